@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+# bash completion for hutch. Options stand here and in src/cli/options.c; a unit test compares them.
+
+_hutch()
+{
+        local word=$2 before=$3 i subcommand= separator=
+        COMPREPLY=()
+        for ((i = 1; i < COMP_CWORD; i++)); do
+                case ${COMP_WORDS[i]} in
+                --) separator=$i && break ;;
+                mcp | run | version | help) [[ $subcommand ]] || subcommand=${COMP_WORDS[i]} ;;
+                esac
+        done
+
+        if [[ $separator ]]; then
+                # What follows is another command's line.
+                if declare -F _command_offset >/dev/null; then
+                        _command_offset $((separator + 1))
+                else
+                        mapfile -t COMPREPLY < <(compgen -c -- "$word")
+                fi
+                return
+        fi
+        case $subcommand in
+        '') mapfile -t COMPREPLY < <(compgen -W 'mcp run version help' -- "$word") && return ;;
+        help) mapfile -t COMPREPLY < <(compgen -W 'mcp run version help' -- "$word") && return ;;
+        version) return ;;
+        esac
+        [[ $word == = ]] && word=
+        [[ $before == = ]] && before=${COMP_WORDS[COMP_CWORD - 2]}
+
+        # With a space before each, so that the test finds whole options.
+        case " $before" in
+        ' --ro' | ' --rw' | ' --seccomp' | ' --template' | ' -t')
+                compopt -o filenames
+                mapfile -t COMPREPLY < <(compgen -f -- "$word")
+                ;;
+        ' --cwd')
+                compopt -o filenames
+                mapfile -t COMPREPLY < <(compgen -d -- "$word")
+                ;;
+        ' --env' | ' -e') mapfile -t COMPREPLY < <(compgen -e -- "$word") ;;
+        ' --require') mapfile -t COMPREPLY < <(compgen -W 'landlock' -- "$word") ;;
+        ' --allow-userns') mapfile -t COMPREPLY < <(compgen -W 'full' -- "$word") ;;
+        ' --proc') mapfile -t COMPREPLY < <(compgen -W 'none' -- "$word") ;;
+        ' --timeout' | ' --stop-grace') ;;
+        *)
+                mapfile -t COMPREPLY < <(compgen -W ' --template --ro --rw --env --cwd --timeout --stop-grace --raw-stdout --require --seccomp --allow-userns --proc --dry-run --verbose --help -- ' -- "$word")
+                ;;
+        esac
+}
+complete -F _hutch hutch

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+# fish completion for hutch. Options stand here and in src/cli/options.c; a unit test compares them.
+
+function __hutch_in_options
+    set --local words (commandline -opc)
+    contains -- $words[2] mcp run; and not contains -- -- $words
+end
+
+complete -c hutch -f
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run version help' -a mcp -d 'run a stdio MCP server in a sandbox'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run version help' -a run -d 'run any command in the same sandbox'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run version help' -a version -d 'show the version and what was built in'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run version help' -a help -d 'show the help, or that of a subcommand'
+complete -c hutch -n '__fish_seen_subcommand_from help' -a 'mcp run version help'
+
+complete -c hutch -n __hutch_in_options -l template -s t -r -F -d 'the sandbox template'
+complete -c hutch -n __hutch_in_options -l ro -r -F -d 'grant for reading'
+complete -c hutch -n __hutch_in_options -l rw -r -F -d 'grant for reading and writing'
+complete -c hutch -n __hutch_in_options -l env -s e -x -a '(set -nx)' -d 'set or pass on a variable'
+complete -c hutch -n __hutch_in_options -l cwd -x -a '(__fish_complete_directories)' -d 'the working directory inside'
+complete -c hutch -n __hutch_in_options -l timeout -x -d 'end the sandbox after so long'
+complete -c hutch -n __hutch_in_options -l stop-grace -x -d 'time to end by itself when the input ends'
+complete -c hutch -n __hutch_in_options -l raw-stdout -d 'pass every byte of stdout on'
+complete -c hutch -n __hutch_in_options -l require -x -a landlock -d 'refuse to start where a layer is missing'
+complete -c hutch -n __hutch_in_options -l seccomp -r -F -d 'another system call filter'
+complete -c hutch -n __hutch_in_options -l allow-userns -d 'let the command make user namespaces'
+complete -c hutch -n __hutch_in_options -l proc -x -a none -d 'no /proc'
+complete -c hutch -n __hutch_in_options -l dry-run -d 'describe the sandbox as JSON and run nothing'
+complete -c hutch -n __hutch_in_options -l verbose -s v -d 'say what was granted and why'
+complete -c hutch -n __hutch_in_options -l help -s h -d 'show the help'
+complete -c hutch -n 'contains -- -- (commandline -opc)' -a '(__fish_complete_subcommand)'

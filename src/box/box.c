@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See box.h: the box as a value. What is decided about it is decided elsewhere.
+ */
+#include "box/box.h"
+
+#include <stdlib.h>
+
+void box_free(struct box *box)
+{
+        for (size_t i = 0; i < box->mount_count; i++) {
+                free(box->mounts[i].source);
+                free(box->mounts[i].destination);
+                free(box->mounts[i].content);
+                free(box->mounts[i].why);
+        }
+        free(box->mounts);
+        free(box->template_name);
+        str_list_free(&box->argv);
+        free(box->executable);
+        str_list_free(&box->environment);
+        str_list_free(&box->secret_names);
+        free(box->cwd);
+        free(box->home);
+        free(box->seccomp_path);
+        free(box->seccomp_json);
+        *box = (struct box){0};
+}
+
+void box_add_mount(struct box *box, const struct mount *mount)
+{
+        box->mounts = str_or_die(reallocarray(box->mounts, box->mount_count + 1, sizeof(*box->mounts)));
+        box->mounts[box->mount_count++] = *mount;
+}
+
+const struct mount *box_find_mount(const struct box *box, const char *path)
+{
+        const struct mount *found = NULL;
+        for (size_t i = 0; i < box->mount_count; i++) {
+                const struct mount *mount = &box->mounts[i];
+                if (path_is_below(path, mount->destination) &&
+                    (!found || path_depth(mount->destination) >= path_depth(found->destination)))
+                        found = mount;
+        }
+        return found;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * struct box: the complete, resolved, plain-data description of one sandbox. Everything about a sandbox is
+ * decided before any namespace exists and written here; what enters it only executes. There is no descriptor
+ * in it and no default hidden behind it: `hutch --dry-run` prints all of it as JSON.
+ */
+#ifndef HUTCH_BOX_BOX_H
+#define HUTCH_BOX_BOX_H
+
+#include "lib/err.h"
+#include "lib/str.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+/* The identity inside: the customary "nonroot" of container images. It is the caller outside. */
+#define BOX_ID   65532
+#define BOX_USER "nonroot"
+#define BOX_HOST "hutch"
+
+enum box_kind {
+        BOX_MCP, /* a stdio server: message lines, ends when the client goes away */
+        BOX_RUN, /* any command: bytes, terminal passed through, ends when it ends */
+};
+
+enum mount_kind {
+        MOUNT_BIND,   /* what is at `source` on the host, with everything mounted below it */
+        MOUNT_MEMORY, /* an empty folder of the sandbox's one memory file system, writable */
+        MOUNT_FILE,   /* a small file with `content`, read-only */
+        MOUNT_LINK,   /* a symbolic link whose text is `source` */
+        MOUNT_PROC,   /* a fresh proc, parts masked */
+        MOUNT_DEV,    /* the fixed set of devices, a private devpts, shm */
+};
+
+struct mount {
+        enum mount_kind kind;
+        char *source;      /* MOUNT_BIND: real host path. MOUNT_LINK: the link's text. Else NULL */
+        char *destination; /* absolute, normal path inside */
+        char *content;     /* MOUNT_FILE only */
+        bool writable;     /* MOUNT_BIND only: what MOUNT_MEMORY is anyway */
+        bool is_folder;    /* MOUNT_BIND only */
+        dev_t device;      /* MOUNT_BIND only: what the person's path meant when it was judged; entering */
+        ino_t inode;       /* compares them, so that a source swapped in between is an error */
+        char *why;         /* for --dry-run and --verbose: "--rw", "program of the command", "base"… */
+};
+
+enum box_userns {
+        USERNS_NONE, /* max_user_namespaces is 0 inside */
+        USERNS_ALLOWED, /* --allow-userns: for browsers; every other layer stays */
+        USERNS_FULL,    /* --allow-userns=full: also no masks in /proc and no Landlock file layer */
+};
+
+struct box {
+        enum box_kind kind;
+        char *template_name;
+
+        /* what runs */
+        struct str_list argv;        /* as typed */
+        char *executable;            /* absolute path inside of argv[0] */
+        struct str_list environment; /* KEY=VALUE, complete */
+        struct str_list secret_names; /* the variables that --env named: shown by name only, always */
+        char *cwd;                   /* absolute path inside */
+        char *home;                  /* absolute path inside, as the caller spells it */
+
+        /* who */
+        uid_t outer_uid; /* BOX_ID inside */
+        gid_t outer_gid;
+
+        /* what it sees, in the order in which it is mounted: shallow before deep */
+        struct mount *mounts;
+        size_t mount_count;
+
+        /* what bounds it */
+        uint64_t memory_fs_bytes;  /* everything writable in memory, together */
+        uint64_t memory_fs_inodes;
+        unsigned timeout_seconds;    /* 0: none */
+        unsigned stop_grace_seconds; /* end of input to SIGTERM */
+        bool raw_stdout;
+
+        /* the layers */
+        enum box_userns userns;
+        bool proc;             /* false: --proc none */
+        bool require_landlock; /* not having it is an error */
+        char *seccomp_path;    /* --seccomp FILE, or NULL: the built-in profile */
+        char *seccomp_json;    /* its content, read when the option was judged */
+        size_t seccomp_length;
+
+        unsigned verbose;
+};
+
+void box_free(struct box *box);
+
+/* Adds a mount, taking ownership of the strings in *mount. */
+void box_add_mount(struct box *box, const struct mount *mount);
+
+/* The mount that decides about `path` inside: the deepest destination at or above it, the last of equals.
+ * NULL when nothing but the root itself covers it. */
+const struct mount *box_find_mount(const struct box *box, const char *path);
+
+/* Writes the box as one JSON object. Values of variables that the caller named are left out. */
+bool box_write_json(const struct box *box, FILE *out);
+
+#endif

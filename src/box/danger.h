@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which host paths void the sandbox when they are granted: whoever holds them holds the user's account. The
+ * judgement is made on real paths only (no link in any component), so that no spelling avoids it.
+ */
+#ifndef HUTCH_BOX_DANGER_H
+#define HUTCH_BOX_DANGER_H
+
+#include <stdbool.h>
+
+/* Why granting `real_path` would void the sandbox, as half a sentence ("it holds …"), or NULL when it may be
+ * granted. `home` is the caller's home as a real path ("" when there is none). The result is static. */
+const char *grant_danger(const char *real_path, const char *home, bool writable);
+
+#endif

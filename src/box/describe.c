@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The box as JSON, for `hutch --dry-run`: every field, so that nothing about a sandbox has to be believed.
+ * Values of variables that the person named never stand in it, since a description is pasted into bug
+ * reports.
+ */
+#include "box/box.h"
+
+#include "lib/fd.h"
+
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+
+/* Names of the kernel are bytes, JSON is UTF-8: what is not valid becomes \xNN, and only that; the text keeps
+ * its line ends. The caller frees. */
+static char *make_valid(const char *text)
+{
+        char *valid = str_or_die(malloc(strlen(text) * 4 + 1));
+        char *out = valid;
+        while (*text) {
+                const size_t line = strcspn(text, "\t\n");
+                const size_t room = line * 4 + 1;
+                out += strlen(error_quote(out, room, text, line));
+                text += line;
+                if (*text)
+                        *out++ = *text++;
+        }
+        *out = 0;
+        return valid;
+}
+
+/* cJSON's constructors return NULL only when memory is out, and pass NULL on. */
+static void add(cJSON *object, const char *key, cJSON *value)
+{
+        if (!cJSON_AddItemToObject(object, key, str_or_die(value)))
+                str_or_die(NULL);
+}
+
+static cJSON *make_text(const char *text)
+{
+        if (!text)
+                return cJSON_CreateNull();
+        autofree char *valid = make_valid(text);
+        return cJSON_CreateString(valid);
+}
+
+/* A whole number, exactly: cJSON's own are floating point. */
+static cJSON *make_number(uintmax_t number)
+{
+        autofree char *digits = str_format("%ju", number);
+        return cJSON_CreateRaw(digits);
+}
+
+static cJSON *make_list(const struct str_list *list)
+{
+        cJSON *array = str_or_die(cJSON_CreateArray());
+        for (size_t i = 0; i < list->count; i++)
+                cJSON_AddItemToArray(array, str_or_die(make_text(list->values[i])));
+        return array;
+}
+
+static cJSON *make_environment(const struct box *box)
+{
+        cJSON *object = str_or_die(cJSON_CreateObject());
+        for (size_t i = 0; i < box->environment.count; i++) {
+                const char *entry = box->environment.values[i];
+                size_t length = strcspn(entry, "=");
+                autofree char *name = str_copy_n(entry, length);
+                add(object, name,
+                    make_text(str_list_has(&box->secret_names, name) ? NULL : entry + length + 1));
+        }
+        return object;
+}
+
+static cJSON *make_mount(const struct mount *mount)
+{
+        static const char *const kinds[] = {
+            [MOUNT_BIND] = "bind", [MOUNT_MEMORY] = "memory", [MOUNT_FILE] = "file",
+            [MOUNT_LINK] = "link", [MOUNT_PROC] = "proc",     [MOUNT_DEV] = "dev",
+        };
+        cJSON *object = str_or_die(cJSON_CreateObject());
+        add(object, "kind", make_text(kinds[mount->kind]));
+        add(object, "destination", make_text(mount->destination));
+        if (mount->source)
+                add(object, "source", make_text(mount->source));
+        if (mount->kind == MOUNT_BIND) {
+                add(object, "writable", cJSON_CreateBool(mount->writable));
+                add(object, "folder", cJSON_CreateBool(mount->is_folder));
+                add(object, "device", make_number(mount->device));
+                add(object, "inode", make_number(mount->inode));
+        }
+        if (mount->content)
+                add(object, "content", make_text(mount->content));
+        add(object, "why", make_text(mount->why));
+        return object;
+}
+
+static cJSON *make_identity(const struct box *box)
+{
+        cJSON *object = str_or_die(cJSON_CreateObject());
+        add(object, "user", make_text(BOX_USER));
+        add(object, "host", make_text(BOX_HOST));
+        add(object, "uid", make_number(BOX_ID));
+        add(object, "gid", make_number(BOX_ID));
+        add(object, "outer_uid", make_number(box->outer_uid));
+        add(object, "outer_gid", make_number(box->outer_gid));
+        return object;
+}
+
+static cJSON *make_limits(const struct box *box)
+{
+        cJSON *object = str_or_die(cJSON_CreateObject());
+        add(object, "memory_fs_bytes", make_number(box->memory_fs_bytes));
+        add(object, "memory_fs_inodes", make_number(box->memory_fs_inodes));
+        add(object, "timeout_seconds", make_number(box->timeout_seconds));
+        add(object, "stop_grace_seconds", make_number(box->stop_grace_seconds));
+        return object;
+}
+
+static cJSON *make_layers(const struct box *box)
+{
+        static const char *const userns[] = {
+            [USERNS_NONE] = "none", [USERNS_ALLOWED] = "allowed", [USERNS_FULL] = "full"};
+        cJSON *object = str_or_die(cJSON_CreateObject());
+        add(object, "network", make_text("none"));
+        add(object, "user_namespaces", make_text(userns[box->userns]));
+        add(object, "proc", cJSON_CreateBool(box->proc));
+        add(object, "require_landlock", cJSON_CreateBool(box->require_landlock));
+        cJSON *seccomp = str_or_die(cJSON_CreateObject());
+        add(seccomp, "profile", make_text(box->seccomp_path ? box->seccomp_path : "built in"));
+        if (box->seccomp_json) {
+                autofree char *json = str_copy_n(box->seccomp_json, box->seccomp_length);
+                add(seccomp, "content", make_text(json));
+        }
+        add(object, "seccomp", seccomp);
+        return object;
+}
+
+bool box_write_json(const struct box *box, FILE *out)
+{
+        cJSON *root = str_or_die(cJSON_CreateObject());
+        add(root, "kind", make_text(box->kind == BOX_MCP ? "mcp" : "run"));
+        add(root, "template", make_text(box->template_name));
+        add(root, "argv", make_list(&box->argv));
+        add(root, "executable", make_text(box->executable));
+        add(root, "cwd", make_text(box->cwd));
+        add(root, "home", make_text(box->home));
+        add(root, "environment", make_environment(box));
+        add(root, "forwarded", make_list(&box->secret_names));
+        add(root, "identity", make_identity(box));
+        cJSON *mounts = str_or_die(cJSON_CreateArray());
+        for (size_t i = 0; i < box->mount_count; i++)
+                cJSON_AddItemToArray(mounts, make_mount(&box->mounts[i]));
+        add(root, "mounts", mounts);
+        add(root, "limits", make_limits(box));
+        add(root, "layers", make_layers(box));
+        add(root, "raw_stdout", cJSON_CreateBool(box->raw_stdout));
+        add(root, "verbose", make_number(box->verbose));
+
+        char *text = str_or_die(cJSON_Print(root));
+        bool written = fprintf(out, "%s\n", text) > 0 && fflush(out) == 0;
+        cJSON_free(text);
+        cJSON_Delete(root);
+        return written;
+}

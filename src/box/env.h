@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The environment inside: eight variables that every program expects, the template's constants, and those
+ * that
+ * --env named. Nothing else of the caller's environment may ever pass.
+ */
+#ifndef HUTCH_BOX_ENV_H
+#define HUTCH_BOX_ENV_H
+
+#include "box/box.h"
+#include "cli/options.h"
+#include "policy/template.h"
+
+/* Fills box->environment and box->secret_names; box->home must be set. `front`: folders inside that stand
+ * before the template's on PATH. Status 2 when all of it together is more than the kernel takes. */
+bool env_make(struct box *box, const struct options *options, const struct template *template,
+              const struct str_list *front, struct error *error);
+
+#endif

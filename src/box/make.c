@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See make.h.
+ */
+#include "box/make.h"
+
+#include "box/env.h"
+#include "box/toolchain.h"
+#include "lib/fd.h"
+#include "policy/template.h"
+#include "report/messages.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MOST_PROFILE_BYTES = 1 << 20 };
+
+/* Until limits are options: one budget for everything writable in memory. */
+#define MEMORY_FS_BYTES  (1ULL << 30)
+#define MEMORY_FS_INODES (1ULL << 18)
+
+static void choose_home(struct box *box)
+{
+        const char *home = caller_homes()->spelled;
+        /* Folders that the sandbox has for itself cannot be an empty, writable home. */
+        static const char *const taken[] = {"/usr", "/bin", "/sbin", "/lib", "/etc", "/proc", "/dev", "/sys"};
+        bool usable = home[0] && home[1];
+        for (size_t i = 0; usable && i < sizeof(taken) / sizeof(*taken); i++)
+                usable = !path_is_below(home, taken[i]);
+        if (usable && (str_equal(home, "/tmp") || str_equal(home, "/home") || str_equal(home, "/var")))
+                usable = false;
+        box->home = str_copy(usable ? home : "/home/" BOX_USER);
+}
+
+static bool add_grants(struct box *box, struct held_sources *held, const struct options *options,
+                       const char *cwd, struct error *error)
+{
+        for (size_t i = 0; i < options->grant_count; i++) {
+                const struct grant_option *grant = &options->grants[i];
+                autofree char *path = path_join(cwd, grant->path);
+                if (!mounts_add_grant(box, held, path, grant->destination, grant->writable,
+                                      grant->writable ? "--rw" : "--ro", error))
+                        return false;
+        }
+        return true;
+}
+
+static bool add_toolchain(struct box *box, struct held_sources *held, const struct toolchain *toolchain,
+                          struct error *error)
+{
+        box->executable = str_copy(toolchain->executable);
+        for (size_t i = 0; i < toolchain->grant_count; i++) {
+                const struct toolchain_grant *grant = &toolchain->grants[i];
+                if (grant->link)
+                        mounts_add_link(box, grant->path, grant->link, grant->why);
+                else if (!mounts_add_program(box, held, grant->path, grant->why, error))
+                        return false;
+        }
+        return true;
+}
+
+/* The working directory: what --cwd says, which must exist inside; else the caller's when the sandbox shows it;
+ * else the home. */
+static bool choose_cwd(struct box *box, const char *wanted, const char *callers, struct error *error)
+{
+        if (!wanted) {
+                box->cwd = str_copy(mounts_show(box, callers) ? callers : box->home);
+                return true;
+        }
+        autofree char *real = realpath(wanted, NULL);
+        const struct mount *mount = box_find_mount(box, wanted);
+        if (!mount && real)
+                mount = box_find_mount(box, real);
+        if (!mount)
+                return error_set(error, EXIT_SETUP,
+                                 "the working directory %s is not visible inside the sandbox: grant it with --ro or "
+                                 "--rw",
+                                 wanted);
+        box->cwd = str_copy(wanted);
+        return true;
+}
+
+static bool read_profile(struct box *box, const char *path, const char *cwd, struct error *error)
+{
+        if (!path)
+                return true;
+        box->seccomp_path = path_join(cwd, path);
+        ssize_t length = fd_read_file(box->seccomp_path, MOST_PROFILE_BYTES, &box->seccomp_json);
+        if (length < 0)
+                return error_set(error, EXIT_SETUP, "cannot read the seccomp profile %s: %s", box->seccomp_path,
+                                 length == -EFBIG ? "it is larger than 1 MiB" : strerror((int)-length));
+        box->seccomp_length = (size_t)length;
+        return true;
+}
+
+static void name_grants(const struct box *box)
+{
+        for (size_t i = 0; i < box->mount_count; i++) {
+                const struct mount *mount = &box->mounts[i];
+                if (mount->kind != MOUNT_BIND)
+                        continue;
+                bool same = str_equal(mount->source, mount->destination);
+                message_verbose("%s %s%s%s (%s)", mount->writable ? "writable" : "read-only", mount->source,
+                                same ? "" : " as ", same ? "" : mount->destination, mount->why);
+        }
+}
+
+/* Everything that takes the template and the toolchain, which end with this function. */
+static bool fill(struct box *box, struct held_sources *held, const struct options *options, const char *cwd,
+                 const struct template *template, struct toolchain *toolchain, struct error *error)
+{
+        autofree char *wanted = options->cwd ? path_join(cwd, options->cwd) : NULL;
+        struct toolchain_caller caller = {
+                .path = getenv("PATH"),
+                .cwd = cwd,
+                .work = wanted ? wanted : cwd,
+                .home = caller_homes()->spelled,
+        };
+        if (!toolchain_find(&options->command, &caller, toolchain, error) ||
+            !mounts_add_base(box, held, error) || !add_grants(box, held, options, cwd, error) ||
+            !add_toolchain(box, held, toolchain, error) || !choose_cwd(box, wanted, cwd, error) ||
+            !read_profile(box, options->seccomp, cwd, error) ||
+            !env_make(box, options, template, &toolchain->front, error))
+                return false;
+        mounts_sort(box);
+        toolchain_note_unseen(toolchain, box);
+        template_note_missing(template);
+        name_grants(box);
+        return true;
+}
+
+bool box_make(struct box *box, struct held_sources *held, enum box_kind kind, const struct options *options,
+              struct error *error)
+{
+        *box = (struct box){
+                .kind = kind,
+                .template_name = str_copy(options->template_name ? options->template_name : TEMPLATE_DEFAULT),
+                .outer_uid = geteuid(),
+                .outer_gid = getegid(),
+                .memory_fs_bytes = MEMORY_FS_BYTES,
+                .memory_fs_inodes = MEMORY_FS_INODES,
+                .timeout_seconds = options->timeout_seconds,
+                .stop_grace_seconds = options->stop_grace_seconds,
+                .raw_stdout = options->raw_stdout,
+                .userns = (enum box_userns)options->userns,
+                .proc = !options->no_proc,
+                .require_landlock = options->require_landlock,
+                .verbose = options->verbose,
+        };
+        for (size_t i = 0; i < options->command.count; i++)
+                str_list_add(&box->argv, options->command.values[i]);
+        choose_home(box);
+
+        autofree char *cwd = getcwd(NULL, 0);
+        if (!cwd || cwd[0] != '/') {
+                free(cwd);
+                cwd = str_copy("/"); /* deleted, or outside of the root: nothing in it can be named */
+        }
+        struct template template = {0};
+        struct toolchain toolchain = {0};
+        bool made = template_load(box->template_name, &template, error) &&
+                    fill(box, held, options, cwd, &template, &toolchain, error);
+        toolchain_free(&toolchain);
+        template_free(&template);
+        return made;
+}

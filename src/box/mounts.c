@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See mounts.h. This module looks at the host and writes the list; it never opens anything for reading and never
+ * creates anything.
+ */
+#include "box/mounts.h"
+
+#include "box/danger.h"
+#include "box/etc.h"
+#include "lib/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+enum { MOST_LINKS = 40 }; /* as many as the kernel follows (path_resolution(7)) */
+
+void held_sources_release(struct held_sources *held)
+{
+        for (size_t i = 0; i < held->count; i++)
+                close(held->descriptors[i]);
+        free(held->descriptors);
+        *held = (struct held_sources){0};
+}
+
+static void hold(struct held_sources *held, int descriptor)
+{
+        held->descriptors =
+                str_or_die(reallocarray(held->descriptors, held->count + 1, sizeof(*held->descriptors)));
+        held->descriptors[held->count++] = descriptor;
+}
+
+/* The caller's home in /etc/passwd, or NULL. A client may start hutch with a HOME of its own making, and the
+ * person's keys are in the real one. The file itself, not getpwuid(): that loads what nsswitch.conf names into
+ * this process and may ask the network. */
+static char *read_passwd_home(void)
+{
+        FILE *file = fopen("/etc/passwd", "re");
+        if (!file)
+                return NULL;
+        const struct passwd *entry;
+        while ((entry = fgetpwent(file)) && entry->pw_uid != geteuid())
+                ;
+        char *home = entry && entry->pw_dir[0] == '/' ? str_copy(entry->pw_dir) : NULL;
+        fclose(file);
+        return home;
+}
+
+static char *real_or_empty(const char *path)
+{
+        char *real = path ? realpath(path, NULL) : NULL;
+        return real ? real : str_copy("");
+}
+
+const struct caller_homes *caller_homes(void)
+{
+        static struct caller_homes homes;
+        if (homes.spelled)
+                return &homes;
+        const char *variable = getenv("HOME");
+        autofree char *database = read_passwd_home();
+        if (!variable || variable[0] != '/')
+                variable = database;
+        homes.spelled = variable ? path_join("/", variable) : str_copy("");
+        homes.real[0] = real_or_empty(variable);
+        homes.real[1] = real_or_empty(database);
+        return &homes;
+}
+
+static const char *danger(const char *real_path, bool writable)
+{
+        const struct caller_homes *homes = caller_homes();
+        const char *why = grant_danger(real_path, homes->real[0], writable);
+        return why ? why : grant_danger(real_path, homes->real[1], writable);
+}
+
+static struct mount *find_exact(const struct box *box, const char *destination)
+{
+        for (size_t i = 0; i < box->mount_count; i++)
+                if (str_equal(box->mounts[i].destination, destination))
+                        return &box->mounts[i];
+        return NULL;
+}
+
+void mounts_add_link(struct box *box, const char *destination, const char *text, const char *why)
+{
+        if (find_exact(box, destination))
+                return;
+        struct mount mount = {
+                .kind = MOUNT_LINK,
+                .source = str_copy(text),
+                .destination = str_copy(destination),
+                .why = str_copy(why),
+        };
+        box_add_mount(box, &mount);
+}
+
+/* Repeats inside every symbolic link on the way from "/" to `path`, so that the path means the same. Returns
+ * false when there are too many. */
+static bool add_links_on_way(struct box *box, const char *path, const char *why)
+{
+        autofree char *rest = str_copy(path);
+        autofree char *reached = str_copy("/"); /* real so far */
+        for (unsigned links = 0; rest[0];) {
+                const char *start = rest + strspn(rest, "/");
+                size_t length = strcspn(start, "/");
+                autofree char *component = str_copy_n(start, length);
+                char *next = path_join(reached, component);
+                char text[PATH_MAX];
+                ssize_t size = length ? readlink(next, text, sizeof(text) - 1) : -1;
+                char *left;
+                if (size < 0) {
+                        free(reached);
+                        reached = next;
+                        left = str_copy(start + length);
+                } else {
+                        text[size] = 0;
+                        mounts_add_link(box, next, text, why);
+                        free(next);
+                        if (++links > MOST_LINKS)
+                                return false;
+                        left = str_format("%s/%s", text, start + length);
+                        if (text[0] == '/') {
+                                free(reached);
+                                reached = str_copy("/");
+                        }
+                }
+                free(rest);
+                rest = left;
+        }
+        return true;
+}
+
+/* Appends (or puts in the place of what the base has there) a clone of the host object at `real`. */
+static bool add_bind(struct box *box, struct held_sources *held, const char *real, const char *destination,
+                     bool writable, const char *why, struct error *error)
+{
+        struct stat status;
+        /* O_PATH opens nothing of the object itself (a fifo does not wait), but it makes autofs mount. */
+        autoclose int source = open(real, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+        if (source < 0 || fstat(source, &status) < 0)
+                return error_set(error, EXIT_SETUP, "cannot open %s: %s", real, strerror(errno));
+        struct mount mount = {
+                .kind = MOUNT_BIND,
+                .source = str_copy(real),
+                .destination = str_copy(destination),
+                .writable = writable,
+                .is_folder = S_ISDIR(status.st_mode),
+                .device = status.st_dev,
+                .inode = status.st_ino,
+                .why = str_copy(why),
+        };
+        hold(held, fd_take(&source));
+        struct mount *present = find_exact(box, destination);
+        if (!present) {
+                box_add_mount(box, &mount);
+                return true;
+        }
+        free(present->source);
+        free(present->destination);
+        free(present->content);
+        free(present->why);
+        *present = mount;
+        return true;
+}
+
+bool mounts_add_grant(struct box *box, struct held_sources *held, const char *path, const char *destination,
+                      bool writable, const char *why, struct error *error)
+{
+        autofree char *real = realpath(path, NULL);
+        if (!real)
+                return error_set(error, EXIT_SETUP, "cannot grant %s: %s: check the path after %s", path,
+                                 strerror(errno), writable ? "--rw" : "--ro");
+        const char *refusal = danger(real, writable);
+        if (refusal)
+                return error_set(error, EXIT_SETUP,
+                                 "refusing to grant %s%s: %s; grant a folder that holds only what the server needs",
+                                 real, writable ? " writable" : "", refusal);
+        if (!destination && !add_links_on_way(box, path, why))
+                return error_set(error, EXIT_SETUP, "cannot grant %s: too many symbolic links", path);
+        return add_bind(box, held, real, destination ? destination : real, writable, why, error);
+}
+
+bool mounts_add_program(struct box *box, struct held_sources *held, const char *path, const char *why,
+                        struct error *error)
+{
+        autofree char *real = realpath(path, NULL);
+        if (!real)
+                return error_set(error, EXIT_SETUP, "cannot grant %s, which the command needs: %s", path,
+                                 strerror(errno));
+        if (!add_links_on_way(box, path, why))
+                return error_set(error, EXIT_SETUP, "cannot grant %s: too many symbolic links", path);
+        if (mounts_show(box, real))
+                return true;
+        return add_bind(box, held, real, real, false, why, error);
+}
+
+bool mounts_show(const struct box *box, const char *path)
+{
+        const struct mount *mount = box_find_mount(box, path);
+        return mount && mount->kind == MOUNT_BIND && str_equal(mount->source, mount->destination);
+}
+
+static int compare_depth(const void *left, const void *right)
+{
+        const struct mount *a = left, *b = right;
+        size_t depth_a = path_depth(a->destination), depth_b = path_depth(b->destination);
+        return depth_a < depth_b ? -1 : depth_a > depth_b;
+}
+
+void mounts_sort(struct box *box)
+{
+        /* glibc's and musl's qsort are not stable by contract; equal depths never nest, so only the listing's
+         * order would change, but it should not change from run to run. */
+        for (size_t i = 1; i < box->mount_count; i++) {
+                struct mount moved = box->mounts[i];
+                size_t j = i;
+                for (; j > 0 && compare_depth(&box->mounts[j - 1], &moved) > 0; j--)
+                        box->mounts[j] = box->mounts[j - 1];
+                box->mounts[j] = moved;
+        }
+}
+
+static void add_simple(struct box *box, enum mount_kind kind, const char *destination)
+{
+        struct mount mount = {.kind = kind, .destination = str_copy(destination), .why = str_copy("base")};
+        box_add_mount(box, &mount);
+}
+
+/* A folder of the host tree: itself, or the link that it is (/bin → usr/bin), or nothing. */
+static bool add_tree_folder(struct box *box, struct held_sources *held, const char *path, struct error *error)
+{
+        char text[PATH_MAX];
+        struct stat status;
+        if (lstat(path, &status) < 0)
+                return true; /* this distribution has none */
+        ssize_t length = S_ISLNK(status.st_mode) ? readlink(path, text, sizeof(text) - 1) : -1;
+        if (length >= 0) {
+                text[length] = 0;
+                mounts_add_link(box, path, text, "base");
+                return true;
+        }
+        return add_bind(box, held, path, path, false, "base", error);
+}
+
+bool mounts_add_base(struct box *box, struct held_sources *held, struct error *error)
+{
+        static const char *const tree[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
+        for (size_t i = 0; i < sizeof(tree) / sizeof(*tree); i++)
+                if (!add_tree_folder(box, held, tree[i], error))
+                        return false;
+        /* Names and trust that programs look for; each by its real path, whatever the distribution links. */
+        for (const char *const *path = etc_host_paths; *path; path++) {
+                autofree char *real = realpath(*path, NULL);
+                if (!real)
+                        continue;
+                add_links_on_way(box, *path, "base");
+                if (!mounts_show(box, real) && !add_bind(box, held, real, real, false, "base", error))
+                        return false;
+        }
+        etc_add_files(box);
+        if (box->proc)
+                add_simple(box, MOUNT_PROC, "/proc");
+        add_simple(box, MOUNT_DEV, "/dev");
+        add_simple(box, MOUNT_MEMORY, "/dev/shm");
+        add_simple(box, MOUNT_MEMORY, "/tmp");
+        mounts_add_link(box, "/var/tmp", "/tmp", "base");
+        /* The caller's home path, empty: programs write caches and settings there, and configurations name it. */
+        autofree char *real_home = realpath(box->home, NULL);
+        if (real_home)
+                add_links_on_way(box, box->home, "base");
+        if (!find_exact(box, real_home ? real_home : box->home))
+                add_simple(box, MOUNT_MEMORY, real_home ? real_home : box->home);
+        return true;
+}

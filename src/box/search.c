@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See search.h.
+ */
+#include "box/search.h"
+
+#include "lib/fd.h"
+#include "lib/name.h"
+#include "lib/str.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { COPIES_MAX = 4 };
+
+/* NULL when `file` can be executed, else the problem; `status` is what a shell would end with. */
+static const char *judge(const char *file, int *status)
+{
+        struct stat found;
+        *status = EXIT_NOT_FOUND;
+        if (stat(file, &found) < 0) {
+                int problem = errno;
+                if (problem == EACCES)
+                        *status = EXIT_NOT_EXECUTABLE;
+                return problem == ENOENT || problem == ENOTDIR ? "there is no such file" : strerror(problem);
+        }
+        *status = EXIT_NOT_EXECUTABLE;
+        if (S_ISDIR(found.st_mode))
+                return "it is a folder";
+        if (!S_ISREG(found.st_mode))
+                return "it is not a regular file";
+        return access(file, X_OK) == 0 ? NULL : "it is not executable (chmod +x would make it so)";
+}
+
+static char *take_if_executable(char *file, struct search_failure *failure)
+{
+        int status;
+        const char *problem = judge(file, &status);
+        if (!problem)
+                return file;
+        /* Something that is there explains more than something that is not. */
+        if (failure &&
+            (!failure->problem || (failure->status == EXIT_NOT_FOUND && status != EXIT_NOT_FOUND))) {
+                failure->problem = problem;
+                failure->status = status;
+                snprintf(failure->path, sizeof(failure->path), "%s", file);
+        }
+        free(file);
+        return NULL;
+}
+
+char *search_path(const char *path, const char *cwd, const char *name, struct search_failure *failure)
+{
+        for (const char *folder = path; name[0];) {
+                size_t length = strcspn(folder, ":");
+                autofree char *spelled = str_copy_n(folder, length);
+                autofree char *absolute = path_join(cwd, spelled);
+                char *found = take_if_executable(path_join(absolute, name), failure);
+                if (found)
+                        return found;
+                folder += length;
+                if (!*folder++)
+                        break;
+        }
+        return NULL;
+}
+
+char *search_file(const char *cwd, const char *name, struct search_failure *failure)
+{
+        /* Not folded: `..` behind a link is for the kernel to follow. */
+        return take_if_executable(name[0] == '/' ? str_copy(name) : str_format("%s/%s", cwd, name), failure);
+}
+
+/* `text` with the characters that glob() would take as a pattern escaped. */
+static char *escape_pattern(const char *text)
+{
+        char *escaped = str_or_die(malloc(strlen(text) * 2 + 1)), *out = escaped;
+        for (; *text; text++) {
+                if (strchr("*?[\\", *text))
+                        *out++ = '\\';
+                *out++ = *text;
+        }
+        *out = 0;
+        return escaped;
+}
+
+/* "; it is in A and B" for copies of the command where version managers and installers put them, or "". */
+static char *list_copies(const char *name, const char *home)
+{
+        static const char *const below_home[] = {
+            ".nvm/versions/node/*/bin",
+            ".local/share/fnm/node-versions/*/installation/bin",
+            ".volta/bin",
+            ".local/share/mise/installs/*/*/bin",
+            ".asdf/installs/*/*/bin",
+            ".pyenv/versions/*/bin",
+            ".local/bin",
+            ".cargo/bin",
+            ".bun/bin",
+            ".deno/bin",
+        };
+        static const char *const elsewhere[] = {"/usr/local/bin", "/usr/bin",
+                                                "/opt/*/bin",     "/opt/bin",
+                                                "/snap/bin",      "/home/linuxbrew/.linuxbrew/bin"};
+        enum {
+                BELOW_HOME = sizeof(below_home) / sizeof(*below_home),
+                ELSEWHERE = sizeof(elsewhere) / sizeof(*elsewhere)
+        };
+        autofree char *escaped_name = escape_pattern(name);
+        autofree char *escaped_home = escape_pattern(home ? home : "");
+        glob_t copies = {0};
+        for (size_t i = 0; i < BELOW_HOME + ELSEWHERE; i++) {
+                autofree char *pattern =
+                    i < BELOW_HOME ? str_format("%s/%s/%s", escaped_home, below_home[i], escaped_name)
+                                   : str_format("%s/%s", elsewhere[i - BELOW_HOME], escaped_name);
+                glob(pattern, i ? GLOB_APPEND : 0, NULL, &copies);
+        }
+        char *text = str_copy("");
+        size_t listed = 0;
+        for (size_t i = 0; i < copies.gl_pathc && listed < COPIES_MAX; i++) {
+                int status;
+                if (judge(copies.gl_pathv[i], &status))
+                        continue;
+                char *longer =
+                    str_format("%s%s%s", text,
+                               listed++ ? ", " : "; name it by its path: ", name_shown(copies.gl_pathv[i]));
+                free(text);
+                text = longer;
+        }
+        globfree(&copies);
+        return text;
+}
+
+bool search_explain(const struct search_failure *failure, const char *name, const char *path,
+                    const char *home, struct error *error)
+{
+        if (strchr(name, '/') || failure->status == EXIT_NOT_EXECUTABLE)
+                return error_set(error, failure->status, "the command %s cannot be started: %s: %s",
+                                 name_shown(name), name_shown(failure->path), failure->problem);
+        autofree char *copies = list_copies(name, home);
+        char shown[600];
+        error_quote(shown, sizeof(shown), path ? path : SEARCH_SYSTEM_PATH,
+                    strlen(path ? path : SEARCH_SYSTEM_PATH));
+        return error_set(error, EXIT_NOT_FOUND, "the command %s was not found on PATH (%s)%s",
+                         name_shown(name), shown, copies);
+}

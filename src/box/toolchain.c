@@ -1,0 +1,599 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See toolchain.h. Theory of operation: from the command one file leads to the next (a link to its target, a
+ * script to its interpreter, a virtual environment to its base), and each file outside the host's /usr brings
+ * the folder it needs, chosen by choose_folder(). Links in folders need no step of their own: a grant's
+ * source is a real path and its destination the spelled one, so inside the folder simply is there. A link
+ * that is the file itself is followed step by step, because programs look beside the target for what belongs
+ * to them.
+ */
+#include "box/toolchain.h"
+
+#include "box/danger.h"
+#include "box/launchers.h"
+#include "box/search.h"
+#include "lib/fd.h"
+#include "lib/name.h"
+#include "report/messages.h"
+
+#include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+        LINKS_MAX = 40,       /* as the kernel */
+        INTERPRETERS_MAX = 5, /* as the kernel: a script's interpreter may be a script */
+        LINE_MAX_BYTES = 256, /* what the kernel reads of a #! line */
+        CONFIG_MAX = 64 * 1024,
+        NOTES_MAX = 8,
+};
+
+struct finding {
+        const struct toolchain_caller *caller;
+        char *real_home; /* "" when there is none */
+        struct toolchain *result;
+        struct error *error;
+};
+
+/* ---- what is inside anyway ---- */
+
+/* The host tree shows these as they are. */
+static bool is_in_host_tree(const char *path)
+{
+        static const char *const shown[] = {"/usr",   "/bin",   "/sbin",   "/lib",
+                                            "/lib32", "/lib64", "/libx32", "/etc/alternatives"};
+        for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++)
+                if (path_is_below(path, shown[i]))
+                        return true;
+        return false;
+}
+
+static bool exists_in(const char *folder, const char *name)
+{
+        autofree char *path = path_join(folder, name);
+        return access(path, F_OK) == 0;
+}
+
+static bool has_name(const char *path, const char *name)
+{
+        return str_equal(strrchr(path, '/') + 1, name);
+}
+
+static bool is_folder(const char *path)
+{
+        struct stat status;
+        return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* ---- which folder a file needs ---- */
+
+/* True when a folder may be granted because one program in it was named: not where many programs' or other
+ * people's files lie side by side. */
+static bool is_own_folder(const struct finding *finding, const char *folder)
+{
+        /* Other than those that danger.h refuses. */
+        static const char *const shared[] = {"/opt", "/srv", "/mnt", "/media", "/home", "/root", "/boot"};
+        autofree char *real = realpath(folder, NULL);
+        struct stat status;
+        if (!real || stat(real, &status) < 0 || !S_ISDIR(status.st_mode))
+                return false;
+        for (size_t i = 0; i < sizeof(shared) / sizeof(*shared); i++)
+                if (str_equal(real, shared[i]))
+                        return false;
+        /* As /tmp: anybody may put a package.json there. */
+        if ((status.st_mode & S_ISVTX) && (status.st_mode & S_IWOTH))
+                return false;
+        return !grant_danger(real, finding->real_home, false);
+}
+
+static bool is_package_root(const char *folder)
+{
+        static const char *const markers[] = {"package.json", "pyproject.toml", "setup.py", ".venv",
+                                              "deno.json"};
+        for (size_t i = 0; i < sizeof(markers) / sizeof(*markers); i++)
+                if (exists_in(folder, markers[i]))
+                        return true;
+        return false;
+}
+
+static bool is_venv(const char *folder)
+{
+        return exists_in(folder, "pyvenv.cfg");
+}
+
+/* The folder that a program at or in `start` belongs to, or NULL: the outermost node_modules above it
+ * (packages in it need their neighbours), else the nearest package root or installation (bin with lib beside
+ * it). */
+static char *find_root(const struct finding *finding, const char *start)
+{
+        autofree char *nearest = NULL, *modules = NULL;
+        char *folder = str_copy(start);
+        bool in_bin = has_name(folder, "bin");
+        while (is_own_folder(finding, folder)) {
+                if (has_name(folder, "node_modules")) {
+                        free(modules);
+                        modules = str_copy(folder);
+                }
+                char *parent = path_parent(folder);
+                if (!nearest && is_package_root(folder))
+                        nearest = str_copy(folder);
+                if (!nearest && in_bin && exists_in(parent, "lib") && is_own_folder(finding, parent))
+                        nearest = str_copy(parent);
+                in_bin = false;
+                free(folder);
+                folder = parent;
+        }
+        free(folder);
+        char **found = modules ? &modules : &nearest;
+        char *root = *found;
+        *found = NULL;
+        return root;
+}
+
+/* True when `folder` is plainly an installed Python or Node.js. */
+static bool is_runtime(const char *folder)
+{
+        if (exists_in(folder, "bin/node") && exists_in(folder, "include/node"))
+                return true;
+        autofree char *pattern = str_format("%s/lib/python3.*/os.py", folder);
+        glob_t matches = {0};
+        bool found = glob(pattern, GLOB_NOSORT, NULL, &matches) == 0;
+        globfree(&matches);
+        return found;
+}
+
+/* ---- grants ---- */
+
+static void add_grant(struct toolchain *toolchain, char *path, char *link, char *why)
+{
+        toolchain->grants = str_or_die(
+            reallocarray(toolchain->grants, toolchain->grant_count + 1, sizeof(*toolchain->grants)));
+        toolchain->grants[toolchain->grant_count++] =
+            (struct toolchain_grant){.path = path, .link = link, .why = why};
+}
+
+static void free_grant(struct toolchain_grant *grant)
+{
+        free(grant->path);
+        free(grant->link);
+        free(grant->why);
+}
+
+/* True when the folder of `other` holds `grant`, by its spelling and in fact: not behind a link that leaves
+ * it. */
+static bool covers(const struct toolchain_grant *other, const struct toolchain_grant *grant)
+{
+        if (str_equal(grant->path, other->path))
+                return true;
+        if (!path_is_below(grant->path, other->path))
+                return false;
+        /* A link's text is in the folder that holds it; a folder's content is where the folder really is. */
+        autofree char *place = grant->link ? path_parent(grant->path) : str_copy(grant->path);
+        autofree char *real_place = realpath(place, NULL);
+        autofree char *real_other = realpath(other->path, NULL);
+        return !other->link && real_place && real_other && path_is_below(real_place, real_other);
+}
+
+/* Drops every grant that another one holds already, and of two equal ones the later. */
+static void drop_covered(struct toolchain *toolchain)
+{
+        size_t kept = 0;
+        for (size_t i = 0; i < toolchain->grant_count; i++) {
+                struct toolchain_grant grant = toolchain->grants[i];
+                bool covered = false;
+                for (size_t j = 0; j < kept && !covered; j++)
+                        covered = covers(&toolchain->grants[j], &grant);
+                for (size_t j = i + 1; j < toolchain->grant_count && !covered; j++)
+                        covered = covers(&toolchain->grants[j], &grant) &&
+                                  !str_equal(toolchain->grants[j].path, grant.path);
+                if (covered)
+                        free_grant(&grant);
+                else
+                        toolchain->grants[kept++] = grant;
+        }
+        toolchain->grant_count = kept;
+}
+
+/* Did the command, in an earlier run, perhaps write what stands at `path`? */
+static bool may_be_written(const struct finding *finding, const char *path)
+{
+        const struct box *box = finding->caller->box;
+        autofree char *folder = path_parent(path);
+        autofree char *real = realpath(folder, NULL);
+        for (size_t i = 0; box && real && i < box->mount_count; i++)
+                if (box->mounts[i].kind == MOUNT_BIND && box->mounts[i].writable &&
+                    path_is_below(real, box->mounts[i].source))
+                        return true;
+        return false;
+}
+
+/* Grants the file itself and nothing beside it. */
+static bool grant_alone(struct finding *finding, const char *path, const char *why)
+{
+        autofree char *real = realpath(path, NULL);
+        const char *danger = real ? grant_danger(real, finding->real_home, false) : NULL;
+        if (danger)
+                return error_set(finding->error, EXIT_SETUP, "%s is needed as %s and cannot be granted: %s",
+                                 name_shown(path), why, danger);
+        add_grant(finding->result, str_copy(path), NULL, str_copy(why));
+        return true;
+}
+
+/* The base that a virtual environment's pyvenv.cfg names (`home = /prefix/bin`). */
+static void grant_venv_base(struct finding *finding, const char *venv)
+{
+        autofree char *file = path_join(venv, "pyvenv.cfg");
+        autofree char *text = NULL;
+        if (fd_read_file(file, CONFIG_MAX, &text) < 0)
+                return;
+        char *rest = NULL;
+        for (char *line = strtok_r(text, "\r\n", &rest); line; line = strtok_r(NULL, "\r\n", &rest)) {
+                char *value = strchr(line, '=');
+                if (!value || strncmp(line + strspn(line, " \t"), "home", 4) != 0)
+                        continue;
+                value += 1 + strspn(value + 1, " \t");
+                if (value[0] != '/')
+                        return;
+                autofree char *bin = path_join("/", value);
+                autofree char *prefix = path_parent(bin);
+                if (!is_in_host_tree(bin) && is_runtime(prefix) && is_own_folder(finding, prefix))
+                        add_grant(finding->result, str_copy(prefix), NULL,
+                                  str_format("base of the virtual environment %s", venv));
+                return;
+        }
+}
+
+/* A file in the bin folder of a virtual environment: the environment as spelled, and its project. */
+static void grant_venv(struct finding *finding, const char *venv)
+{
+        autofree char *above = path_parent(venv);
+        autofree char *project = find_root(finding, above);
+        add_grant(finding->result, str_copy(venv), NULL, str_copy("virtual environment of the command"));
+        if (project)
+                add_grant(finding->result, str_copy(project), NULL,
+                          str_copy("project of the virtual environment"));
+}
+
+/* Grants what the file at `path` needs. A path with a link in it needs less: what lies beside the real file
+ * comes with a later step. What is not trusted is granted when it is an installed interpreter; else it is
+ * only remembered, so that the person hears of it. */
+static bool grant_file(struct finding *finding, const char *path, bool has_link, const char *why,
+                       bool trusted)
+{
+        autofree char *folder = path_parent(path);
+        autofree char *above = path_parent(folder);
+        autofree char *root = find_root(finding, folder);
+        bool in_venv = has_name(folder, "bin") && is_venv(above) && is_own_folder(finding, above);
+        if (in_venv)
+                grant_venv_base(finding, above);
+        if (in_venv && trusted) {
+                grant_venv(finding, above);
+                return true;
+        }
+        if (!trusted && !(root && is_runtime(root))) {
+                if (!has_link)
+                        str_list_add(&finding->result->data, path);
+                return true;
+        }
+        if (root) {
+                add_grant(finding->result, str_copy(root), NULL, str_copy(why));
+                return true;
+        }
+        if (has_link)
+                return true;
+        if (is_own_folder(finding, folder)) {
+                add_grant(finding->result, str_copy(folder), NULL, str_copy(why));
+                return true;
+        }
+        return grant_alone(finding, path, why);
+}
+
+/* ---- from one file to the next ---- */
+
+static bool same_file(const char *one, const char *other)
+{
+        struct stat first, second;
+        return stat(one, &first) == 0 && stat(other, &second) == 0 && first.st_dev == second.st_dev &&
+               first.st_ino == second.st_ino;
+}
+
+/* `word` relative to `base`, as text where that names the same file (`..` behind a link does not). */
+static char *spell(const char *base, const char *word)
+{
+        char *folded = path_join(base, word);
+        autofree char *plain = word[0] == '/' ? str_copy(word) : str_format("%s/%s", base, word);
+        if (same_file(folded, plain))
+                return folded;
+        char *real = realpath(plain, NULL);
+        if (!real)
+                return folded;
+        free(folded);
+        return real;
+}
+
+/* The first symbolic link among the components of a normal path, and its text; or false. The caller frees
+ * both. */
+static bool find_link(const char *path, char **link, char **text)
+{
+        char buffer[PATH_MAX];
+        for (const char *end = path + 1;; end++) {
+                end += strcspn(end, "/");
+                autofree char *prefix = str_copy_n(path, (size_t)(end - path));
+                ssize_t length = readlink(prefix, buffer, sizeof(buffer));
+                if (length > 0 && (size_t)length < sizeof(buffer)) {
+                        *link = prefix;
+                        prefix = NULL;
+                        *text = str_copy_n(buffer, (size_t)length);
+                        return true;
+                }
+                if (!*end)
+                        return false;
+        }
+}
+
+/* `path` with its first link, `link`, replaced by what it says. */
+static char *replace_link(const char *path, const char *link, const char *text)
+{
+        autofree char *folder = path_parent(link);
+        autofree char *target = str_format("%s%s", text, path + strlen(link));
+        return spell(folder, target);
+}
+
+/* The program that `#!/usr/bin/env X` starts: beside the script first, where the inner PATH looks first too.
+ */
+static char *find_env_program(const struct finding *finding, const char *script, char *words)
+{
+        char *rest = NULL;
+        char *word = strtok_r(words, " \t", &rest);
+        while (word && (word[0] == '-' || strchr(word, '=')))
+                word = strtok_r(NULL, " \t", &rest);
+        if (!word)
+                return NULL;
+        if (strchr(word, '/'))
+                return spell(finding->caller->work, word);
+        autofree char *folder = path_parent(script);
+        const char *const places[] = {folder, finding->caller->path, SEARCH_SYSTEM_PATH};
+        for (size_t i = 0; i < 3; i++) {
+                char *found = places[i] ? search_path(places[i], finding->caller->cwd, word, NULL) : NULL;
+                if (found)
+                        return found;
+        }
+        return NULL;
+}
+
+static void put_in_front(struct finding *finding, const char *program)
+{
+        autofree char *folder = path_parent(program);
+        if (!is_in_host_tree(folder) && is_own_folder(finding, folder) &&
+            !str_list_has(&finding->result->front, folder))
+                str_list_add(&finding->result->front, folder);
+}
+
+/* How a file came to be needed. */
+struct need {
+        const char *why;
+        bool executable; /* the kernel starts it: a #! line counts */
+        bool trusted;    /* not named by something that the command may have written */
+        unsigned depth;  /* of interpreters */
+};
+
+static bool need_file(struct finding *finding, const char *path, struct need need);
+
+/* Reads the `#!` line of a file: its interpreter and the words behind that, both within `line`. False when
+ * the file has none, as a program of machine code. */
+static bool read_interpreter(const char *file, char line[LINE_MAX_BYTES + 1], char **interpreter,
+                             char **words)
+{
+        autoclose int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        ssize_t length = fd < 0 ? -1 : pread(fd, line, LINE_MAX_BYTES, 0);
+        if (length < 2 || line[0] != '#' || line[1] != '!')
+                return false;
+        line[length] = 0;
+        line[strcspn(line, "\r\n")] = 0;
+        *interpreter = line + 2 + strspn(line + 2, " \t");
+        *words = *interpreter + strcspn(*interpreter, " \t");
+        if (**words)
+                *(*words)++ = 0;
+        return (*interpreter)[0] != 0;
+}
+
+/* `launcher` is the script as it was called, `file` what its links lead to. */
+static bool need_interpreter(struct finding *finding, const char *launcher, const char *file,
+                             struct need need)
+{
+        char line[LINE_MAX_BYTES + 1];
+        char *interpreter, *words;
+        if (!read_interpreter(file, line, &interpreter, &words))
+                return true;
+        if (need.depth == INTERPRETERS_MAX)
+                return error_set(finding->error, EXIT_NOT_EXECUTABLE,
+                                 "%s: interpreters of interpreters, more than %d", name_shown(launcher),
+                                 INTERPRETERS_MAX);
+
+        autofree char *program = NULL;
+        autofree char *why = str_format("interpreter of %s", launcher);
+        autofree char *spelled = spell(finding->caller->work, interpreter);
+        if (has_name(spelled, "env") && is_in_host_tree(spelled)) {
+                program = find_env_program(finding, launcher, words);
+                if (!program)
+                        return error_set(
+                            finding->error, EXIT_NOT_FOUND,
+                            "%s is started by /usr/bin/env, and what its #! line names is neither beside it "
+                            "nor on PATH",
+                            name_shown(launcher));
+                put_in_front(finding, program);
+        } else {
+                program = str_copy(spelled);
+        }
+        struct search_failure failure = {0};
+        autofree char *usable = search_file("/", program, &failure);
+        if (!usable)
+                return error_set(finding->error, failure.status,
+                                 "the interpreter of %s cannot be started: %s: %s", name_shown(launcher),
+                                 name_shown(program), failure.problem);
+        need.trusted = need.trusted && !may_be_written(finding, file);
+        need.why = why;
+        need.depth++;
+        return need_file(finding, program, need);
+}
+
+static bool need_file(struct finding *finding, const char *path, struct need need)
+{
+        autofree char *current = str_copy(path);
+        for (unsigned links = 0; links < LINKS_MAX; links++) {
+                autofree char *link = NULL, *text = NULL;
+                bool has_link = find_link(current, &link, &text);
+                if (!is_in_host_tree(current) &&
+                    !grant_file(finding, current, has_link, need.why, need.trusted))
+                        return false;
+                if (!has_link)
+                        return !need.executable || need_interpreter(finding, path, current, need);
+                if (need.trusted && !is_in_host_tree(link))
+                        add_grant(finding->result, str_copy(link), str_copy(text), str_copy(need.why));
+                need.trusted = need.trusted && !may_be_written(finding, link);
+                char *target = replace_link(current, link, text);
+                free(current);
+                current = target;
+        }
+        return error_set(finding->error, EXIT_SETUP, "%s: too many links", name_shown(path));
+}
+
+/* ---- the command's words ---- */
+
+static bool find_executable(struct finding *finding, const char *name)
+{
+        const struct toolchain_caller *caller = finding->caller;
+        struct search_failure failure = {0};
+        if (strchr(name, '/'))
+                finding->result->executable = search_file(caller->cwd, name, &failure);
+        else
+                finding->result->executable = search_path(caller->path ? caller->path : SEARCH_SYSTEM_PATH,
+                                                          caller->cwd, name, &failure);
+        if (finding->result->executable) {
+                char *spelled = spell("/", finding->result->executable);
+                free(finding->result->executable);
+                finding->result->executable = spelled;
+                return true;
+        }
+        return search_explain(&failure, name, caller->path, caller->home, finding->error);
+}
+
+/* Node.js completes a name without an ending. */
+static char *find_program_file(const struct finding *finding, const char *word)
+{
+        char *path = spell(finding->caller->work, word);
+        if (access(path, F_OK) == 0)
+                return path;
+        char *completed = str_format("%s.js", path);
+        free(path);
+        if (access(completed, F_OK) == 0)
+                return completed;
+        free(completed);
+        return NULL;
+}
+
+/* Grants the program that the words name; `index` is 0 where none does. A program that does not exist is left
+ * for the launcher itself to say. */
+static bool need_program(struct finding *finding, const char *word)
+{
+        const struct need need = {.why = "program of the command", .trusted = true};
+        autofree char *path = find_program_file(finding, word);
+        if (!path || is_in_host_tree(path))
+                return true;
+        if (!is_folder(path))
+                return need_file(finding, path, need);
+        if (!is_own_folder(finding, path)) {
+                str_list_add(&finding->result->data, path);
+                return true;
+        }
+        char *root = find_root(finding, path);
+        add_grant(finding->result, root ? root : str_copy(path), NULL, str_copy(need.why));
+        return true;
+}
+
+/* Remembers a word, or what stands behind `--option=`, that spells a path which exists. */
+static void note_data(struct finding *finding, const char *word)
+{
+        const char *value = word;
+        if (word[0] == '-') {
+                value = strchr(word, '=');
+                if (!value || *++value != '/')
+                        return;
+        }
+        /* `build` in `npm run build` is no path, whatever lies in the folder. */
+        if (!strchr(value, '/') && !str_equal(value, ".") && !str_equal(value, ".."))
+                return;
+        autofree char *path = spell(finding->caller->work, value);
+        if (access(path, F_OK) == 0 && !str_list_has(&finding->result->data, path))
+                str_list_add(&finding->result->data, path);
+}
+
+static bool find_all(struct finding *finding, const struct str_list *command)
+{
+        if (!find_executable(finding, command->values[0]))
+                return false;
+        put_in_front(finding, finding->result->executable);
+        const struct need need = {.why = "the command", .executable = true, .trusted = true};
+        if (!need_file(finding, finding->result->executable, need))
+                return false;
+        size_t program = launcher_program(command);
+        if (program && !need_program(finding, command->values[program]))
+                return false;
+        for (size_t i = 1; i < command->count; i++)
+                if (i != program)
+                        note_data(finding, command->values[i]);
+        drop_covered(finding->result);
+        return true;
+}
+
+bool toolchain_find(const struct str_list *command, const struct toolchain_caller *caller,
+                    struct toolchain *toolchain, struct error *error)
+{
+        *toolchain = (struct toolchain){0};
+        autofree char *real_home = caller->home ? realpath(caller->home, NULL) : NULL;
+        struct finding finding = {
+            .caller = caller, .real_home = real_home ? real_home : "", .result = toolchain, .error = error};
+        return find_all(&finding, command);
+}
+
+void toolchain_free(struct toolchain *toolchain)
+{
+        for (size_t i = 0; i < toolchain->grant_count; i++)
+                free_grant(&toolchain->grants[i]);
+        free(toolchain->grants);
+        free(toolchain->executable);
+        str_list_free(&toolchain->front);
+        str_list_free(&toolchain->data);
+        *toolchain = (struct toolchain){0};
+}
+
+static bool is_visible(const struct box *box, const char *path)
+{
+        const struct mount *mount = box_find_mount(box, path);
+        return mount && (mount->kind == MOUNT_BIND || mount->kind == MOUNT_PROC || mount->kind == MOUNT_DEV ||
+                         str_equal(mount->destination, path));
+}
+
+void toolchain_note_unseen(const struct toolchain *toolchain, const struct box *box)
+{
+        autofree char *real_home = realpath(box->home, NULL);
+        size_t notes = 0;
+        for (size_t i = 0; i < toolchain->data.count; i++) {
+                const char *path = toolchain->data.values[i];
+                if (is_visible(box, path))
+                        continue;
+                if (notes++ == NOTES_MAX) {
+                        message("note: more of the arguments are paths that are not visible inside");
+                        return;
+                }
+                autofree char *real = realpath(path, NULL);
+                const char *danger = real ? grant_danger(real, real_home ? real_home : "", false) : NULL;
+                if (danger)
+                        message("note: %s is not visible inside (%s)", path, danger);
+                else
+                        message("note: %s is not visible inside; --ro %s would grant it", path, path);
+        }
+}

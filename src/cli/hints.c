@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See hints.h.
+ */
+#include "cli/hints.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+static const char grants[] = "grant a file or folder with --ro PATH[:DEST] or --rw PATH[:DEST]";
+static const char read_only[] = "write --ro PATH[:DEST]";
+static const char writable[] = "write --rw PATH[:DEST]";
+static const char no_network[] = "no sandbox has a network in this version; leave the option out";
+static const char network_missing[] =
+    "this version cannot give a sandbox any network; without the option it has none";
+static const char capabilities[] = "a sandbox never has a capability; leave the option out";
+static const char own_namespaces[] = "a sandbox always has its own namespaces; leave the option out";
+static const char input[] = "standard input is always passed on; leave the option out";
+static const char identity[] =
+    "inside, the command is always the user nonroot (65532), outside it is you; leave the "
+    "option out";
+static const char memory_folders[] =
+    "/tmp and the home are empty folders in memory already; leave the option out";
+static const char working_folder[] = "write --cwd DIR";
+static const char variables[] = "write --env KEY=VALUE, or --env KEY to pass your own value on";
+
+static const struct {
+        const char *spelling;
+        const char *hint;
+} hints[] = {
+    {"--volume", grants},
+    {"--mount", grants},
+    {"--bind", writable},
+    {"--bind-try", writable},
+    {"--ro-bind", read_only},
+    {"--ro-bind-try", read_only},
+    {"--dev-bind",
+     "devices of the host cannot be granted; /dev has null, zero, full, random, urandom, tty and "
+     "a private pts"},
+    {"--device",
+     "devices of the host cannot be granted; /dev has null, zero, full, random, urandom, tty and a "
+     "private pts"},
+    {"--dev", "a sandbox always has a /dev of its own; leave the option out"},
+    {"--tmpfs", memory_folders},
+    {"--private", memory_folders},
+    {"--whitelist", grants},
+    {"--network", no_network},
+    {"--net", no_network},
+    {"--unshare-net", no_network},
+    {"--share-net", network_missing},
+    {"--network-allow", network_missing},
+    {"--network-deny", no_network},
+    {"--publish", network_missing},
+    {"-p", network_missing},
+    {"--read-only",
+     "everything but /tmp, the home and --rw grants is read-only already; leave the option out"},
+    {"--cap-drop", capabilities},
+    {"--cap-add", capabilities},
+    {"--security-opt",
+     "no new privileges and a seccomp filter always apply; leave the option out, or name another "
+     "profile with --seccomp FILE"},
+    {"--privileged", "there is no privileged mode; grant what the command needs with --ro and --rw"},
+    {"--rm", "nothing of a sandbox is kept; leave the option out"},
+    {"-i", input},
+    {"-it", input},
+    {"-ti", input},
+    {"--interactive", input},
+    {"--tty", "`hutch run` passes a terminal through; leave the option out"},
+    {"--init", "a sandbox always has a pid 1 that reaps; leave the option out"},
+    {"--user", identity},
+    {"-u", identity},
+    {"--uid", identity},
+    {"--gid", identity},
+    {"--unshare-all", own_namespaces},
+    {"--unshare-user", own_namespaces},
+    {"--unshare-pid", own_namespaces},
+    {"--unshare-ipc", own_namespaces},
+    {"--unshare-uts", own_namespaces},
+    {"--unshare-cgroup", own_namespaces},
+    {"--pid", own_namespaces},
+    {"--ipc", own_namespaces},
+    {"--uts", own_namespaces},
+    {"--userns", own_namespaces},
+    {"--hostname", "inside, the machine is always called hutch; leave the option out"},
+    {"--die-with-parent",
+     "a sandbox always ends with hutch, and under `hutch mcp` when its client goes away; leave "
+     "the option out"},
+    {"--new-session",
+     "`hutch mcp` always starts a new session, and a terminal takes no injected input; leave the "
+     "option out"},
+    {"--chdir", working_folder},
+    {"--workdir", working_folder},
+    {"-w", working_folder},
+    {"--setenv", variables},
+    {"--clearenv", "a sandbox has nothing of your environment but what --env names; leave the option out"},
+};
+
+const char *hint_find(const char *word, size_t length)
+{
+        for (size_t i = 0; i < sizeof(hints) / sizeof(*hints); i++)
+                if (strlen(hints[i].spelling) == length && memcmp(hints[i].spelling, word, length) == 0)
+                        return hints[i].hint;
+        return NULL;
+}

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See options.h. One pass over the words before `--`: each is found in the table by its whole name (an
+ * abbreviation would change its meaning with the next option), its value is taken and checked for form, and
+ * stored. What needs two options to judge is judged at the end. Whether a path exists is asked here only to
+ * split PATH:DEST; whether it may be granted is judged elsewhere. No sentence may hold a variable's value.
+ */
+#include "cli/options.h"
+
+#include "box/box.h"
+#include "cli/hints.h"
+#include "lib/fd.h"
+#include "lib/name.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+        SECONDS_MAX = 31536000, /* a year: more is a slip of the hand */
+        VARIABLE_MAX =
+            128 * 1024, /* the kernel's own bound for one string of the environment, with its NUL */
+        STOP_GRACE_DEFAULT = 5,
+};
+
+const struct option_row option_table[] = {
+    {OPTION_TEMPLATE, "template", 't', ARGUMENT_REQUIRED, "NAME", "file", false,
+     "the sandbox template; a name with a / is a file (default: mcp-server)"},
+    {OPTION_RO, "ro", 0, ARGUMENT_REQUIRED, "PATH[:DEST]", "path", true,
+     "grant a file or folder for reading, at the same path or at DEST"},
+    {OPTION_RW, "rw", 0, ARGUMENT_REQUIRED, "PATH[:DEST]", "path", true,
+     "the same for reading and writing; what is written stays"},
+    {OPTION_ENV, "env", 'e', ARGUMENT_REQUIRED, "KEY[=VALUE]", "env", true,
+     "set a variable, or pass your own value of KEY on"},
+    {OPTION_CWD, "cwd", 0, ARGUMENT_REQUIRED, "DIR", "folder", false,
+     "the working directory inside (default: yours where it is visible, else the home)"},
+    {OPTION_TIMEOUT, "timeout", 0, ARGUMENT_REQUIRED, "SECONDS", "none", false,
+     "end the sandbox after so long; 0 is never (default: 0)"},
+    {OPTION_STOP_GRACE, "stop-grace", 0, ARGUMENT_REQUIRED, "SECONDS", "none", false,
+     "time the command has to end by itself when its input ends (default: 5)"},
+    {OPTION_RAW_STDOUT, "raw-stdout", 0, ARGUMENT_NONE, NULL, "none", false,
+     "pass every byte of stdout on, also lines that are no messages"},
+    {OPTION_REQUIRE, "require", 0, ARGUMENT_REQUIRED, "LIST", "landlock", true,
+     "refuse to start where a layer is missing: landlock"},
+    {OPTION_SECCOMP, "seccomp", 0, ARGUMENT_REQUIRED, "FILE", "file", false,
+     "another system call filter, a profile in the OCI format"},
+    {OPTION_ALLOW_USERNS, "allow-userns", 0, ARGUMENT_OPTIONAL, "full", "full", false,
+     "let the command make user namespaces (browsers do); full: nested sandboxes too"},
+    {OPTION_PROC, "proc", 0, ARGUMENT_REQUIRED, "none", "none", false,
+     "no /proc, where a container does not let hutch mount one"},
+    {OPTION_DRY_RUN, "dry-run", 0, ARGUMENT_NONE, NULL, "none", false,
+     "write the sandbox's complete description as JSON and run nothing"},
+    {OPTION_VERBOSE, "verbose", 'v', ARGUMENT_NONE, NULL, "none", true,
+     "say on stderr what was granted and why; twice says more"},
+    {OPTION_HELP, "help", 'h', ARGUMENT_NONE, NULL, "none", false, "show this help"},
+};
+
+_Static_assert(sizeof(option_table) / sizeof(*option_table) == OPTION_COUNT, "one row for each option");
+
+/* The words that are still to be read, and what was given before. */
+struct parse {
+        struct options *options;
+        const char *subcommand;
+        char **words;
+        size_t count;
+        size_t next;
+        const char
+            *given[OPTION_COUNT]; /* the value an option had ("" for none), NULL before it stood there */
+        struct error *error;
+};
+
+static const struct option_row *find_long(const char *name, size_t length)
+{
+        for (size_t i = 0; i < OPTION_COUNT; i++)
+                if (strlen(option_table[i].name) == length && memcmp(option_table[i].name, name, length) == 0)
+                        return &option_table[i];
+        return NULL;
+}
+
+static const struct option_row *find_letter(char letter)
+{
+        for (size_t i = 0; i < OPTION_COUNT; i++)
+                if (option_table[i].letter == letter)
+                        return &option_table[i];
+        return NULL;
+}
+
+/* ---- values ---- */
+
+/* A copy of `text` with a leading `~` or `~/` replaced by the caller's home: a client's config runs through
+ * no shell that would have done it. */
+static bool expand_path(const struct option_row *row, const char *text, char **path, struct error *error)
+{
+        const char *home = "";
+        if (text[0] == '~' && (text[1] == '/' || text[1] == 0)) {
+                home = getenv("HOME");
+                if (!home || home[0] != '/')
+                        return error_set(error, EXIT_USAGE,
+                                         "--%s %s: ~ cannot be expanded, HOME is not set to a path",
+                                         row->name, name_shown(text));
+                text++;
+        }
+        autofree char *expanded = str_format("%s%s", home, text);
+        if (strlen(expanded) >= PATH_MAX)
+                return error_set(error, EXIT_USAGE, "--%s %s: a path has at most %d bytes, this one has %zu",
+                                 row->name, name_shown(text), PATH_MAX - 1, strlen(expanded));
+        free(*path);
+        *path = expanded;
+        expanded = NULL;
+        return true;
+}
+
+static bool read_seconds(const struct option_row *row, const char *text, unsigned *seconds,
+                         struct error *error)
+{
+        unsigned long value = 0;
+        for (const char *digit = text; *digit; digit++) {
+                if (*digit < '0' || *digit > '9')
+                        return error_set(error, EXIT_USAGE, "--%s %s: not a whole number of seconds",
+                                         row->name, name_shown(text));
+                value = value * 10 + (unsigned long)(*digit - '0');
+                if (value > SECONDS_MAX)
+                        return error_set(error, EXIT_USAGE, "--%s %s: the most is %d seconds", row->name,
+                                         name_shown(text), SECONDS_MAX);
+        }
+        *seconds = (unsigned)value;
+        return true;
+}
+
+static bool read_env(struct options *options, const char *text, struct error *error)
+{
+        size_t length = strcspn(text, "=");
+        autofree char *name = str_copy_n(text, length);
+        if (!name_is_variable(name, length))
+                return error_set(
+                    error, EXIT_USAGE,
+                    "--env %s: a variable's name has letters, digits and _ and starts with no digit",
+                    name_shown(name));
+        const char *value = text[length] ? text + length + 1 : getenv(name);
+        if (!value)
+                return error_set(error, EXIT_USAGE,
+                                 "--env %s: %s is not set in the environment that hutch was started with",
+                                 name_shown(name), name_shown(name));
+        if (strlen(value) + length + 2 > VARIABLE_MAX)
+                return error_set(error, EXIT_USAGE, "--env %s: name and value have at most %d bytes together",
+                                 name_shown(name), VARIABLE_MAX - 2);
+        str_list_take(&options->env, str_format("%s=%s", name, value));
+        return true;
+}
+
+static bool path_exists(const char *path)
+{
+        struct stat status;
+        return lstat(path, &status) == 0;
+}
+
+/* Splits PATH[:DEST]. A file's own name may hold colons, so a text that names something is a path as a whole.
+ */
+static bool read_grant(struct options *options, const struct option_row *row, const char *text,
+                       struct error *error)
+{
+        struct grant_option grant = {.writable = row->id == OPTION_RW};
+        autofree char *path = NULL, *destination = NULL;
+        if (!expand_path(row, text, &path, error))
+                return false;
+        char *colon = strrchr(path, ':');
+        if (colon && !path_exists(path)) {
+                const char *suffix = colon + 1;
+                if (str_equal(suffix, "ro") || str_equal(suffix, "rw") || str_equal(suffix, "z") ||
+                    str_equal(suffix, "Z"))
+                        return error_set(
+                            error, EXIT_USAGE,
+                            "--%s %s: \":%s\" is another tool's spelling; --ro grants for reading, --rw for "
+                            "writing too",
+                            row->name, name_shown(text), suffix);
+                while (colon && colon[1] != '/' && !str_equal(colon + 1, "~") && !str_starts(colon + 1, "~/"))
+                        colon = memrchr(path, ':', (size_t)(colon - path));
+                if (colon) {
+                        autofree char *inside = NULL;
+                        if (!expand_path(row, colon + 1, &inside, error))
+                                return false;
+                        *colon = 0;
+                        destination = path_join("/", inside);
+                } else {
+                        *strrchr(path, ':') = 0;
+                        if (path_exists(path))
+                                return error_set(error, EXIT_USAGE,
+                                                 "--%s %s: the DEST of PATH:DEST is an absolute path inside",
+                                                 row->name, name_shown(text));
+                        /* Neither way does it name anything: that is for the step that opens it to say. */
+                        path[strlen(path)] = ':';
+                }
+        }
+        if (path[0] == 0)
+                return error_set(error, EXIT_USAGE, "--%s %s: PATH is empty", row->name, name_shown(text));
+        if (destination && destination[1] == 0)
+                return error_set(error, EXIT_USAGE, "--%s %s: the root of the sandbox cannot be replaced",
+                                 row->name, name_shown(text));
+        grant.path = path;
+        grant.destination = destination;
+        path = destination = NULL;
+        options->grants =
+            str_or_die(reallocarray(options->grants, options->grant_count + 1, sizeof(*options->grants)));
+        options->grants[options->grant_count++] = grant;
+        return true;
+}
+
+static bool read_require(struct options *options, const char *text, struct error *error)
+{
+        for (const char *item = text;; item++) {
+                size_t length = strcspn(item, ",");
+                autofree char *word = str_copy_n(item, length);
+                if (!str_equal(word, "landlock"))
+                        return error_set(error, EXIT_USAGE,
+                                         "--require %s: \"%s\" cannot be required; what can: landlock",
+                                         name_shown(text), name_shown(word));
+                options->require_landlock = true;
+                item += length;
+                if (!*item)
+                        return true;
+        }
+}
+
+static bool store(struct parse *parse, const struct option_row *row, const char *value)
+{
+        struct options *options = parse->options;
+        struct error *error = parse->error;
+        switch (row->id) {
+        case OPTION_TEMPLATE:
+                return expand_path(row, value, &options->template_name, error);
+        case OPTION_TIMEOUT:
+                return read_seconds(row, value, &options->timeout_seconds, error);
+        case OPTION_STOP_GRACE:
+                return read_seconds(row, value, &options->stop_grace_seconds, error);
+        case OPTION_ENV:
+                return read_env(options, value, error);
+        case OPTION_VERBOSE:
+                options->verbose++;
+                return true;
+        case OPTION_RO:
+        case OPTION_RW:
+                return read_grant(options, row, value, error);
+        case OPTION_CWD:
+                return expand_path(row, value, &options->cwd, error);
+        case OPTION_REQUIRE:
+                return read_require(options, value, error);
+        case OPTION_RAW_STDOUT:
+                return options->raw_stdout = true;
+        case OPTION_SECCOMP:
+                return expand_path(row, value, &options->seccomp, error);
+        case OPTION_ALLOW_USERNS:
+                if (value && !str_equal(value, "full"))
+                        return error_set(error, EXIT_USAGE, "--allow-userns=%s: the only value is full",
+                                         name_shown(value));
+                options->userns = value ? USERNS_FULL : USERNS_ALLOWED;
+                return true;
+        case OPTION_PROC:
+                if (!str_equal(value, "none"))
+                        return error_set(error, EXIT_USAGE,
+                                         "--proc %s: the only value is none; a sandbox has its own /proc "
+                                         "without the option",
+                                         name_shown(value));
+                return options->no_proc = true;
+        case OPTION_DRY_RUN:
+                return options->dry_run = true;
+        case OPTION_HELP:
+                break;
+        }
+        return options->help = true;
+}
+
+/* ---- words ---- */
+
+/* Judges the value's presence, and an option that stands there a second time, before the value itself. */
+static bool take(struct parse *parse, const struct option_row *row, const char *value)
+{
+        if (row->argument == ARGUMENT_NONE && value)
+                return error_set(parse->error, EXIT_USAGE, "--%s takes no value", row->name);
+        if (row->argument == ARGUMENT_REQUIRED && !value) {
+                const char *word = parse->next < parse->count ? parse->words[parse->next] : NULL;
+                if (!word || str_equal(word, "--"))
+                        return error_set(parse->error, EXIT_USAGE, "--%s needs a value: --%s %s", row->name,
+                                         row->name, row->metavariable);
+                if (str_starts(word, "--") && find_long(word + 2, strcspn(word + 2, "=")))
+                        return error_set(parse->error, EXIT_USAGE,
+                                         "--%s needs a value, but the option %s follows", row->name,
+                                         name_shown(word));
+                value = word;
+                parse->next++;
+        }
+        if (value && !value[0])
+                return error_set(parse->error, EXIT_USAGE, "--%s has an empty value", row->name);
+        const char *before = parse->given[row->id];
+        parse->given[row->id] = value ? value : "";
+        if (before && !row->repeatable && !str_equal(before, parse->given[row->id]))
+                return error_set(parse->error, EXIT_USAGE, "--%s stands there twice with two meanings",
+                                 row->name);
+        return store(parse, row, value);
+}
+
+static bool refuse_unknown(struct parse *parse, const char *word)
+{
+        const char *names[OPTION_COUNT + 1] = {0};
+        for (size_t i = 0; i < OPTION_COUNT; i++)
+                names[i] = option_table[i].name;
+        size_t length = strcspn(word, "=");
+        const char *hint = hint_find(word, length);
+        /* What follows = may be anything, a secret too. */
+        autofree char *option = str_copy_n(word, length);
+        if (hint)
+                return error_set(parse->error, EXIT_USAGE, "%s is not an option of hutch: %s", option, hint);
+        const char *nearest = str_starts(option, "--") ? name_nearest(option + 2, names) : NULL;
+        if (nearest)
+                return error_set(parse->error, EXIT_USAGE, "unknown option %s; did you mean --%s?",
+                                 name_shown(option), nearest);
+        return error_set(parse->error, EXIT_USAGE, "unknown option %s", name_shown(option));
+}
+
+static bool take_letters(struct parse *parse, const char *word)
+{
+        const struct option_row *row = find_letter(word[1]);
+        if (!row || hint_find(word, strlen(word)))
+                return refuse_unknown(parse, word);
+        if (row->argument == ARGUMENT_REQUIRED && word[2])
+                return error_set(parse->error, EXIT_USAGE,
+                                 "the value of -%c is a word of its own: -%c %s, or --%s=%s", row->letter,
+                                 row->letter, row->metavariable, row->name, row->metavariable);
+        for (const char *letter = word + 1; *letter; letter++) {
+                if (*letter != row->letter)
+                        return refuse_unknown(parse, word);
+                if (!take(parse, row, NULL))
+                        return false;
+        }
+        return true;
+}
+
+static bool refuse_word(struct parse *parse, const char *word)
+{
+        const char *before = parse->next >= 2 ? parse->words[parse->next - 2] : "";
+        if (str_equal(before, "-v") && strchr(word, ':'))
+                return error_set(
+                    parse->error, EXIT_USAGE,
+                    "-v is --verbose here; grant a folder with --ro PATH[:DEST] or --rw PATH[:DEST]");
+        for (size_t i = parse->next; i < parse->count; i++)
+                if (str_equal(parse->words[i], "--"))
+                        return error_set(parse->error, EXIT_USAGE,
+                                         "%s is neither an option nor an option's value", name_shown(word));
+        return error_set(parse->error, EXIT_USAGE,
+                         "-- is missing before the command: hutch %s [OPTIONS] -- %s …", parse->subcommand,
+                         name_shown(word));
+}
+
+static bool take_word(struct parse *parse, const char *word)
+{
+        if (word[0] != '-' || word[1] == 0)
+                return refuse_word(parse, word);
+        if (word[1] != '-')
+                return take_letters(parse, word);
+        size_t length = strcspn(word + 2, "=");
+        const struct option_row *row = find_long(word + 2, length);
+        if (!row)
+                return refuse_unknown(parse, word);
+        return take(parse, row, word[2 + length] ? word + 2 + length + 1 : NULL);
+}
+
+/* ---- what needs two options ---- */
+
+/* Drops a grant that stands there twice, and refuses two for one place inside. */
+static bool compare_grants(struct options *options, struct error *error)
+{
+        autofree char *cwd = getcwd(NULL, 0);
+        for (size_t i = 0; i < options->grant_count; i++) {
+                struct grant_option *one = &options->grants[i];
+                autofree char *path = path_join(cwd ? cwd : "/", one->path);
+                for (size_t j = i + 1; j < options->grant_count;) {
+                        struct grant_option *other = &options->grants[j];
+                        autofree char *other_path = path_join(cwd ? cwd : "/", other->path);
+                        const char *inside = one->destination ? one->destination : path;
+                        const char *other_inside = other->destination ? other->destination : other_path;
+                        if (!str_equal(inside, other_inside)) {
+                                j++;
+                                continue;
+                        }
+                        if (!str_equal(path, other_path))
+                                return error_set(
+                                    error, EXIT_USAGE, "two grants have one place inside, %s: %s and %s",
+                                    name_shown(inside), name_shown(one->path), name_shown(other->path));
+                        if (one->writable != other->writable)
+                                return error_set(error, EXIT_USAGE, "%s is granted with both --ro and --rw",
+                                                 name_shown(one->path));
+                        free(other->path);
+                        free(other->destination);
+                        options->grant_count--;
+                        memmove(other, other + 1, (options->grant_count - j) * sizeof(*other));
+                }
+        }
+        return true;
+}
+
+bool options_parse(struct options *options, const char *subcommand, int argc, char **argv,
+                   struct error *error)
+{
+        struct parse parse = {.options = options,
+                              .subcommand = subcommand,
+                              .words = argv,
+                              .count = (size_t)argc,
+                              .error = error};
+        *options = (struct options){.stop_grace_seconds = STOP_GRACE_DEFAULT};
+        for (;;) {
+                if (parse.next == parse.count)
+                        return error_set(error, EXIT_USAGE,
+                                         "no command: hutch %s [OPTIONS] -- COMMAND [ARG…]", subcommand);
+                const char *word = parse.words[parse.next++];
+                if (str_equal(word, "--"))
+                        break;
+                if (!take_word(&parse, word))
+                        return false;
+                if (options->help)
+                        return true;
+        }
+        for (; parse.next < parse.count; parse.next++)
+                str_list_add(&options->command, parse.words[parse.next]);
+        if (options->command.count == 0)
+                return error_set(error, EXIT_USAGE, "no command after --");
+        if (options->command.values[0][0] == 0)
+                return error_set(error, EXIT_USAGE, "the command after -- is an empty word");
+        return compare_grants(options, error);
+}
+
+void options_free(struct options *options)
+{
+        for (size_t i = 0; i < options->grant_count; i++) {
+                free(options->grants[i].path);
+                free(options->grants[i].destination);
+        }
+        free(options->grants);
+        free(options->template_name);
+        free(options->cwd);
+        free(options->seccomp);
+        str_list_free(&options->env);
+        str_list_free(&options->command);
+        *options = (struct options){0};
+}
+
+const char *options_stray(const struct str_list *command)
+{
+        for (size_t i = 1; i < command->count && !str_equal(command->values[i], "--"); i++) {
+                const char *word = command->values[i];
+                size_t length = strcspn(word, "=");
+                if (!str_starts(word, "--"))
+                        continue;
+                const struct option_row *row = find_long(word + 2, length - 2);
+                /* Nearly every program has these two of its own, and a sandbox is the same without them. */
+                if (row && (row->id == OPTION_HELP || row->id == OPTION_VERBOSE))
+                        continue;
+                if (row || hint_find(word, length))
+                        return word;
+        }
+        return NULL;
+}

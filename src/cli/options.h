@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The one option table: parsing, --help, the check of the man pages, shell completions and policy files all
+ * read it. What the person wrote ends up in struct options, as text that was checked for form only; the box
+ * is made of it elsewhere. An option that is read here and used nowhere must never exist.
+ */
+#ifndef HUTCH_CLI_OPTIONS_H
+#define HUTCH_CLI_OPTIONS_H
+
+#include "lib/err.h"
+#include "lib/str.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum option_argument {
+        ARGUMENT_NONE,
+        ARGUMENT_REQUIRED,
+        ARGUMENT_OPTIONAL, /* only as --name=value */
+};
+
+enum option_id {
+        OPTION_TEMPLATE,
+        OPTION_TIMEOUT,
+        OPTION_ENV,
+        OPTION_VERBOSE,
+        OPTION_RO,
+        OPTION_RW,
+        OPTION_CWD,
+        OPTION_REQUIRE,
+        OPTION_RAW_STDOUT,
+        OPTION_SECCOMP,
+        OPTION_ALLOW_USERNS,
+        OPTION_STOP_GRACE,
+        OPTION_PROC,
+        OPTION_DRY_RUN,
+        OPTION_HELP,
+};
+enum { OPTION_COUNT = OPTION_HELP + 1 };
+
+struct option_row {
+        enum option_id id;
+        const char *name; /* without the dashes */
+        char letter;      /* short form, or 0 */
+        enum option_argument argument;
+        const char *metavariable; /* as help and manual show it, or NULL */
+        const char *complete; /* what a shell completes: "file", "folder", "path", "env", "none", or words */
+        bool repeatable;
+        const char *help; /* one line, no final stop */
+};
+
+/* OPTION_COUNT rows, in the order of --help. */
+extern const struct option_row option_table[];
+
+struct grant_option {
+        char *path;        /* as written, with a leading ~ expanded */
+        char *destination; /* absolute and normal, never "/"; or NULL: the same path */
+        bool writable;
+};
+
+struct options {
+        char *template_name; /* or NULL: the default, mcp-server */
+        struct str_list env; /* KEY=VALUE, in order; a KEY alone got the caller's value here */
+        struct grant_option *grants;
+        size_t grant_count;
+        char *cwd;     /* as written, with a leading ~ expanded, or NULL */
+        char *seccomp; /* the same */
+        unsigned timeout_seconds;
+        unsigned stop_grace_seconds;
+        unsigned verbose;
+        bool raw_stdout;
+        bool require_landlock;
+        int userns; /* enum box_userns */
+        bool no_proc;
+        bool dry_run;
+        bool help;
+        struct str_list command; /* what stands after -- */
+};
+
+/* Parses what follows the subcommand, argv[0] being the first word after it. `subcommand` ("mcp", "run")
+ * stands in messages. Status 2 with one sentence on anything unknown, missing, empty, malformed or
+ * contradictory; values of variables never stand in one. After `--help` nothing more is read. Free `options`
+ * in both cases. */
+bool options_parse(struct options *options, const char *subcommand, int argc, char **argv,
+                   struct error *error);
+
+void options_free(struct options *options);
+
+/* The first word of `command` that is spelled like one of hutch's options, or like one that people bring from
+ * another tool: exactly `--long` or `--long=…`, after the program and before a `--` of the command's own. It
+ * was passed to the command; the person may have meant hutch. NULL when there is none; the word belongs to
+ * the list. */
+const char *options_stray(const struct str_list *command);
+
+#endif

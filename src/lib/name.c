@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See name.h.
+ */
+#include "lib/name.h"
+
+#include "lib/str.h"
+
+#include <stdint.h>
+
+static bool is_letter(char c)
+{
+        return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
+}
+
+bool name_is_variable(const char *text, size_t length)
+{
+        if (length == 0 || !is_letter(text[0]))
+                return false;
+        for (size_t i = 1; i < length; i++)
+                if (!is_letter(text[i]) && !(text[i] >= '0' && text[i] <= '9'))
+                        return false;
+        return true;
+}
+
+const char *name_nearest(const char *text, const char *const *names)
+{
+        const char *nearest = NULL;
+        size_t least = SIZE_MAX;
+        for (; *names; names++) {
+                size_t distance = str_distance(text, *names);
+                /* Somebody who stops early (`--ver`) means the longer name, whatever the distance. */
+                if (strlen(text) > 1 && str_starts(*names, text))
+                        distance = 1;
+                if (distance < least) {
+                        least = distance;
+                        nearest = *names;
+                }
+        }
+        /* A third of the letters wrong is a slip; more is another word. */
+        return least <= 1 + strlen(text) / 3 && least < strlen(text) ? nearest : NULL;
+}

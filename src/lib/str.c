@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See str.h.
+ */
+#include "lib/str.h"
+
+#include "lib/err.h"
+#include "lib/fd.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+void *str_or_die(void *pointer)
+{
+        static const char sentence[] = "[hutch] out of memory: close other programs and try again\n";
+        if (pointer)
+                return pointer;
+        (void)fd_write_all(STDERR_FILENO, sentence, sizeof(sentence) - 1);
+        _exit(EXIT_SETUP);
+}
+
+char *str_copy(const char *text)
+{
+        return str_or_die(strdup(text));
+}
+
+char *str_copy_n(const char *text, size_t length)
+{
+        return str_or_die(strndup(text, length));
+}
+
+char *str_format(const char *format, ...)
+{
+        char *text = NULL;
+        va_list arguments;
+        va_start(arguments, format);
+        int length = vasprintf(&text, format, arguments);
+        va_end(arguments);
+        return str_or_die(length < 0 ? NULL : text);
+}
+
+void str_list_take(struct str_list *list, char *value)
+{
+        /* Room grows by doubling: a power of two count means that the array is full. */
+        if ((list->count & (list->count + 1)) == 0) {
+                size_t room = (list->count + 1) * 2;
+                list->values = str_or_die(reallocarray(list->values, room, sizeof(*list->values)));
+        }
+        list->values[list->count++] = value;
+        list->values[list->count] = NULL;
+}
+
+void str_list_add(struct str_list *list, const char *value)
+{
+        str_list_take(list, str_copy(value));
+}
+
+void str_list_free(struct str_list *list)
+{
+        for (size_t i = 0; i < list->count; i++)
+                free(list->values[i]);
+        free(list->values);
+        *list = (struct str_list){0};
+}
+
+bool str_list_has(const struct str_list *list, const char *value)
+{
+        for (size_t i = 0; i < list->count; i++)
+                if (str_equal(list->values[i], value))
+                        return true;
+        return false;
+}
+
+/* Appends the components of `path` to the normal path in `out`, whose length is returned. */
+static size_t append_components(char *out, size_t used, const char *path)
+{
+        while (*path) {
+                size_t length = strcspn(path, "/");
+                if (length == 2 && path[0] == '.' && path[1] == '.') {
+                        while (used > 0 && out[--used] != '/')
+                                ;
+                } else if (length > 0 && !(length == 1 && path[0] == '.')) {
+                        out[used++] = '/';
+                        memcpy(out + used, path, length);
+                        used += length;
+                }
+                path += length;
+                path += strspn(path, "/");
+        }
+        return used;
+}
+
+char *path_join(const char *base, const char *path)
+{
+        char *out = str_or_die(malloc(strlen(base) + strlen(path) + 3));
+        size_t used = path[0] == '/' ? 0 : append_components(out, 0, base);
+        used = append_components(out, used, path);
+        if (used == 0)
+                out[used++] = '/';
+        out[used] = 0;
+        return out;
+}
+
+bool path_is_below(const char *path, const char *folder)
+{
+        size_t length = strlen(folder);
+        if (length == 1)
+                return true; /* "/" */
+        return strncmp(path, folder, length) == 0 && (path[length] == '/' || path[length] == 0);
+}
+
+size_t path_depth(const char *path)
+{
+        size_t depth = 0;
+        if (path[1] == 0)
+                return 0;
+        for (; *path; path++)
+                depth += *path == '/';
+        return depth;
+}
+
+char *path_parent(const char *path)
+{
+        const char *slash = strrchr(path, '/');
+        return slash == path ? str_copy("/") : str_copy_n(path, (size_t)(slash - path));
+}
+
+size_t str_distance(const char *a, const char *b)
+{
+        enum { LONGEST = 64 };
+        size_t rows = strnlen(a, LONGEST), columns = strnlen(b, LONGEST);
+        size_t line[LONGEST + 1];
+        for (size_t j = 0; j <= columns; j++)
+                line[j] = j;
+        for (size_t i = 1; i <= rows; i++) {
+                size_t diagonal = line[0];
+                line[0] = i;
+                for (size_t j = 1; j <= columns; j++) {
+                        size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
+                        size_t removed = line[j] + 1, inserted = line[j - 1] + 1;
+                        diagonal = line[j];
+                        line[j] = removed < inserted ? removed : inserted;
+                        if (replaced < line[j])
+                                line[j] = replaced;
+                }
+        }
+        return line[columns];
+}

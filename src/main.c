@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The table of subcommands, and what they share: descriptors, one sentence when something is wrong, the exit
+ * status.
+ */
+#include "box/make.h"
+#include "cli/help.h"
+#include "cli/options.h"
+#include "lib/fd.h"
+#include "ns/launch.h"
+#include "report/messages.h"
+#include "run/supervise.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+/* Says the sentence, and the usage line when it was the command line's fault. Returns the status. */
+static int complain(const struct error *error, const struct subcommand_row *row)
+{
+        message("%s", error->text);
+        if (error->status == EXIT_USAGE) {
+                autofree char *usage = help_usage(row);
+                message("usage: %s", usage);
+        }
+        return error->status;
+}
+
+static int print(bool written)
+{
+        if (written && fflush(stdout) == 0)
+                return 0;
+        message("cannot write to standard output: %s", strerror(errno));
+        return 1;
+}
+
+/* Whatever the caller has open beside 0, 1 and 2 is closed, so that nothing of it can reach a sandbox; and 0, 1
+ * and 2 are open, so that no descriptor of hutch's lands there. */
+static bool settle_descriptors(struct error *error)
+{
+        for (int i = 0; i < 3; i++)
+                if (fcntl(i, F_GETFD) < 0 && open("/dev/null", O_RDWR) != i)
+                        return error_set(error, EXIT_SETUP, "cannot open /dev/null: %s", strerror(errno));
+        if (syscall(SYS_close_range, 3, ~0U, 0) < 0)
+                return error_set(error, EXIT_SETUP,
+                                 "cannot close the caller's descriptors (close_range): %s: hutch needs Linux 5.14 or "
+                                 "newer",
+                                 strerror(errno));
+        return true;
+}
+
+static int run_box(const struct box *box, struct held_sources *held, const struct options *options,
+                   struct error *error)
+{
+        if (options->dry_run)
+                return print(box_write_json(box, stdout));
+        const char *stray = options_stray(&options->command);
+        if (stray)
+                message("note: %s stands after -- and went to the command; hutch's own options go before --", stray);
+        return supervise(box, held, error);
+}
+
+static int start_sandbox(const struct subcommand_row *row, enum box_kind kind, int argc, char **argv)
+{
+        struct error error = {0};
+        struct options options = {0};
+        struct box box = {0};
+        struct held_sources held = {0};
+        int status = 0;
+
+        bool ready = settle_descriptors(&error) && options_parse(&options, row->name, argc, argv, &error);
+        messages_set_verbose(options.verbose);
+        if (ready && options.help)
+                status = print(help_write(row, stdout));
+        else if (ready && box_make(&box, &held, kind, &options, &error))
+                status = run_box(&box, &held, &options, &error);
+        if (error.status)
+                status = complain(&error, row);
+
+        held_sources_release(&held);
+        box_free(&box);
+        options_free(&options);
+        return status;
+}
+
+static int subcommand_mcp(const struct subcommand_row *row, int argc, char **argv)
+{
+        return start_sandbox(row, BOX_MCP, argc, argv);
+}
+
+static int subcommand_run(const struct subcommand_row *row, int argc, char **argv)
+{
+        return start_sandbox(row, BOX_RUN, argc, argv);
+}
+
+static int refuse_arguments(const struct subcommand_row *row, const char *argument)
+{
+        struct error error = {0};
+        error_set(&error, EXIT_USAGE, "%s takes no %s", row->name, argument);
+        return complain(&error, row);
+}
+
+static int subcommand_version(const struct subcommand_row *row, int argc, char **argv)
+{
+        if (argc > 0)
+                return refuse_arguments(row, argv[0]);
+        return print(printf("hutch %s\n", HUTCH_VERSION) > 0);
+}
+
+static int subcommand_help(const struct subcommand_row *row, int argc, char **argv)
+{
+        const struct subcommand_row *about = argc > 0 ? subcommand_find(argv[0]) : NULL;
+        if (argc > 1 || (argc == 1 && !about))
+                return refuse_arguments(row, argv[argc - 1]);
+        return print(help_write(about, stdout));
+}
+
+static const struct {
+        const char *name;
+        int (*run)(const struct subcommand_row *row, int argc, char **argv);
+} subcommands[] = {
+        {"mcp", subcommand_mcp},
+        {"run", subcommand_run},
+        {"version", subcommand_version},
+        {"help", subcommand_help},
+};
+
+int main(int argc, char **argv)
+{
+        launch_remember_arguments(argc, argv, environ);
+        const char *name = argc > 1 ? argv[1] : "";
+        if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+                name = "help";
+        if (strcmp(name, "--version") == 0)
+                name = "version";
+        for (size_t i = 0; i < sizeof(subcommands) / sizeof(*subcommands); i++)
+                if (strcmp(name, subcommands[i].name) == 0)
+                        return subcommands[i].run(subcommand_find(name), argc - 2, argv + 2);
+
+        struct error error = {0};
+        const char *nearest = subcommand_nearest(name);
+        if (!name[0])
+                error_set(&error, EXIT_USAGE, "no subcommand: `hutch --help` lists them");
+        else if (nearest)
+                error_set(&error, EXIT_USAGE, "no subcommand %s: did you mean %s?", name, nearest);
+        else
+                error_set(&error, EXIT_USAGE, "no subcommand %s: `hutch --help` lists them", name);
+        return complain(&error, NULL);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The messages between the supervisor and pid 1 of a sandbox, on a SOCK_SEQPACKET pair. The same socket is the
+ * lifeline: the supervisor alone holds its end, so pid 1 sees a hang-up however the supervisor ended.
+ */
+#ifndef HUTCH_NS_CONTROL_H
+#define HUTCH_NS_CONTROL_H
+
+#include <stdint.h>
+
+enum control_type {
+        /* from the supervisor */
+        CONTROL_SIGNAL = 1, /* value: the signal to send to the server's process group */
+        CONTROL_CONTINUE,   /* value: 1 when the server's group is to have the terminal again */
+        /* from pid 1 */
+        CONTROL_STOPPED, /* value: the signal that stopped the server */
+        CONTROL_EXITED,  /* value: the server's wait status; nothing follows */
+};
+
+struct control_message {
+        uint32_t type;
+        int32_t value;
+};
+
+#endif

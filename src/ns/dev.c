@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The sandbox's /dev: the six devices that every program may expect, a private devpts, and links. Nothing else
+ * of the host's /dev appears, whoever the caller is. /dev/shm is an ordinary memory folder of the box.
+ */
+#include "lib/fd.h"
+#include "lib/str.h"
+#include "ns/entering.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+/* Numbers from Documentation/admin-guide/devices.txt: the name alone proves nothing in a container. */
+static const struct {
+        const char *name;
+        unsigned major, minor;
+} devices[] = {
+        {"null", 1, 3}, {"zero", 1, 5}, {"full", 1, 7}, {"random", 1, 8}, {"urandom", 1, 9}, {"tty", 5, 0},
+};
+
+static const struct {
+        const char *name, *text;
+} links[] = {
+        {"fd", "/proc/self/fd"},       {"stdin", "/proc/self/fd/0"}, {"stdout", "/proc/self/fd/1"},
+        {"stderr", "/proc/self/fd/2"}, {"ptmx", "pts/ptmx"},
+};
+
+/* Attaches a device, without the NODEV that every other mount has. */
+static void attach_device(const struct entering *entering, int tree, const char *destination)
+{
+        struct mount_attr attributes = {
+                .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
+                .propagation = MS_PRIVATE,
+        };
+        if (mount_setattr(tree, "", AT_EMPTY_PATH, &attributes, sizeof(attributes)) < 0)
+                entering_fail(entering, STAGE_DEVICES, errno, destination);
+        rootfs_attach(entering, tree, destination, false);
+}
+
+static void mount_device(const struct entering *entering, const char *destination, size_t index)
+{
+        struct stat status;
+        char source[32], inside[256];
+        snprintf(source, sizeof(source), "/dev/%s", devices[index].name);
+        snprintf(inside, sizeof(inside), "%s/%s", destination, devices[index].name);
+        autoclose int tree =
+                open_tree(AT_FDCWD, source, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
+        if (tree < 0 || fstat(tree, &status) < 0)
+                entering_fail(entering, STAGE_DEVICES, errno, source);
+        if (!S_ISCHR(status.st_mode) ||
+            status.st_rdev != makedev(devices[index].major, devices[index].minor))
+                entering_fail(entering, STAGE_DEVICES, ENODEV, source);
+        attach_device(entering, tree, inside);
+}
+
+static void mount_pts(const struct entering *entering, const char *inside)
+{
+        autoclose int context = fsopen("devpts", FSOPEN_CLOEXEC);
+        if (context < 0 || fsconfig(context, FSCONFIG_SET_STRING, "ptmxmode", "0666", 0) < 0 ||
+            fsconfig(context, FSCONFIG_SET_STRING, "mode", "0600", 0) < 0 ||
+            fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+                entering_fail(entering, STAGE_DEVICES, errno, inside);
+        autoclose int pts = fsmount(context, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+        if (pts < 0)
+                entering_fail(entering, STAGE_DEVICES, errno, inside);
+        rootfs_attach(entering, pts, inside, true);
+}
+
+/* The terminal that `run` passes through, also as /dev/console: ttyname(3) looks for a name in /dev, and the
+ * caller's pts is not in the sandbox's devpts. */
+static void mount_console(const struct entering *entering, const char *inside)
+{
+        char path[64];
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", entering->terminal);
+        autoclose int tree = open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+        if (tree < 0)
+                return; /* a terminal of another mount namespace (su, a container): it works, without a name */
+        attach_device(entering, tree, inside);
+}
+
+void dev_mount(const struct entering *entering, const char *destination)
+{
+        char inside[256];
+        for (size_t i = 0; i < sizeof(devices) / sizeof(*devices); i++)
+                mount_device(entering, destination, i);
+        snprintf(inside, sizeof(inside), "%s/pts", destination);
+        mount_pts(entering, inside);
+        if (entering->terminal >= 0) {
+                snprintf(inside, sizeof(inside), "%s/console", destination);
+                mount_console(entering, inside);
+        }
+        for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++) {
+                snprintf(inside, sizeof(inside), "%s/%s", destination, links[i].name);
+                rootfs_link(entering, links[i].text, inside);
+        }
+}

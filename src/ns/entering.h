@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the steps of entering a sandbox share. They run in the cloned child, in a fixed order (launch.c), and
+ * each either succeeds or ends the child: a step that failed has nothing to undo, because everything made so far
+ * belongs to namespaces that end with it. The supervisor learns {stage, errno, path} and says one sentence
+ * (failure.c).
+ */
+#ifndef HUTCH_NS_ENTERING_H
+#define HUTCH_NS_ENTERING_H
+
+#include "box/box.h"
+#include "ns/seccomp.h"
+
+#include <stdint.h>
+
+enum stage {
+        STAGE_NAMESPACES, /* clone3 */
+        STAGE_ID_MAP,
+        STAGE_MEMORY_FS,
+        STAGE_SOURCE,  /* a granted path cannot be opened */
+        STAGE_SWAPPED, /* it is not the object that was judged */
+        STAGE_MOUNT_POINT,
+        STAGE_MOUNT,
+        STAGE_PROC,
+        STAGE_PROC_MASK,
+        STAGE_DEVICES,
+        STAGE_NETWORK,
+        STAGE_HOST_NAME,
+        STAGE_BUDGET,
+        STAGE_ROOT, /* pivot_root and letting go of the old root */
+        STAGE_LIMIT,
+        STAGE_CAPABILITIES,
+        STAGE_STDIO,
+        STAGE_CWD,
+        STAGE_LANDLOCK,
+        STAGE_SECCOMP,
+        STAGE_FORK,
+        STAGE_EXEC,
+        STAGE_COUNT
+};
+
+/* One message on the failure pipe; smaller than PIPE_BUF, so it arrives whole or not at all. */
+struct failure {
+        uint32_t stage;
+        int32_t error; /* errno */
+        char path[1024]; /* cut when longer; "" when none */
+};
+
+/* Everything that the child needs beside the box. */
+struct entering {
+        const struct box *box;
+        int failure;    /* write end of the failure pipe, close-on-exec */
+        int control;    /* the sandbox's end of the control socket */
+        int supervisor; /* the supervisor's end, which the child closes first of all */
+        int server[3];  /* what the server gets as 0, 1, 2 */
+        int terminal;   /* the caller's terminal when `run` passes it through, else -1 */
+        int landlock_abi; /* 0: the kernel has none */
+        struct seccomp_program profile;   /* (a) */
+        struct seccomp_program arguments; /* (b) */
+        struct seccomp_program init_filter;
+        int root;       /* rootfs.c: the new root, once it is attached */
+        dev_t memory;   /* rootfs.c: the device number of the sandbox's memory file system */
+};
+
+/* Reports and ends the calling process. `error` is a positive errno; path may be NULL. */
+_Noreturn void entering_fail(const struct entering *entering, enum stage stage, int error, const char *path);
+
+/* rootfs.c: builds the new root beside the old one from box->mounts, in order. */
+void rootfs_build(struct entering *entering);
+/* rootfs.c: makes it read-only and the only root there is. */
+void rootfs_pivot(struct entering *entering);
+/* rootfs.c: an O_PATH descriptor of a mount point inside the new root, made when it is missing and its place is
+ * in the sandbox's own memory; never makes anything on the host. */
+int rootfs_mount_point(const struct entering *entering, const char *destination, bool folder);
+/* rootfs.c: attaches a detached mount, or a clone of the host object `source` when tree is -1. */
+void rootfs_attach(const struct entering *entering, int tree, const char *destination, bool folder);
+/* rootfs.c: makes one symbolic link in the sandbox's memory. */
+void rootfs_link(const struct entering *entering, const char *text, const char *destination);
+
+/* proc.c, dev.c */
+void proc_mount(const struct entering *entering, const char *destination);
+void dev_mount(const struct entering *entering, const char *destination);
+
+/* userns.c: maps the caller to BOX_ID; afterwards the process is not dumpable. */
+void userns_map_ids(const struct entering *entering);
+/* userns.c: what this user namespace may still take of the kernel. */
+void userns_set_budgets(const struct entering *entering);
+
+/* limits.c */
+void limits_set(const struct entering *entering);
+/* caps.c */
+void caps_drop(const struct entering *entering);
+/* landlock.c: the newest version of the interface that kernel and this code know, 0 without Landlock. */
+int landlock_abi(void);
+void landlock_enter(const struct entering *entering);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Landlock: a second, independent layer under the mounts. Whatever mistake the mount tree may contain, the
+ * server can create, change and remove only below what was granted writable; and it can neither connect to
+ * abstract sockets nor send signals outside its sandbox (version 6 of the interface).
+ *
+ * One ruleset only: of two stacked ones each would have to permit a rename's both ends, which breaks renames
+ * that either alone permits. Reading is not restricted: the mount tree holds nothing that must not be read.
+ *
+ * The constants are our own because distribution headers are older than the kernels people run
+ * (linux/landlock.h of 6.12 and Documentation/userspace-api/landlock.rst).
+ */
+#include "lib/fd.h"
+#include "ns/entering.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#define ACCESS_WRITE_FILE  (1ULL << 1)
+#define ACCESS_REMOVE_DIR  (1ULL << 4)
+#define ACCESS_REMOVE_FILE (1ULL << 5)
+#define ACCESS_MAKE_CHAR   (1ULL << 6)
+#define ACCESS_MAKE_DIR    (1ULL << 7)
+#define ACCESS_MAKE_REG    (1ULL << 8)
+#define ACCESS_MAKE_SOCK   (1ULL << 9)
+#define ACCESS_MAKE_FIFO   (1ULL << 10)
+#define ACCESS_MAKE_BLOCK  (1ULL << 11)
+#define ACCESS_MAKE_SYM    (1ULL << 12)
+#define ACCESS_REFER       (1ULL << 13) /* version 2 */
+#define ACCESS_TRUNCATE    (1ULL << 14) /* version 3 */
+
+#define SCOPE_ABSTRACT_UNIX_SOCKET (1ULL << 0) /* version 6 */
+#define SCOPE_SIGNAL               (1ULL << 1) /* version 6 */
+
+enum {
+        ABI_REFER = 2,
+        ABI_TRUNCATE = 3,
+        ABI_SCOPE = 6,
+        CREATE_RULESET_VERSION = 1,
+        RULE_PATH_BENEATH = 1,
+};
+
+struct ruleset_attribute {
+        uint64_t handled_access_fs;
+        uint64_t handled_access_net;
+        uint64_t scoped;
+};
+
+struct path_beneath_attribute {
+        uint64_t allowed_access;
+        int32_t parent_fd;
+} __attribute__((packed));
+
+int landlock_abi(void)
+{
+        long version = syscall(SYS_landlock_create_ruleset, NULL, 0, CREATE_RULESET_VERSION);
+        return version > 0 ? (int)version : 0;
+}
+
+static void allow_below(const struct entering *entering, int ruleset, const char *path, uint64_t access)
+{
+        autoclose int parent = open(path, O_PATH | O_CLOEXEC);
+        struct stat status;
+        if (parent < 0 || fstat(parent, &status) < 0)
+                entering_fail(entering, STAGE_LANDLOCK, errno, path);
+        /* The kernel refuses rights of folders on anything else (EINVAL). */
+        if (!S_ISDIR(status.st_mode))
+                access &= ACCESS_WRITE_FILE | ACCESS_TRUNCATE;
+        struct path_beneath_attribute rule = {.allowed_access = access, .parent_fd = parent};
+        if (syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0) < 0)
+                entering_fail(entering, STAGE_LANDLOCK, errno, path);
+}
+
+void landlock_enter(const struct entering *entering)
+{
+        const struct box *box = entering->box;
+        int abi = entering->landlock_abi;
+        /* Version 1 refuses every rename from one folder to another: worse than no file layer. */
+        bool files = abi >= ABI_REFER && box->userns != USERNS_FULL;
+        struct ruleset_attribute attribute = {0};
+
+        if (files)
+                attribute.handled_access_fs = ACCESS_WRITE_FILE | ACCESS_REMOVE_DIR | ACCESS_REMOVE_FILE |
+                                              ACCESS_MAKE_CHAR | ACCESS_MAKE_DIR | ACCESS_MAKE_REG |
+                                              ACCESS_MAKE_SOCK | ACCESS_MAKE_FIFO | ACCESS_MAKE_BLOCK |
+                                              ACCESS_MAKE_SYM | ACCESS_REFER |
+                                              (abi >= ABI_TRUNCATE ? ACCESS_TRUNCATE : 0);
+        if (abi >= ABI_SCOPE)
+                attribute.scoped = SCOPE_ABSTRACT_UNIX_SOCKET | SCOPE_SIGNAL;
+        if (!attribute.handled_access_fs && !attribute.scoped)
+                return;
+
+        /* An older kernel knows a shorter structure; it refuses a longer one only when the tail is not zero, which
+         * the version checks above rule out. */
+        autoclose int ruleset =
+                (int)syscall(SYS_landlock_create_ruleset, &attribute, sizeof(attribute), 0);
+        if (ruleset < 0)
+                entering_fail(entering, STAGE_LANDLOCK, errno, NULL);
+
+        for (size_t i = 0; files && i < box->mount_count; i++) {
+                const struct mount *mount = &box->mounts[i];
+                if (mount->kind == MOUNT_MEMORY || (mount->kind == MOUNT_BIND && mount->writable))
+                        allow_below(entering, ruleset, mount->destination, attribute.handled_access_fs);
+                else if (mount->kind == MOUNT_DEV) /* writing to /dev/null and terminals, not making nodes */
+                        allow_below(entering, ruleset, mount->destination, ACCESS_WRITE_FILE);
+                else if (mount->kind == MOUNT_PROC && box->userns != USERNS_NONE)
+                        allow_below(entering, ruleset, mount->destination, ACCESS_WRITE_FILE); /* its id maps */
+        }
+        if (syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
+                entering_fail(entering, STAGE_LANDLOCK, errno, NULL);
+}

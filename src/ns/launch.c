@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How a sandbox starts, top to bottom. The supervisor clones one child into new namespaces of every kind. The
+ * child builds the sandbox around itself, gives up every privilege it has there, forks the server and stays as
+ * pid 1. No step is retried in a weaker form: what fails ends the child, and nothing was run.
+ */
+#include "ns/launch.h"
+
+#include "lib/fd.h"
+#include "nat/setup.h"
+#include "ns/control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+enum {
+        NEW_NAMESPACES = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS |
+                         CLONE_NEWCGROUP
+};
+
+static struct {
+        char *start;
+        size_t length;
+} arguments;
+
+void launch_remember_arguments(int argc, char **argv, char **environment)
+{
+        char *end = argc > 0 ? argv[argc - 1] + strlen(argv[argc - 1]) + 1 : NULL;
+        /* The kernel lays the environment right behind argv; anything else was put there by the C library. */
+        for (; end && *environment == end; environment++)
+                end += strlen(end) + 1;
+        if (end) {
+                arguments.start = argv[0];
+                arguments.length = (size_t)(end - argv[0]);
+        }
+}
+
+void entering_fail(const struct entering *entering, enum stage stage, int error, const char *path)
+{
+        struct failure failure = {.stage = stage, .error = error};
+        if (path)
+                memccpy(failure.path, path, 0, sizeof(failure.path) - 1);
+        (void)fd_write_all(entering->failure, &failure, sizeof(failure));
+        _exit(EXIT_SETUP);
+}
+
+/* Ties the child's life to the supervisor's. In this order there is no moment at which the supervisor can die
+ * unnoticed: first the child lets go of its own copy of the supervisor's end, so that the socket can hang up;
+ * then it asks for the signal; then it looks whether the hang-up has already happened. getppid() would not
+ * do: it is 0 in a new pid namespace, dead parent or not. */
+static void hold_lifeline(const struct entering *entering)
+{
+        close(entering->supervisor);
+        struct pollfd lifeline = {.fd = entering->control};
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || poll(&lifeline, 1, 0) != 0)
+                _exit(EXIT_SETUP);
+}
+
+/* The child, from its first instruction. */
+static _Noreturn void enter(struct entering *entering, bool foreground)
+{
+        hold_lifeline(entering);
+
+        /* /proc/1/cmdline shows this memory to everyone inside, dumpable or not. */
+        memset(arguments.start, 0, arguments.length);
+        (void)prctl(PR_SET_NAME, "hutch-init", 0, 0, 0);
+
+        /* 1. Become someone: from here on the process has every capability, in its own namespaces only. */
+        userns_map_ids(entering);
+
+        /* 2. What the sandbox will see, beside what hutch still sees. */
+        rootfs_build(entering);
+        if (sethostname(BOX_HOST, strlen(BOX_HOST)) < 0)
+                entering_fail(entering, STAGE_HOST_NAME, errno, NULL);
+        int error = setup_loopback();
+        if (error < 0)
+                entering_fail(entering, STAGE_NETWORK, -error, NULL);
+
+        /* 3. What it may take of the kernel. */
+        userns_set_budgets(entering);
+        limits_set(entering);
+
+        /* 4. No way back: one root, no capability. */
+        rootfs_pivot(entering);
+        caps_drop(entering);
+
+        /* 5. The server; it adds Landlock and seccomp to itself, last of all. */
+        init_run(entering, foreground);
+}
+
+/* Clones with every new namespace. 0 in the child, the child's pid in the caller with *pidfd set, or a negative
+ * errno. Raw calls: glibc wraps neither without a stack of its own. */
+static pid_t clone_child(int *pidfd)
+{
+        struct clone_args arguments3 = {
+                .flags = NEW_NAMESPACES | CLONE_PIDFD,
+                .pidfd = (uintptr_t)pidfd,
+                .exit_signal = SIGCHLD,
+        };
+        long child = syscall(SYS_clone3, &arguments3, sizeof(arguments3));
+        /* A container's filter cannot look into clone3's structure and answers ENOSYS, so that callers use clone. */
+        if (child < 0 && errno == ENOSYS) {
+                unsigned long flags = NEW_NAMESPACES | CLONE_PIDFD | SIGCHLD;
+#ifdef __s390x__
+                child = syscall(SYS_clone, NULL, flags, pidfd, NULL, 0);
+#else
+                child = syscall(SYS_clone, flags, NULL, pidfd, NULL, 0);
+#endif
+        }
+        return child < 0 ? -errno : (pid_t)child;
+}
+
+static bool prepare_filters(const struct box *box, struct entering *entering, struct error *error)
+{
+        entering->arguments = seccomp_arguments(box->userns != USERNS_NONE);
+        entering->init_filter = seccomp_for_init();
+        if (box->seccomp_path)
+                return seccomp_compile_cached(box->seccomp_path, box->seccomp_json, box->seccomp_length,
+                                              &entering->profile, error);
+        entering->profile = seccomp_builtin(box->userns != USERNS_NONE);
+        return true;
+}
+
+bool launch_start(const struct box *box, const struct launch_stdio *stdio, struct launch *launch,
+                  struct error *error)
+{
+        int control[2], failure[2];
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0)
+                return error_set(error, EXIT_SETUP, "cannot make a socket: %s", strerror(errno));
+        autoclose int supervisor = control[0], sandbox = control[1];
+        if (pipe2(failure, O_CLOEXEC) < 0)
+                return error_set(error, EXIT_SETUP, "cannot make a pipe: %s", strerror(errno));
+        autoclose int failure_read = failure[0], failure_write = failure[1];
+
+        struct entering entering = {
+                .box = box,
+                .failure = failure_write,
+                .control = sandbox,
+                .supervisor = supervisor,
+                .server = {stdio->server[0], stdio->server[1], stdio->server[2]},
+                .terminal = stdio->terminal,
+                .landlock_abi = landlock_abi(),
+                .root = -1,
+        };
+        if (entering.landlock_abi == 0 && box->require_landlock)
+                return error_set(error, EXIT_SETUP,
+                                 "this kernel has no Landlock, which --require landlock asks for: boot one with "
+                                 "CONFIG_SECURITY_LANDLOCK and lsm=landlock,…, or leave the option out");
+        if (!prepare_filters(box, &entering, error))
+                return false;
+
+        int pidfd = -1;
+        pid_t child = clone_child(&pidfd);
+        if (child == 0)
+                enter(&entering, stdio->foreground);
+        seccomp_free(&entering.profile);
+        if (child < 0) {
+                struct failure failed = {.stage = STAGE_NAMESPACES, .error = -child};
+                failure_explain(box, &failed, error);
+                return false;
+        }
+        *launch = (struct launch){
+                .init = pidfd,
+                .control = fd_take(&supervisor),
+                .failure = fd_take(&failure_read),
+        };
+        return true;
+}

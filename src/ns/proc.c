@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A fresh proc of the sandbox's own pid namespace. What in it speaks of the whole machine, or acts on it, is
+ * read-only or masked: the kernel guards those files with file permissions of root, and a sandbox whose caller
+ * is root would pass them. A file that exists and cannot be masked is an error.
+ */
+#include "lib/fd.h"
+#include "ns/entering.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mount.h>
+
+static const char *const read_only[] = {"sys", "irq",      "bus",      "fs",   "acpi",
+                                        "scsi", "driver", "pressure", "mtrr", "sysrq-trigger"};
+static const char *const masked[] = {"kcore", "keys", "kmsg", "kallsyms", "timer_list"};
+
+/* Covers `name` below `proc` with a read-only clone of `source` (path), or of itself when source is NULL. */
+static void cover(const struct entering *entering, int proc, const char *name, const char *source)
+{
+        struct mount_attr attributes = {
+                .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
+                .propagation = MS_PRIVATE,
+        };
+        autoclose int point = openat(proc, name, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+        if (point < 0 && errno == ENOENT)
+                return; /* this kernel was built without it */
+        autoclose int tree = -1;
+        if (point >= 0)
+                tree = source ? open_tree(AT_FDCWD, source, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC)
+                              : open_tree(point, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+        if (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH, &attributes, sizeof(attributes)) < 0 ||
+            move_mount(tree, "", point, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+                entering_fail(entering, STAGE_PROC_MASK, errno, name);
+}
+
+void proc_mount(const struct entering *entering, const char *destination)
+{
+        autoclose int context = fsopen("proc", FSOPEN_CLOEXEC);
+        if (context < 0 || fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+                entering_fail(entering, STAGE_PROC, errno, destination);
+        /* EPERM here: the /proc that we came from is partly covered, and the kernel does not let a user namespace
+         * see through a fresh one what was hidden from it (mount_namespaces(7)). */
+        autoclose int proc =
+                fsmount(context, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+        if (proc < 0)
+                entering_fail(entering, STAGE_PROC, errno, destination);
+        rootfs_attach(entering, proc, destination, true);
+
+        /* A nested sandbox that wants a fresh proc of its own needs this one uncovered. */
+        if (entering->box->userns == USERNS_FULL)
+                return;
+        for (size_t i = 0; i < sizeof(read_only) / sizeof(*read_only); i++)
+                cover(entering, proc, read_only[i], NULL);
+        for (size_t i = 0; i < sizeof(masked) / sizeof(*masked); i++)
+                cover(entering, proc, masked[i], "/dev/null");
+}

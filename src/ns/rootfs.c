@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The new root, built by descriptor from the box's list of mounts, in its order. This module decides nothing.
+ *
+ * Theory of operation. One tmpfs holds everything that lives in the sandbox's memory. It is attached on top of
+ * the old root, where no path leads (an absolute path starts below it), and has one folder for the new root and
+ * one for each writable place. Those folders are cloned as mounts of their own, so that the root can become
+ * read-only while /tmp and the home are not, although all share one budget. Everything else is a clone of a host
+ * object: it is made private and restricted while it is still detached, compared with what was judged, and only
+ * then attached. pivot_root(2) then makes the new root the root, and the old one, with the tmpfs on top of it,
+ * is let go: from there on no path and no descriptor leads out.
+ *
+ * It must never create anything outside that tmpfs: a missing mount point in a granted folder is an error.
+ */
+#include "lib/fd.h"
+#include "lib/str.h"
+#include "ns/entering.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+
+/* linux/mount.h collides with sys/mount.h; glibc's has the calls and, since 2.36, these constants. */
+#ifndef OPEN_TREE_CLONE
+#error "glibc 2.36 or newer is needed (open_tree in sys/mount.h)"
+#endif
+
+/* Below the tmpfs's own root, which nobody sees once the old root is gone. */
+static const char root_folder[] = "root";
+
+static int open_in_root(const struct entering *entering, const char *destination, uint64_t flags)
+{
+        /* No link is followed: the only links on the way to a mount point would be ones that a granted folder's
+         * owner put there. */
+        struct open_how how = {
+                .flags = flags | O_CLOEXEC,
+                .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
+        };
+        const char *relative = destination[1] ? destination + 1 : ".";
+        return (int)syscall(SYS_openat2, entering->root, relative, &how, sizeof(how));
+}
+
+/* Opens `parent`/`name` as a folder, making it when `parent` is in the sandbox's memory. */
+static int step_into(const struct entering *entering, int parent, const char *name, const char *destination)
+{
+        int next = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (next >= 0 || errno != ENOENT)
+                return next;
+        struct stat status;
+        if (fstat(parent, &status) < 0 || status.st_dev != entering->memory)
+                entering_fail(entering, STAGE_MOUNT_POINT, ENOENT, destination);
+        if (mkdirat(parent, name, 0755) < 0)
+                return -1;
+        return openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* The folder that holds `destination`, made as far as it is missing; *name points at the last component. */
+static int open_parent(const struct entering *entering, const char *destination, const char **name)
+{
+        *name = strrchr(destination, '/') + 1;
+        autofree char *parent = path_parent(destination);
+        int folder = open_in_root(entering, parent, O_PATH | O_DIRECTORY);
+        if (folder >= 0)
+                return folder;
+
+        folder = open_in_root(entering, "/", O_PATH | O_DIRECTORY);
+        for (char *rest = parent + 1, *component; folder >= 0 && (component = strsep(&rest, "/"));) {
+                int next = step_into(entering, folder, component, destination);
+                close(folder);
+                folder = next;
+        }
+        if (folder < 0)
+                entering_fail(entering, STAGE_MOUNT_POINT, errno, destination);
+        return folder;
+}
+
+/* Makes sure that something may be created in `folder`. */
+static void require_memory(const struct entering *entering, int folder, const char *destination)
+{
+        struct stat status;
+        if (fstat(folder, &status) < 0)
+                entering_fail(entering, STAGE_MOUNT_POINT, errno, destination);
+        if (status.st_dev != entering->memory)
+                entering_fail(entering, STAGE_MOUNT_POINT, ENOENT, destination);
+}
+
+int rootfs_mount_point(const struct entering *entering, const char *destination, bool folder)
+{
+        int point = open_in_root(entering, destination, O_PATH);
+        if (point >= 0)
+                return point;
+        if (errno != ENOENT)
+                entering_fail(entering, STAGE_MOUNT_POINT, errno, destination);
+
+        const char *name;
+        autoclose int parent = open_parent(entering, destination, &name);
+        if (folder) {
+                point = step_into(entering, parent, name, destination);
+        } else {
+                require_memory(entering, parent, destination);
+                autoclose int made = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+                if (made >= 0)
+                        point = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        }
+        if (point < 0)
+                entering_fail(entering, STAGE_MOUNT_POINT, errno, destination);
+        return point;
+}
+
+void rootfs_attach(const struct entering *entering, int tree, const char *destination, bool folder)
+{
+        autoclose int point = rootfs_mount_point(entering, destination, folder);
+        if (move_mount(tree, "", point, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+                entering_fail(entering, STAGE_MOUNT, errno, destination);
+}
+
+void rootfs_link(const struct entering *entering, const char *text, const char *destination)
+{
+        const char *name;
+        struct stat status;
+        autoclose int parent = open_parent(entering, destination, &name);
+        /* Inside a granted folder the host's own link is already there. */
+        if (fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0)
+                return;
+        require_memory(entering, parent, destination);
+        if (symlinkat(text, parent, name) < 0)
+                entering_fail(entering, STAGE_MOUNT_POINT, errno, destination);
+}
+
+static void write_file(const struct entering *entering, const struct mount *mount)
+{
+        const char *name;
+        autoclose int parent = open_parent(entering, mount->destination, &name);
+        require_memory(entering, parent, mount->destination);
+        autoclose int file = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+        int error = file < 0 ? -errno : fd_write_all(file, mount->content, strlen(mount->content));
+        if (error < 0)
+                entering_fail(entering, STAGE_MOUNT_POINT, -error, mount->destination);
+}
+
+/* A clone of one folder of the tmpfs, whose path from the tmpfs's root is `name`. */
+static int clone_memory_folder(const struct entering *entering, int memory, const char *name, mode_t mode)
+{
+        if (mkdirat(memory, name, 0700) < 0 || fchmodat(memory, name, mode, 0) < 0)
+                entering_fail(entering, STAGE_MEMORY_FS, errno, name);
+        int tree = open_tree(memory, name, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+        if (tree < 0)
+                entering_fail(entering, STAGE_MEMORY_FS, errno, name);
+        return tree;
+}
+
+static void mount_memory_folder(const struct entering *entering, int memory, size_t index)
+{
+        const struct mount *mount = &entering->box->mounts[index];
+        bool shared = str_equal(mount->destination, "/tmp") || str_equal(mount->destination, "/dev/shm");
+        char name[32];
+        snprintf(name, sizeof(name), "%zu", index);
+        /* Shared temporary folders carry the sticky bit, which some programs insist on. */
+        autoclose int tree = clone_memory_folder(entering, memory, name, shared ? 01777 : 0700);
+        rootfs_attach(entering, tree, mount->destination, true);
+}
+
+static void mount_host_object(const struct entering *entering, const struct mount *mount)
+{
+        struct stat status;
+        autoclose int tree = open_tree(AT_FDCWD, mount->source,
+                                       OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW);
+        if (tree < 0 || fstat(tree, &status) < 0)
+                entering_fail(entering, STAGE_SOURCE, errno, mount->source);
+        /* The path was judged a moment ago; whoever can rename there may have put something else in its place
+         * since. The clone cannot change any more, so this comparison is final. */
+        if (status.st_dev != mount->device || status.st_ino != mount->inode)
+                entering_fail(entering, STAGE_SWAPPED, ESTALE, mount->source);
+
+        struct mount_attr attributes = {
+                .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (mount->writable ? 0 : MOUNT_ATTR_RDONLY),
+                /* Private before it is attached: otherwise what the host mounts below it later arrives here, with
+                 * the host's flags, writable. */
+                .propagation = MS_PRIVATE,
+        };
+        if (mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof(attributes)) < 0)
+                entering_fail(entering, STAGE_MOUNT, errno, mount->source);
+        rootfs_attach(entering, tree, mount->destination, mount->is_folder);
+}
+
+static int mount_tmpfs(struct entering *entering)
+{
+        const struct box *box = entering->box;
+        char size[32], inodes[32];
+        snprintf(size, sizeof(size), "%llu", (unsigned long long)box->memory_fs_bytes);
+        snprintf(inodes, sizeof(inodes), "%llu", (unsigned long long)box->memory_fs_inodes);
+
+        autoclose int context = fsopen("tmpfs", FSOPEN_CLOEXEC);
+        if (context < 0 || fsconfig(context, FSCONFIG_SET_STRING, "size", size, 0) < 0 ||
+            fsconfig(context, FSCONFIG_SET_STRING, "nr_inodes", inodes, 0) < 0 ||
+            fsconfig(context, FSCONFIG_SET_STRING, "mode", "0755", 0) < 0 ||
+            fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+                entering_fail(entering, STAGE_MEMORY_FS, errno, NULL);
+        /* Programs may be executed from it: package managers build native add-ons in the home and in /tmp. */
+        int memory = fsmount(context, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+        struct stat status;
+        if (memory < 0 || fstat(memory, &status) < 0)
+                entering_fail(entering, STAGE_MEMORY_FS, errno, NULL);
+        entering->memory = status.st_dev;
+        if (move_mount(memory, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
+                entering_fail(entering, STAGE_MEMORY_FS, errno, NULL);
+        return memory;
+}
+
+void rootfs_build(struct entering *entering)
+{
+        const struct box *box = entering->box;
+        mode_t inherited = umask(0);
+        autoclose int memory = mount_tmpfs(entering);
+        entering->root = clone_memory_folder(entering, memory, root_folder, 0755);
+        if (move_mount(entering->root, "", memory, root_folder, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+                entering_fail(entering, STAGE_MEMORY_FS, errno, NULL);
+
+        for (size_t i = 0; i < box->mount_count; i++) {
+                const struct mount *mount = &box->mounts[i];
+                switch (mount->kind) {
+                case MOUNT_BIND:
+                        mount_host_object(entering, mount);
+                        break;
+                case MOUNT_MEMORY:
+                        mount_memory_folder(entering, memory, i);
+                        break;
+                case MOUNT_FILE:
+                        write_file(entering, mount);
+                        break;
+                case MOUNT_LINK:
+                        rootfs_link(entering, mount->source, mount->destination);
+                        break;
+                case MOUNT_PROC:
+                        proc_mount(entering, mount->destination);
+                        break;
+                case MOUNT_DEV:
+                        dev_mount(entering, mount->destination);
+                        break;
+                }
+        }
+        umask(inherited);
+}
+
+void rootfs_pivot(struct entering *entering)
+{
+        struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
+        if (mount_setattr(entering->root, "", AT_EMPTY_PATH, &read_only, sizeof(read_only)) < 0)
+                entering_fail(entering, STAGE_ROOT, errno, NULL);
+        /* pivot_root(".", ".") puts the old root on top of the new one at the same place, and "." then names the
+         * topmost of what is stacked there (pivot_root(2)): first the tmpfs, which lies on the old root, then the
+         * old root. */
+        if (fchdir(entering->root) < 0 || syscall(SYS_pivot_root, ".", ".") < 0 ||
+            umount2(".", MNT_DETACH) < 0 || umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
+                entering_fail(entering, STAGE_ROOT, errno, NULL);
+        /* One mount too few taken away would leave the host's root at "/..": look, do not trust the count. */
+        struct stat root, above;
+        if (stat("/", &root) < 0 || stat("/..", &above) < 0)
+                entering_fail(entering, STAGE_ROOT, errno, NULL);
+        if (root.st_dev != entering->memory || above.st_dev != root.st_dev || above.st_ino != root.st_ino)
+                entering_fail(entering, STAGE_ROOT, EXDEV, "/..");
+        fd_close(&entering->root);
+}

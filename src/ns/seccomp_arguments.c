@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The argument filter: one small BPF program that permits everything except what it names. It judges calls
+ * that the profile permits as a whole but that must not be made with every argument, and refuses the few
+ * calls whose arguments no filter can read. It must never decide about a call by more than the bits that the
+ * kernel looks at: a program may fill the others with anything.
+ *
+ * Each block begins with the number of its call and is jumped over for all others, with no look at an
+ * argument. So the kernel finds out once, at load, that all the other calls are always permitted, and does
+ * not run the program for them.
+ */
+#include "ns/seccomp.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/netlink.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#if defined(__x86_64__) && !defined(__ILP32__)
+#define NATIVE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__) && defined(__AARCH64EL__)
+#define NATIVE AUDIT_ARCH_AARCH64
+#elif defined(__riscv) && __riscv_xlen == 64
+#define NATIVE AUDIT_ARCH_RISCV64
+#elif defined(__powerpc64__) && defined(__LITTLE_ENDIAN__)
+#define NATIVE AUDIT_ARCH_PPC64LE
+#elif defined(__powerpc64__)
+#define NATIVE AUDIT_ARCH_PPC64
+#elif defined(__s390x__)
+#define NATIVE AUDIT_ARCH_S390X
+#elif defined(__loongarch64)
+#define NATIVE AUDIT_ARCH_LOONGARCH64
+#elif defined(__i386__)
+#define NATIVE AUDIT_ARCH_I386
+#elif defined(__arm__) && defined(__ARMEL__)
+#define NATIVE AUDIT_ARCH_ARM
+#else
+#error "the argument filter needs the audit name of this architecture"
+#endif
+
+/* The half of argument `n` that the kernel takes for a parameter of 32 bits. */
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define LOW_HALF(n) (offsetof(struct seccomp_data, args) + (n) * sizeof(__u64) + sizeof(__u32))
+#else
+#define LOW_HALF(n) (offsetof(struct seccomp_data, args) + (n) * sizeof(__u64))
+#endif
+
+/* clone(2) has its flags first, but on s390 the stack. */
+#if defined(__s390x__)
+#define CLONE_FLAGS_ARGUMENT 1
+#else
+#define CLONE_FLAGS_ARGUMENT 0
+#endif
+
+/* The kernel ignores CLONE_NEWTIME in clone(2): its bit belongs to the exit signal there. */
+#define NAMESPACE_FLAGS                                                                                      \
+        (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |        \
+         CLONE_NEWNET)
+
+#define SOCKET_TYPE_MASK 0xf /* the other bits are SOCK_NONBLOCK and SOCK_CLOEXEC */
+
+/* The words the program is written in. A skip counts instructions, from the one behind it. */
+#define LOAD(offset)          BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (offset))
+#define MASK(bits)            BPF_STMT(BPF_ALU | BPF_AND | BPF_K, (bits))
+#define IF_SKIP(value, n)     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), (n), 0)
+#define UNLESS_SKIP(value, n) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), 0, (n))
+#define IF_ANY_SKIP(bits, n)  BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (bits), (n), 0)
+#define PERMIT                BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+#define REFUSE(number)        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (number))
+
+/* One instruction a line. */
+/* clang-format off */
+
+/* Calls of foreign architectures have other numbers. The profile answers them: ENOSYS. x32 has our
+ * architecture and numbers of its own, which equal none below. */
+#define BEGIN                                                                                       \
+        LOAD(offsetof(struct seccomp_data, arch)),                                                  \
+        IF_SKIP(NATIVE, 1),                                                                         \
+        PERMIT,                                                                                     \
+        LOAD(offsetof(struct seccomp_data, nr))
+
+/* A terminal shared with the caller's shell: no typing into it (TIOCSTI, and TIOCLINUX's paste), no change of
+ * its line discipline, which loads kernel modules. */
+#define JUDGE_IOCTL                                                                                 \
+        UNLESS_SKIP(__NR_ioctl, 6),                                                                 \
+        LOAD(LOW_HALF(1)),                                                                          \
+        IF_SKIP(TIOCSTI, 3),                                                                        \
+        IF_SKIP(TIOCLINUX, 2),                                                                      \
+        IF_SKIP(TIOCSETD, 1),                                                                       \
+        PERMIT,                                                                                     \
+        REFUSE(EPERM)
+
+/* Families that a server has a use for: UNIX, IP with streams and datagrams (raw, and SOCK_PACKET, which
+ * turns INET into PACKET, are not), netlink only for routes and links. All others reach kernel code that is
+ * seldom looked at, and VSOCK knows no network namespace. */
+#define JUDGE_SOCKET                                                                                \
+        IF_SKIP(__NR_socket, 1),                                                                    \
+        UNLESS_SKIP(__NR_socketpair, 14),                                                           \
+        LOAD(LOW_HALF(0)),                                                                          \
+        IF_SKIP(AF_UNIX, 11),                                                                       \
+        IF_SKIP(AF_NETLINK, 7),                                                                     \
+        IF_SKIP(AF_INET, 1),                                                                        \
+        UNLESS_SKIP(AF_INET6, 4),                                                                   \
+        LOAD(LOW_HALF(1)),                                                                          \
+        MASK(SOCKET_TYPE_MASK),                                                                     \
+        IF_SKIP(SOCK_STREAM, 5),                                                                    \
+        IF_SKIP(SOCK_DGRAM, 4),                                                                     \
+        REFUSE(EPERM),                                                                              \
+        LOAD(LOW_HALF(2)), /* netlink: the protocol decides */                                      \
+        IF_SKIP(NETLINK_ROUTE, 1),                                                                  \
+        REFUSE(EPERM),                                                                              \
+        PERMIT
+
+/* io_uring opens sockets and does more, and no filter sees it; socketcall has its arguments behind a pointer.
+ * A person's profile that permits them does not know about this filter. */
+#define REFUSE_IO_URING UNLESS_SKIP(__NR_io_uring_setup, 1), REFUSE(ENOSYS)
+#ifdef __NR_socketcall
+#define REFUSE_UNSEEN UNLESS_SKIP(__NR_socketcall, 1), REFUSE(ENOSYS), REFUSE_IO_URING
+#else
+#define REFUSE_UNSEEN REFUSE_IO_URING
+#endif
+
+/* clone3 has its flags behind a pointer; libcs fall back to clone when it does not exist. */
+#define JUDGE_CLONE                                                                                 \
+        UNLESS_SKIP(__NR_clone3, 1),                                                                \
+        REFUSE(ENOSYS),                                                                             \
+        UNLESS_SKIP(__NR_clone, 4),                                                                 \
+        LOAD(LOW_HALF(CLONE_FLAGS_ARGUMENT)),                                                       \
+        IF_ANY_SKIP(NAMESPACE_FLAGS, 1),                                                            \
+        PERMIT,                                                                                     \
+        REFUSE(EPERM)
+
+/* clang-format on */
+
+static const struct sock_filter arguments[] = {
+    BEGIN, JUDGE_IOCTL, JUDGE_SOCKET, REFUSE_UNSEEN, JUDGE_CLONE, PERMIT,
+};
+static const struct sock_filter arguments_userns[] = {
+    BEGIN, JUDGE_IOCTL, JUDGE_SOCKET, REFUSE_UNSEEN, PERMIT,
+};
+
+struct seccomp_program seccomp_arguments(bool userns)
+{
+        struct seccomp_program program = {.code = arguments,
+                                          .length = sizeof(arguments) / sizeof(arguments[0])};
+
+        if (userns) {
+                program.code = arguments_userns;
+                program.length = sizeof(arguments_userns) / sizeof(arguments_userns[0]);
+        }
+        return program;
+}

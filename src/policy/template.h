@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Sandbox templates: JSON files that say which tree a sandbox starts from, where commands are looked for in
+ * it and which variables it always has. They are policy: a key nobody knows, a wrong type or a repeated key
+ * is a usage error that names file and line, and never skipped. A template can grant nothing of the caller's.
+ */
+#ifndef HUTCH_POLICY_TEMPLATE_H
+#define HUTCH_POLICY_TEMPLATE_H
+
+#include "lib/err.h"
+#include "lib/str.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define TEMPLATE_DEFAULT "mcp-server"
+
+/* A command the template promises, and what to install where it is missing. */
+struct template_command {
+        char *name;
+        char *package; /* Debian's */
+};
+
+struct template
+{
+        char *name; /* as it was asked for */
+        char *file; /* the file that was read */
+        char *description;
+        struct str_list path;        /* absolute folders inside, the base of PATH; never empty */
+        struct str_list environment; /* KEY=VALUE */
+        struct template_command *commands;
+        size_t command_count;
+};
+
+/* Reads a template. A name with a `/` is a file; else NAME.json is looked for beside the program
+ * (policy/templates below the folder of /proc/self/exe: a build tree), in ../share/hutch/templates from
+ * there, and in the data folder chosen at build time. Status 2 on a name or a content that is not right, or a
+ * name nobody knows (the sentence lists the known ones); 125 when a file that exists cannot be read. */
+bool template_load(const char *name_or_file, struct template *result, struct error *error);
+
+/* The same from text; `file` stands in messages. */
+bool template_parse(const char *name, const char *file, const char *json, size_t length,
+                    struct template *result, struct error *error);
+
+void template_free(struct template *result);
+
+/* One note under --verbose for each promised command that none of the template's folders holds. */
+void template_note_missing(const struct template *template);
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Theory of operation. One linear buffer, filled at the end, emptied at the start and used from offset 0
+ * again whenever it runs empty, so that little traffic touches little memory. When the end is reached, what
+ * remains is moved down only if that is at most half of the buffer: each byte is moved once at most.
+ * Otherwise the queue drops the server's bytes until half of it is free, which also keeps "N bytes were
+ * dropped" a rare line.
+ *
+ * hutch's own lines must not split a line of the server's. While the server is in the middle of one they
+ * wait, and go in behind the last newline of what it writes next. Only a server that pauses there (a prompt,
+ * a progress bar) gets its line ended for it.
+ */
+#include "run/queue.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The free bytes at the end of the buffer, after trying to have at least `wanted` of them. */
+static size_t make_room(struct queue *queue, size_t wanted)
+{
+        size_t pending = queue->end - queue->start;
+
+        if (QUEUE_SIZE - queue->end < wanted && pending <= QUEUE_SIZE / 2) {
+                memmove(queue->data, queue->data + queue->start, pending);
+                queue->start = 0;
+                queue->end = pending;
+        }
+        return QUEUE_SIZE - queue->end;
+}
+
+/* Puts whole lines at `at`, before what is there already (the unfinished line of the server, or nothing). */
+static bool insert(struct queue *queue, size_t at, const char *lines, size_t length)
+{
+        if (QUEUE_SIZE - queue->end < length)
+                return false;
+        memmove(queue->data + at + length, queue->data + at, queue->end - at);
+        memcpy(queue->data + at, lines, length);
+        queue->end += length;
+        return true;
+}
+
+/* Appends lines of hutch's own; a server's line that is unfinished ends here. */
+static bool append(struct queue *queue, const char *lines, size_t length)
+{
+        if (make_room(queue, length + 1) < length + 1)
+                return false;
+        if (queue->mid_line)
+                queue->data[queue->end++] = '\n';
+        queue->mid_line = false;
+        return insert(queue, queue->end, lines, length);
+}
+
+static void count_lost_lines(struct queue *queue, const char *lines, size_t length)
+{
+        for (size_t i = 0; i < length; i++)
+                queue->dropped_lines += lines[i] == '\n';
+        queue->dropping = true;
+}
+
+static void release_waiting(struct queue *queue)
+{
+        if (!append(queue, queue->waiting_lines, queue->waiting))
+                count_lost_lines(queue, queue->waiting_lines, queue->waiting);
+        queue->waiting = 0;
+}
+
+size_t queue_room(struct queue *queue, char **where)
+{
+        size_t room = queue->dropping ? 0 : make_room(queue, (size_t)2 * QUEUE_OWN);
+
+        if (room <= QUEUE_OWN)
+                return 0;
+        *where = queue->data + queue->end;
+        return room - QUEUE_OWN;
+}
+
+void queue_put(struct queue *queue, size_t length)
+{
+        const char *added = queue->data + queue->end;
+        const char *newline = memrchr(added, '\n', length);
+
+        queue->end += length;
+        queue->mid_line = queue->data[queue->end - 1] != '\n';
+        if (newline && queue->waiting > 0 &&
+            insert(queue, (size_t)(newline - queue->data) + 1, queue->waiting_lines, queue->waiting))
+                queue->waiting = 0;
+}
+
+void queue_drop(struct queue *queue, size_t length)
+{
+        queue->dropped_bytes += length;
+        queue->dropping = true;
+}
+
+void queue_say(struct queue *queue, const char *line, size_t length)
+{
+        if (queue->mid_line && length <= sizeof queue->waiting_lines - queue->waiting) {
+                memcpy(queue->waiting_lines + queue->waiting, line, length);
+                queue->waiting += length;
+                return;
+        }
+        if (queue->waiting > 0)
+                release_waiting(queue);
+        if (!append(queue, line, length))
+                count_lost_lines(queue, line, length);
+}
+
+void queue_settle(struct queue *queue, bool quiet)
+{
+        char line[128];
+
+        /* The rest of a line may be among what is dropped. */
+        if (queue->waiting > 0 && (quiet || queue->dropping || !queue->mid_line))
+                release_waiting(queue);
+        if (!queue->dropping || queue->end - queue->start > QUEUE_SIZE / 2)
+                return;
+
+        queue->dropping = false;
+        if (queue->dropped_bytes > 0) {
+                snprintf(line, sizeof line, "[hutch] %llu bytes of the server's stderr were dropped\n",
+                         queue->dropped_bytes);
+                append(queue, line, strlen(line));
+        }
+        if (queue->dropped_lines > 0) {
+                snprintf(line, sizeof line, "[hutch] %llu lines of hutch's own were dropped\n",
+                         queue->dropped_lines);
+                append(queue, line, strlen(line));
+        }
+        queue->dropped_bytes = queue->dropped_lines = 0;
+}
+
+bool queue_is_pending(const struct queue *queue)
+{
+        return queue->end > queue->start || queue->waiting > 0 || queue->dropping;
+}
+
+size_t queue_front(const struct queue *queue, const char **data)
+{
+        *data = queue->data + queue->start;
+        return queue->end - queue->start;
+}
+
+void queue_took(struct queue *queue, size_t length)
+{
+        queue->start += length;
+        if (queue->start == queue->end)
+                queue->start = queue->end = 0;
+}
+
+void queue_forget(struct queue *queue)
+{
+        queue->start = queue->end = queue->waiting = 0;
+        queue->mid_line = queue->dropping = false;
+}

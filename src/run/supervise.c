@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See supervise.h.
+ *
+ * Theory of operation. One poll() loop over the bridge's descriptors, a signalfd, the control socket and, until
+ * the server was executed, the failure pipe. Whatever happens sets a deadline or a flag; the loop's head turns
+ * due deadlines into signals. A sandbox is only ever ended in one way: SIGKILL to its pid 1, which the kernel
+ * extends to everything inside. The server's polite signals come before that:
+ *
+ *     end of input (mcp)  → grace → SIGTERM → 2 s → SIGKILL
+ *     told to stop        → that signal at once → 2 s → SIGKILL
+ *     --timeout           → SIGTERM → 2 s → SIGKILL, status 124
+ *
+ * It must never wait for a client that does not read: what the server wrote is drained, but a client that takes
+ * nothing for two seconds has had its chance.
+ */
+#include "run/supervise.h"
+
+#include "lib/fd.h"
+#include "ns/control.h"
+#include "ns/launch.h"
+#include "report/messages.h"
+#include "run/bridge.h"
+#include "run/terminal.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+enum {
+        KILL_AFTER_MS = 2000,  /* from a polite signal to SIGKILL */
+        DRAIN_MS = 2000,       /* how long a client may take nothing while the rest is handed over */
+        NOTICE_SECONDS = 60,   /* how long before --timeout the person is told */
+};
+
+#define NEVER (-1LL)
+
+/* Signals that are forwarded to the server. SIGKILL and SIGSTOP cannot be; those of a fault are hutch's own. */
+static const int forwarded[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGTSTP, SIGCONT};
+
+struct supervisor {
+        const struct box *box;
+        struct bridge *bridge;
+        struct terminal terminal;
+        struct launch launch;
+        int signals;
+        sigset_t inherited; /* the caller's signal mask: the server starts with it */
+
+        bool started; /* the server was executed */
+        bool exited;  /* pid 1 said how it ended, in wait_status */
+        bool ended;   /* pid 1 is gone, with everything inside */
+        int wait_status;
+
+        sigset_t sent;      /* polite signals that the server has had: none is repeated */
+        int told_to_stop;   /* the signal that ended hutch's own run, or 0 */
+        bool timed_out;
+        bool hurried;       /* hutch has sent a signal of its own accord */
+        bool input_ended;
+
+        long long term_at, kill_at, notice_at, timeout_at, drain_at; /* monotonic ms, or NEVER */
+        unsigned long long taken; /* bridge_bytes_taken() when drain_at was set */
+};
+
+static long long now_ms(void)
+{
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+static void control(const struct supervisor *supervisor, enum control_type type, int value)
+{
+        struct control_message request = {.type = type, .value = value};
+        (void)send(supervisor->launch.control, &request, sizeof(request), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static void kill_sandbox(struct supervisor *supervisor)
+{
+        supervisor->kill_at = NEVER;
+        (void)syscall(SYS_pidfd_send_signal, supervisor->launch.init, SIGKILL, NULL, 0);
+}
+
+/* Sends one polite signal, unless the server has had it already. */
+static void send_once(struct supervisor *supervisor, int signal_number)
+{
+        if (sigismember(&supervisor->sent, signal_number))
+                return;
+        sigaddset(&supervisor->sent, signal_number);
+        control(supervisor, CONTROL_SIGNAL, signal_number);
+}
+
+static void kill_soon(struct supervisor *supervisor)
+{
+        if (supervisor->kill_at == NEVER)
+                supervisor->kill_at = now_ms() + KILL_AFTER_MS;
+}
+
+/* Ends the server of hutch's own accord. */
+static void hurry(struct supervisor *supervisor)
+{
+        supervisor->hurried = true;
+        send_once(supervisor, SIGTERM);
+        kill_soon(supervisor);
+}
+
+/* Stops hutch as the server was stopped, so that the shell sees a stopped job; returns when it was continued.
+ * Only for a job of a terminal: anywhere else a server that stops itself would stop hutch's deadlines too. With
+ * no shell in the session nobody could continue it, and the kernel itself lets no job stop then. */
+static void stop_with_server(struct supervisor *supervisor)
+{
+        if (supervisor->terminal.descriptor < 0)
+                return;
+        terminal_take_back(&supervisor->terminal);
+        if (getsid(getppid()) == getsid(0))
+                raise(SIGSTOP);
+        control(supervisor, CONTROL_CONTINUE, terminal_is_foreground(&supervisor->terminal));
+}
+
+static void take_signal(struct supervisor *supervisor, const struct signalfd_siginfo *info)
+{
+        int signal_number = (int)info->ssi_signo;
+        bool from_terminal = info->ssi_code == SI_KERNEL;
+        bool stops = signal_number == SIGTERM || signal_number == SIGHUP || signal_number == SIGINT ||
+                     signal_number == SIGQUIT;
+
+        if (signal_number == SIGCONT) {
+                control(supervisor, CONTROL_CONTINUE, terminal_is_foreground(&supervisor->terminal));
+                return;
+        }
+        if (!stops) {
+                control(supervisor, CONTROL_SIGNAL, signal_number);
+                return;
+        }
+        /* An interrupt is a question under `run`: an interpreter or a debugger may answer it and go on. */
+        bool question = supervisor->box->kind == BOX_RUN &&
+                        (from_terminal || signal_number == SIGINT || signal_number == SIGQUIT);
+        if (question) {
+                control(supervisor, CONTROL_SIGNAL, signal_number);
+                return;
+        }
+        if (!supervisor->told_to_stop)
+                supervisor->told_to_stop = signal_number;
+        send_once(supervisor, signal_number);
+        kill_soon(supervisor);
+}
+
+static void read_signals(struct supervisor *supervisor)
+{
+        struct signalfd_siginfo info;
+        while (read(supervisor->signals, &info, sizeof(info)) == sizeof(info))
+                take_signal(supervisor, &info);
+}
+
+static void read_control(struct supervisor *supervisor)
+{
+        struct control_message report;
+        ssize_t length = recv(supervisor->launch.control, &report, sizeof(report), MSG_DONTWAIT);
+        if (length < 0 && (errno == EAGAIN || errno == EINTR))
+                return;
+        if (length != sizeof(report)) { /* pid 1 has closed its end: it is ending */
+                supervisor->ended = true;
+                return;
+        }
+        if (report.type == CONTROL_STOPPED) {
+                stop_with_server(supervisor);
+        } else if (report.type == CONTROL_EXITED) {
+                supervisor->exited = true;
+                supervisor->wait_status = report.value;
+        }
+}
+
+/* The supervisor's own filter: from here on it moves bytes and sends signals, nothing else. It is loaded while
+ * the server is already starting, so it costs no time of anyone's. */
+static void confine(struct supervisor *supervisor)
+{
+        struct seccomp_program filter = seccomp_for_supervisor();
+        int error = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : seccomp_install(&filter);
+        if (error < 0) {
+                message("cannot load the supervisor's system call filter: %s", strerror(-error));
+                kill_sandbox(supervisor);
+        }
+}
+
+/* Reads the failure pipe: end of file means that the server was executed. */
+static bool read_failure(struct supervisor *supervisor, struct held_sources *held, struct error *error)
+{
+        struct failure failure;
+        ssize_t length = read(supervisor->launch.failure, &failure, sizeof(failure));
+        if (length < 0)
+                return true;
+        held_sources_release(held);
+        fd_close(&supervisor->launch.failure);
+        if (length == sizeof(failure)) {
+                failure_explain(supervisor->box, &failure, error);
+                return false;
+        }
+        supervisor->started = true;
+        confine(supervisor);
+        if (supervisor->box->timeout_seconds) {
+                supervisor->timeout_at = now_ms() + supervisor->box->timeout_seconds * 1000LL;
+                if (supervisor->box->timeout_seconds > NOTICE_SECONDS)
+                        supervisor->notice_at = supervisor->timeout_at - NOTICE_SECONDS * 1000LL;
+        }
+        return true;
+}
+
+static bool is_due(long long *deadline, long long now)
+{
+        if (*deadline == NEVER || now < *deadline)
+                return false;
+        *deadline = NEVER;
+        return true;
+}
+
+static void meet_deadlines(struct supervisor *supervisor)
+{
+        long long now = now_ms();
+        if (is_due(&supervisor->notice_at, now))
+                message("%d seconds left of --timeout %u", NOTICE_SECONDS, supervisor->box->timeout_seconds);
+        if (is_due(&supervisor->timeout_at, now)) {
+                supervisor->timed_out = true;
+                message("the time of --timeout %u is over; stopping the server", supervisor->box->timeout_seconds);
+                hurry(supervisor);
+        }
+        if (is_due(&supervisor->term_at, now))
+                hurry(supervisor);
+        if (is_due(&supervisor->kill_at, now))
+                kill_sandbox(supervisor);
+}
+
+/* Milliseconds until the next deadline, for poll(); -1 for none. */
+static int next_timeout(const struct supervisor *supervisor)
+{
+        const long long deadlines[] = {supervisor->term_at, supervisor->kill_at, supervisor->notice_at,
+                                       supervisor->timeout_at, supervisor->drain_at};
+        long long soonest = NEVER;
+        for (size_t i = 0; i < sizeof(deadlines) / sizeof(*deadlines); i++)
+                if (deadlines[i] != NEVER && (soonest == NEVER || deadlines[i] < soonest))
+                        soonest = deadlines[i];
+        if (soonest == NEVER)
+                return -1;
+        long long left = soonest - now_ms();
+        return left < 0 ? 0 : left > 3600000 ? 3600000 : (int)left;
+}
+
+/* The client has gone away, or has said all it will: under `mcp` the server gets its grace. */
+static void watch_client(struct supervisor *supervisor)
+{
+        if (supervisor->box->kind != BOX_MCP || supervisor->input_ended || !supervisor->started)
+                return;
+        if (!bridge_input_ended(supervisor->bridge) && !bridge_client_gone(supervisor->bridge))
+                return;
+        supervisor->input_ended = true;
+        if (supervisor->term_at == NEVER)
+                supervisor->term_at = now_ms() + supervisor->box->stop_grace_seconds * 1000LL;
+}
+
+/* True once the sandbox has ended and the client has, or can no longer get, all that the server wrote. */
+static bool is_finished(struct supervisor *supervisor)
+{
+        if (!supervisor->ended)
+                return false;
+        if (bridge_drained(supervisor->bridge))
+                return true;
+        unsigned long long taken = bridge_bytes_taken(supervisor->bridge);
+        if (supervisor->drain_at == NEVER || taken != supervisor->taken) {
+                supervisor->taken = taken;
+                supervisor->drain_at = now_ms() + DRAIN_MS;
+                return false;
+        }
+        return now_ms() >= supervisor->drain_at;
+}
+
+static bool run_loop(struct supervisor *supervisor, struct held_sources *held, struct error *error)
+{
+        enum { SIGNALS, CONTROL, FAILURE, OWN };
+        while (!is_finished(supervisor)) {
+                struct pollfd polls[OWN + BRIDGE_POLL_MAX] = {
+                        [SIGNALS] = {.fd = supervisor->signals, .events = POLLIN},
+                        [CONTROL] = {.fd = supervisor->ended ? -1 : supervisor->launch.control, .events = POLLIN},
+                        [FAILURE] = {.fd = supervisor->launch.failure, .events = POLLIN},
+                };
+                size_t bridged = bridge_poll(supervisor->bridge, polls + OWN);
+                int ready = poll(polls, OWN + bridged, next_timeout(supervisor));
+                if (ready > 0) {
+                        bridge_move(supervisor->bridge, polls + OWN, bridged);
+                        if (polls[FAILURE].revents && !read_failure(supervisor, held, error))
+                                return false;
+                        if (polls[SIGNALS].revents)
+                                read_signals(supervisor);
+                        if (polls[CONTROL].revents && !polls[FAILURE].revents)
+                                read_control(supervisor);
+                }
+                watch_client(supervisor);
+                meet_deadlines(supervisor);
+        }
+        return true;
+}
+
+static int exit_status(const struct supervisor *supervisor)
+{
+        if (supervisor->timed_out)
+                return EXIT_TIMED_OUT;
+        if (supervisor->told_to_stop)
+                return 128 + supervisor->told_to_stop;
+        if (supervisor->exited && WIFEXITED(supervisor->wait_status))
+                return WEXITSTATUS(supervisor->wait_status);
+        /* The server ended by the signal that hutch sent because the client had gone: that is no failure of it. */
+        if (supervisor->hurried && supervisor->input_ended)
+                return 0;
+        if (supervisor->exited)
+                return 128 + WTERMSIG(supervisor->wait_status);
+        message("the sandbox was killed from outside (its first process got SIGKILL): look for the kernel's "
+                "out-of-memory report with `sudo dmesg | tail`");
+        return 128 + SIGKILL;
+}
+
+static bool block_signals(struct supervisor *supervisor, struct error *error)
+{
+        sigset_t blocked;
+        sigemptyset(&blocked);
+        for (size_t i = 0; i < sizeof(forwarded) / sizeof(*forwarded); i++) {
+                struct sigaction action;
+                /* What the caller made hutch ignore (nohup) stays ignored, for the server too. */
+                if (sigaction(forwarded[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+                        sigaddset(&blocked, forwarded[i]);
+        }
+        supervisor->signals = signalfd(-1, &blocked, SFD_CLOEXEC | SFD_NONBLOCK);
+        if (supervisor->signals < 0)
+                return error_set(error, EXIT_SETUP, "cannot watch for signals: %s", strerror(errno));
+        /* Taking the terminal back from the server must not stop hutch. */
+        sigaddset(&blocked, SIGTTOU);
+        sigprocmask(SIG_BLOCK, &blocked, &supervisor->inherited);
+        signal(SIGPIPE, SIG_IGN);
+        return true;
+}
+
+/* Connects and clones. */
+static bool start(struct supervisor *supervisor, struct error *error)
+{
+        const struct box *box = supervisor->box;
+        bool lines = box->kind == BOX_MCP && !box->raw_stdout;
+        int server[3] = {-1, -1, -1};
+        supervisor->bridge = bridge_new(lines, supervisor->terminal.passed, server, error);
+        if (!supervisor->bridge)
+                return false;
+        messages_send_to(bridge_say, supervisor->bridge);
+
+        struct launch_stdio stdio = {
+                .terminal = supervisor->terminal.descriptor,
+                .foreground = terminal_is_foreground(&supervisor->terminal),
+        };
+        for (int i = 0; i < 3; i++)
+                stdio.server[i] = supervisor->terminal.passed[i] ? i : server[i];
+        bool started = launch_start(box, &stdio, &supervisor->launch, error);
+        for (int i = 0; i < 3; i++)
+                fd_close(&server[i]);
+        /* The supervisor holds the values of the person's variables; nothing else of the same user may trace it. */
+        (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+        return started;
+}
+
+/* Waits for the last of the sandbox: pid 1 is reaped only after everything inside is gone. */
+static void finish(struct supervisor *supervisor)
+{
+        if (supervisor->launch.init >= 0) {
+                kill_sandbox(supervisor);
+                siginfo_t information;
+                while (waitid(P_PIDFD, (id_t)supervisor->launch.init, &information, WEXITED) < 0 &&
+                       errno == EINTR)
+                        ;
+        }
+        terminal_take_back(&supervisor->terminal);
+        messages_send_to(NULL, NULL);
+        if (supervisor->bridge)
+                bridge_free(supervisor->bridge);
+        fd_close(&supervisor->launch.init);
+        fd_close(&supervisor->launch.control);
+        fd_close(&supervisor->launch.failure);
+        fd_close(&supervisor->signals);
+}
+
+int supervise(const struct box *box, struct held_sources *held, struct error *error)
+{
+        struct supervisor supervisor = {
+                .box = box,
+                .launch = {.init = -1, .control = -1, .failure = -1},
+                .signals = -1,
+                .terminal = {.descriptor = -1},
+                .term_at = NEVER,
+                .kill_at = NEVER,
+                .notice_at = NEVER,
+                .timeout_at = NEVER,
+                .drain_at = NEVER,
+        };
+        int status = 0;
+        sigemptyset(&supervisor.sent);
+        if (box->kind == BOX_RUN)
+                supervisor.terminal = terminal_find();
+        if (block_signals(&supervisor, error) && start(&supervisor, error) &&
+            run_loop(&supervisor, held, error))
+                status = exit_status(&supervisor);
+        finish(&supervisor);
+        return status;
+}

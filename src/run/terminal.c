@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See terminal.h. Never changes a terminal's modes: what the server sets is what its user sees.
+ */
+#include "run/terminal.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct terminal terminal_find(void)
+{
+        struct terminal terminal = {.descriptor = -1};
+        struct stat output, other;
+        /* tcgetpgrp() succeeds only for the controlling terminal of this session. */
+        if (!isatty(STDOUT_FILENO) || tcgetpgrp(STDOUT_FILENO) < 0 || fstat(STDOUT_FILENO, &output) < 0)
+                return terminal;
+        terminal.descriptor = STDOUT_FILENO;
+        for (int i = 0; i < 3; i++)
+                terminal.passed[i] = fstat(i, &other) == 0 && other.st_rdev == output.st_rdev && isatty(i);
+        return terminal;
+}
+
+bool terminal_is_foreground(const struct terminal *terminal)
+{
+        return terminal->descriptor >= 0 && tcgetpgrp(terminal->descriptor) == getpgrp();
+}
+
+void terminal_take_back(const struct terminal *terminal)
+{
+        if (terminal->descriptor >= 0)
+                (void)tcsetpgrp(terminal->descriptor, getpgrp());
+}

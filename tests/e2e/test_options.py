@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bad input starts nothing, says one sentence, and ends with 2 or 125; --dry-run describes and runs nothing."""
+import json
+import os
+
+import pytest
+
+LONG = "x" * 200_000  # more than any path, name or number may have, less than one argument of execve may
+
+# Words that follow `hutch`; {ran} is a marker file that the command would make.
+USAGE_ERRORS = {
+    "no subcommand": [],
+    "unknown subcommand": ["launch", "--", "touch", "{ran}"],
+    "no separator": ["run", "touch", "{ran}"],
+    "no command": ["run", "--"],
+    "no command at all": ["mcp"],
+    "empty command": ["run", "--", ""],
+    "unknown option": ["run", "--nonetwork", "--", "touch", "{ran}"],
+    "misspelt option": ["mcp", "--netwrok-allow", "x.test", "--", "touch", "{ran}"],
+    "unknown letter": ["run", "-Z", "--", "touch", "{ran}"],
+    "value for a flag": ["run", "--raw-stdout=yes", "--", "touch", "{ran}"],
+    "missing value": ["run", "--env"],
+    "value swallowed by the separator": ["run", "--cwd", "--", "touch", "{ran}"],
+    "empty value": ["run", "--env=", "--", "touch", "{ran}"],
+    "empty cwd": ["run", "--cwd=", "--", "touch", "{ran}"],
+    "empty grant": ["run", "--rw=", "--", "touch", "{ran}"],
+    "grant with an empty destination": ["run", "--rw", "/usr:", "--", "touch", "{ran}"],
+    "grant to a relative destination": ["run", "--ro", "/usr:there", "--", "touch", "{ran}"],
+    "variable that is not set": ["run", "--env", "SURELY_NOT_SET", "--", "touch", "{ran}"],
+    "variable without a name": ["run", "--env", "=value", "--", "touch", "{ran}"],
+    "timeout is no number": ["run", "--timeout", "soon", "--", "touch", "{ran}"],
+    "timeout is negative": ["run", "--timeout", "-1", "--", "touch", "{ran}"],
+    "timeout is fractional": ["run", "--timeout", "1.5", "--", "touch", "{ran}"],
+    "timeout has a unit": ["run", "--timeout", "5s", "--", "touch", "{ran}"],
+    "timeout overflows": ["run", "--timeout", "99999999999999999999", "--", "touch", "{ran}"],
+    "timeout wraps": ["run", "--timeout", "4294967297", "--", "touch", "{ran}"],
+    "grace is no number": ["run", "--stop-grace", "x", "--", "touch", "{ran}"],
+    "grace is empty": ["run", "--stop-grace=", "--", "touch", "{ran}"],
+    "unknown layer": ["run", "--require", "magic", "--", "touch", "{ran}"],
+    "empty item of a list": ["run", "--require", "landlock,,", "--", "touch", "{ran}"],
+    "unknown kind of userns": ["run", "--allow-userns=some", "--", "touch", "{ran}"],
+    "empty kind of userns": ["run", "--allow-userns=", "--", "touch", "{ran}"],
+    "unknown kind of proc": ["run", "--proc", "some", "--", "touch", "{ran}"],
+    "two single values": ["run", "--cwd", "/usr", "--cwd", "/tmp", "--", "touch", "{ran}"],
+}
+
+SETUP_ERRORS = {
+    "grant of nothing": ["run", "--rw", "/no/such/folder", "--", "touch", "{ran}"],
+    "read-only grant of nothing": ["run", "--ro", "{folder}/missing", "--", "touch", "{ran}"],
+    "grant below a file": ["run", "--ro", "/etc/passwd/x", "--", "touch", "{ran}"],
+    "cwd is a file": ["run", "--ro", "{folder}/file", "--cwd", "{folder}/file", "--", "touch", "{ran}"],
+    "cwd is not inside": ["run", "--cwd", "/no/such/folder", "--", "touch", "{ran}"],
+    "grant of the root": ["run", "--rw", "/", "--", "touch", "{ran}"],
+    "grant of the home": ["run", "--rw", "{home}", "--", "touch", "{ran}"],
+    "grant above the home": ["run", "--ro", "{home}/..", "--", "touch", "{ran}"],
+    "grant of the home with a ~": ["run", "--ro", "~/", "--", "touch", "{ran}"],
+    "grant of keys": ["run", "--ro", "{home}/.ssh", "--", "touch", "{ran}"],
+    "grant of one key": ["run", "--ro", "{home}/.ssh/id", "--", "touch", "{ran}"],
+    "grant of keys through a link": ["run", "--ro", "{folder}/innocent", "--", "touch", "{ran}"],
+    "grant of run": ["run", "--rw", "/run", "--", "touch", "{ran}"],
+    "grant of proc": ["run", "--ro", "/proc", "--", "touch", "{ran}"],
+    "grant of sys": ["run", "--ro", "/sys", "--", "touch", "{ran}"],
+    "grant of dev": ["run", "--rw", "/dev", "--", "touch", "{ran}"],
+    "profile that is no JSON": ["run", "--seccomp", "{folder}/file", "--", "touch", "{ran}"],
+    "profile that is a folder": ["run", "--seccomp", "{folder}", "--", "touch", "{ran}"],
+    "profile that never ends": ["run", "--seccomp", "/dev/zero", "--", "touch", "{ran}"],
+    "profile that is a fifo": ["run", "--seccomp", "{folder}/fifo", "--", "touch", "{ran}"],
+    "profile in which nothing starts": ["run", "--seccomp", "{folder}/nothing.json", "--", "touch", "{ran}"],
+}
+
+EITHER = {
+    "unknown template": ["run", "--template", "no-such-template", "--", "touch", "{ran}"],
+    "template with a long name": ["run", "--template", LONG, "--", "touch", "{ran}"],
+    "template that climbs": ["run", "--template", "../../etc/passwd", "--", "touch", "{ran}"],
+    "template file that is no template": ["run", "--template", "{folder}/nothing.json", "--", "touch", "{ran}"],
+    "long grant": ["run", "--rw", "/" + LONG, "--", "touch", "{ran}"],
+    "long destination": ["run", "--ro", "/usr:/" + LONG, "--", "touch", "{ran}"],
+    "long cwd": ["run", "--cwd", "/" + LONG, "--", "touch", "{ran}"],
+    "long number": ["run", "--timeout", "1" * 5000, "--", "touch", "{ran}"],
+    "long option": ["run", "--" + LONG, "--", "touch", "{ran}"],
+    "long variable name": ["run", "--env", LONG, "--", "touch", "{ran}"],
+    "long profile name": ["run", "--seccomp", "/" + LONG, "--", "touch", "{ran}"],
+    "control bytes in a path": ["run", "--rw", "/no/such\n[hutch] fine\x1b[2J", "--", "touch", "{ran}"],
+    "broken UTF-8 in an option": ["run", os.fsdecode(b"--\xff\xfe"), "--", "touch", "{ran}"],
+    "destination inside proc": ["run", "--ro", "{folder}:/proc/self", "--", "touch", "{ran}"],
+}
+
+
+def refuse(hutch, words):
+    """Runs bad words and returns how it ended, after checking what holds for every refusal."""
+    ran = hutch.folder / "ran"
+    (hutch.folder / "file").write_text("not JSON, and no folder\n")
+    (hutch.folder / "nothing.json").write_text('{"defaultAction": "SCMP_ACT_ERRNO", "syscalls": []}')
+    os.mkfifo(hutch.folder / "fifo")
+    (hutch.folder / "innocent").symlink_to(hutch.home / ".ssh")
+    words = [word.replace("{ran}", str(ran)).replace("{folder}", str(hutch.folder)).replace("{home}", str(hutch.home))
+             for word in words]
+    if "--rw" not in words and len(words) > 2 and words[0] in ("run", "mcp"):
+        words[1:1] = ["--rw", str(hutch.folder)]  # so that the command could make its marker
+    done = hutch(*words, timeout=10)
+    assert not ran.exists(), "the command ran"
+    assert done.out == "", done
+    assert done.err.count("\n") == 1 and done.err.endswith("\n"), done
+    assert done.err.isprintable() or done.err[:-1].isprintable(), done
+    assert len(done.err) < 4000
+    return done
+
+
+def test_the_marker_can_be_made(hutch):
+    """Without this every refusal below would prove nothing."""
+    done = hutch("run", "--rw", hutch.folder, "--", "touch", hutch.folder / "ran")
+    assert done.status == 0 and (hutch.folder / "ran").exists(), done
+
+
+@pytest.mark.parametrize("words", USAGE_ERRORS.values(), ids=USAGE_ERRORS)
+def test_usage_error_is_2(hutch, words):
+    assert refuse(hutch, words).status == 2
+
+
+@pytest.mark.parametrize("words", SETUP_ERRORS.values(), ids=SETUP_ERRORS)
+def test_what_cannot_be_set_up_is_125(hutch, words):
+    assert refuse(hutch, words).status == 125
+
+
+@pytest.mark.parametrize("words", EITHER.values(), ids=EITHER)
+def test_other_bad_input_is_2_or_125(hutch, words):
+    assert refuse(hutch, words).status in (2, 125)
+
+
+@pytest.mark.parametrize("kind", ["run", "mcp"])
+def test_the_nearest_option_is_named(hutch, kind):
+    assert "--timeout" in refuse(hutch, [kind, "--timeuot", "3", "--", "touch", "{ran}"]).err
+
+
+@pytest.mark.parametrize("words", [["--volume", "/a:/b"], ["--network", "none"], ["--read-only"], ["--cap-drop", "ALL"], ["--rm"], ["-i"]],
+                         ids=lambda words: words[0])
+def test_an_option_of_another_tool_is_translated(hutch, words):
+    assert refuse(hutch, ["run", *words, "--", "touch", "{ran}"]).status == 2
+
+
+def test_a_hutch_option_behind_the_separator_is_the_commands_own_and_noted(hutch):
+    done = hutch("run", "--", "echo", "--rw", "/usr")
+    assert (done.status, done.out) == (0, "--rw /usr\n"), done
+
+
+def test_an_argument_that_is_a_second_separator_is_passed_on(hutch):
+    assert hutch("run", "--", "echo", "a", "--", "b").out == "a -- b\n"
+
+
+def test_dry_run_is_one_json_object_and_starts_nothing(hutch):
+    ran = hutch.folder / "ran"
+    done = hutch("run", "--dry-run", "--rw", hutch.folder, "--env", "CANARY_VARIABLE", "--env", "INLINE=CANARY-inline", "--timeout", 7,
+                 "--", "touch", ran)
+    assert done.status == 0 and not ran.exists(), done
+    box = json.loads(done.out)
+    assert isinstance(box, dict)
+    text = json.dumps(box)
+    assert "CANARY-environment" not in text and "CANARY-inline" not in text, "a value of a secret is shown"
+    assert "CANARY_VARIABLE" in text and "INLINE" in text, "the names are missing"
+    assert str(hutch.folder) in text and str(ran) in text
+    assert "CANARY" not in done.err
+
+
+def test_dry_run_refuses_what_a_run_refuses(hutch):
+    assert refuse(hutch, ["run", "--dry-run", "--rw", "/no/such/folder", "--", "touch", "{ran}"]).status == 125
+
+
+def test_verbose_names_secrets_and_never_shows_them(hutch):
+    done = hutch("run", "--verbose", "--env", "CANARY_VARIABLE", "--", "true")
+    assert done.status == 0 and done.err, done
+    assert "CANARY_VARIABLE" in done.err and "CANARY-environment" not in done.err
+
+
+def test_verbose_says_nothing_on_stdout(hutch):
+    assert hutch("mcp", "-v", "--", "true", input="").out == ""
+
+
+@pytest.mark.parametrize("words", [["--help"], ["run", "--help"], ["mcp", "--help"], ["help"], ["help", "run"], ["version"], ["--version"]],
+                         ids=" ".join)
+def test_help_and_version_go_to_stdout(hutch, words):
+    done = hutch(*words)
+    assert done.status == 0 and done.out and done.err == "", done

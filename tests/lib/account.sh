@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# A throw-away account without any right, for a root that runs the tests: made, used, and removed again. It has
+# no subordinate ids, because hutch must need none, and it reads a staged copy of the tree, because the clone
+# may lie where only root can look. Sourced by tests/run. Must never touch an account it did not make.
+
+ACCOUNT_PREFIX=hutch-test-
+
+# Accounts of earlier runs that were killed before they could tidy up: the number is the run's process id.
+account_sweep() {
+        local name
+        while IFS=: read -r name _; do
+                case $name in
+                "$ACCOUNT_PREFIX"*[!0-9]*) ;;
+                "$ACCOUNT_PREFIX"[0-9]*) [ -e "/proc/${name#"$ACCOUNT_PREFIX"}" ] || account_remove "$name" ;;
+                esac
+        done </etc/passwd
+}
+
+account_remove() {
+        userdel "$1" 2>/dev/null
+        groupdel "$1" 2>/dev/null
+        true
+}
+
+# Makes the account and its folder: sets ACCOUNT and STAGE.
+account_make() {
+        account_sweep
+        ACCOUNT=$ACCOUNT_PREFIX$$
+        STAGE=$(mktemp -d /var/tmp/hutch-tests.XXXXXX) || die "no room in /var/tmp"
+        chmod 755 "$STAGE"
+        say "account: making the throw-away account $ACCOUNT and the folder $STAGE (both are removed at the end)"
+        useradd --no-create-home --home-dir "$STAGE/home" --shell /bin/sh --user-group \
+                -K SUB_UID_COUNT=0 -K SUB_GID_COUNT=0 "$ACCOUNT" || die "useradd failed"
+        usermod --del-subuids 1-4294967294 --del-subgids 1-4294967294 "$ACCOUNT" 2>/dev/null
+        ! grep -qs "^$ACCOUNT:" /etc/subuid /etc/subgid || die "$ACCOUNT has subordinate ids, which would prove too much"
+        mkdir -p "$STAGE/home" "$STAGE/tmp"
+        chown -R "$ACCOUNT:" "$STAGE/home" "$STAGE/tmp"
+}
+
+# Copies what the tests read: the built program with its data, the tests, the npm packages.
+account_stage() {
+        tar --exclude='*.p' --exclude=__pycache__ -cf - build policy tests | tar --no-same-owner -C "$STAGE" -xf - || die "staging into $STAGE failed"
+        chmod -R a+rX "$STAGE/build" "$STAGE/policy" "$STAGE/tests"
+}
+
+# account_run COMMAND…: as the account, in the staged tree, with nothing of root's environment but what is named here.
+account_run() {
+        (cd "$STAGE" && exec setpriv --reuid "$ACCOUNT" --regid "$ACCOUNT" --clear-groups \
+                env -i HOME="$STAGE/home" USER="$ACCOUNT" LOGNAME="$ACCOUNT" SHELL=/bin/sh LANG=C.UTF-8 TMPDIR="$STAGE/tmp" PATH=/usr/local/bin:/usr/bin:/bin \
+                "$@" </dev/null)
+}
+
+# Prints a node that the account can run: the first of PATH that it may, else a copy of the first.
+account_node() {
+        local candidate
+        while read -r candidate; do
+                account_run "$candidate" --version >/dev/null 2>&1 && printf '%s\n' "$candidate" && return
+        done < <(type -ap node)
+        mkdir -p "$STAGE/node/bin"
+        cp -L "$(command -v node)" "$STAGE/node/bin/node" && chmod 755 "$STAGE/node/bin/node"
+        printf '%s\n' "$STAGE/node/bin/node"
+}
+
+account_end() {
+        [ -n "${ACCOUNT:-}" ] || return 0
+        local uid
+        uid=$(id -u "$ACCOUNT" 2>/dev/null) && [ "$uid" -ge 1000 ] && pkill -KILL -U "$uid"
+        account_remove "$ACCOUNT"
+        rm -rf "$STAGE"
+}

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Shared by ./bootstrap and tests/run: installs what is missing and builds. Sourced, never run. It must never
+# install a second Node.js beside one that is there, ask for a password, or touch anything outside the clone
+# other than through the distribution's package manager.
+
+# What a build needs, what the demonstration needs, what the tests need besides.
+# shellcheck disable=SC2034  # both are used where this file is sourced
+BUILD_PACKAGES=(gcc libc6-dev pkg-config meson ninja-build libseccomp-dev libcap-dev libmnl-dev libcjson-dev libcmocka-dev)
+# shellcheck disable=SC2034
+TEST_PACKAGES=(python3 python3-pytest util-linux procps bubblewrap)
+
+say() {
+        printf '==> %s\n' "$*"
+}
+
+die() {
+        printf 'error: %s\n' "$*" >&2
+        exit 1
+}
+
+# Prints those of the given packages that are not installed.
+packages_missing() {
+        local name
+        for name in "$@"; do
+                [ "$(dpkg-query -W -f='${db:Status-Status}' "$name" 2>/dev/null)" = installed ] || printf '%s\n' "$name"
+        done
+}
+
+# Node.js from anywhere will do; Debian's packages are added only where a program is missing, because Debian's
+# npm conflicts with the nodejs packages of others.
+packages_node() {
+        command -v node >/dev/null || printf 'nodejs\n'
+        command -v npm >/dev/null || printf 'npm\n'
+}
+
+# Prints the prefix that makes a command run as root: nothing for root, `sudo -n` where that works, else fails.
+packages_privilege() {
+        [ "$(id -u)" -eq 0 ] && return 0
+        command -v sudo >/dev/null && sudo -n true 2>/dev/null && printf 'sudo -n' && return 0
+        return 1
+}
+
+# Installs the given packages where they are missing. An account that may not is told the one line to run.
+packages_install() {
+        local missing privilege
+        command -v dpkg-query >/dev/null && command -v apt-get >/dev/null ||
+                die "only Debian and its derivatives are known here; install the counterparts of: $*, nodejs and npm, then run: meson setup build && ninja -C build"
+        mapfile -t missing < <(packages_missing "$@"; packages_node)
+        if [ ${#missing[@]} -eq 0 ]; then
+                say "packages: everything that is needed is installed"
+                return 0
+        fi
+        privilege=$(packages_privilege) ||
+                die "packages are missing and this account may not install them; run this once, then start again:
+  sudo apt-get install --no-install-recommends -y ${missing[*]}"
+        say "packages: installing from the distribution: ${missing[*]}"
+        $privilege apt-get update -qq </dev/null || say "packages: the package lists could not be refreshed; trying with what is there"
+        $privilege env DEBIAN_FRONTEND=noninteractive apt-get install --no-install-recommends -y -qq "${missing[@]}" </dev/null ||
+                die "apt-get could not install: ${missing[*]}"
+}
+
+# build_into FOLDER [MESON-OPTION…]: configures where that has not happened, then builds.
+build_into() {
+        local folder=$1
+        shift
+        [ ! -e "$folder" ] || [ -w "$folder" ] ||
+                die "$folder belongs to another account (an earlier run as root?); remove it first"
+        say "build: meson and ninja into $folder"
+        [ -f "$folder/build.ninja" ] || meson setup "$folder" "$@" || die "meson could not configure $folder"
+        ninja -C "$folder" || die "the build in $folder failed"
+}
+
+# The official MCP client and four real servers, in the versions of the lock file, into build/npm.
+npm_install() {
+        local target=build/npm
+        if cmp -s tests/clients/package-lock.json "$target/package-lock.json" && [ -f "$target/.complete" ]; then
+                say "npm: the pinned MCP client and servers are in $target"
+                return 0
+        fi
+        say "npm: installing the pinned MCP client and servers into $target (no install scripts are run)"
+        mkdir -p "$target" && rm -f "$target/.complete"
+        cp tests/clients/package.json tests/clients/package-lock.json "$target/"
+        npm --prefix "$target" ci --ignore-scripts --no-audit --no-fund --loglevel=error --omit-lockfile-registry-resolved=true </dev/null ||
+                die "npm could not install the pinned packages into $target"
+        : >"$target/.complete"
+}

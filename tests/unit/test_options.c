@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The command line: what is taken, and above all what is refused. Each refusal is status 2 with one sentence,
+ * and no sentence may hold a variable's value. The completions are held against the table.
+ */
+#include "box/box.h"
+#include "cli/help.h"
+#include "cli/hints.h"
+#include "cli/options.h"
+#include "lib/fd.h"
+#include "lib/name.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { WORDS_MAX = 16 };
+
+/* Parses words up to a NULL. */
+static bool parse(struct options *options, struct error *error, const char *const *words)
+{
+        char *argv[WORDS_MAX + 1];
+        int argc = 0;
+        for (; words[argc]; argc++) {
+                assert_true(argc < WORDS_MAX);
+                argv[argc] = (char *)(uintptr_t)words[argc];
+        }
+        argv[argc] = NULL;
+        *error = (struct error){0};
+        return options_parse(options, "mcp", argc, argv, error);
+}
+
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static void assert_taken(struct options *options, const char *const *words)
+{
+        struct error error;
+        bool taken = parse(options, &error, words);
+        if (!taken)
+                fail_msg("refused: %s", error.text);
+        assert_int_equal(error.status, 0);
+}
+
+static void assert_refused(const char *const *words, const char *part)
+{
+        struct options options;
+        struct error error;
+        if (parse(&options, &error, words))
+                fail_msg("taken, but should be refused for: %s", part);
+        assert_int_equal(error.status, EXIT_USAGE);
+        assert_null(strchr(error.text, '\n'));
+        if (!strstr(error.text, part))
+                fail_msg("\"%s\" says nothing of \"%s\"", error.text, part);
+        options_free(&options);
+}
+
+static void test_everything_at_once(void **state)
+{
+        (void)state;
+        struct options options;
+        assert_int_equal(setenv("HOME", "/home/someone", 1), 0);
+        assert_int_equal(setenv("HUTCH_TEST_KEY", "of the caller", 1), 0);
+        assert_taken(&options,
+                     WORDS("-t", "mcp-server", "--timeout=60", "-e", "A=1=2", "--env", "HUTCH_TEST_KEY",
+                           "-vv", "--verbose", "--ro=~/x", "--cwd", "~", "--raw-stdout", "--", "node"));
+        assert_string_equal(options.template_name, "mcp-server");
+        assert_int_equal(options.timeout_seconds, 60);
+        assert_int_equal(options.env.count, 2);
+        assert_string_equal(options.env.values[0], "A=1=2");
+        assert_string_equal(options.env.values[1], "HUTCH_TEST_KEY=of the caller");
+        assert_int_equal(options.verbose, 3);
+        assert_int_equal(options.grant_count, 1);
+        assert_string_equal(options.grants[0].path, "/home/someone/x");
+        assert_null(options.grants[0].destination);
+        assert_false(options.grants[0].writable);
+        assert_string_equal(options.cwd, "/home/someone");
+        assert_true(options.raw_stdout);
+        assert_int_equal(options.stop_grace_seconds, 5);
+        assert_string_equal(options.command.values[0], "node");
+        options_free(&options);
+}
+
+static void test_layers(void **state)
+{
+        (void)state;
+        struct options options;
+        assert_taken(&options,
+                     WORDS("--require", "landlock,landlock", "--allow-userns=full", "--proc", "none",
+                           "--seccomp", "/p.json", "--stop-grace", "0", "--dry-run", "--dry-run", "--", "x"));
+        assert_true(options.require_landlock);
+        assert_int_equal(options.userns, USERNS_FULL);
+        assert_true(options.no_proc);
+        assert_true(options.dry_run);
+        assert_string_equal(options.seccomp, "/p.json");
+        assert_int_equal(options.stop_grace_seconds, 0);
+        options_free(&options);
+        assert_taken(&options, WORDS("--allow-userns", "--", "x"));
+        assert_int_equal(options.userns, USERNS_ALLOWED);
+        assert_false(options.require_landlock);
+        assert_false(options.no_proc);
+        options_free(&options);
+}
+
+static void test_command_is_not_read(void **state)
+{
+        (void)state;
+        struct options options;
+        assert_taken(&options, WORDS("--", "node", "--nonsense", "--", "--timeout", "x"));
+        assert_int_equal(options.command.count, 5);
+        assert_string_equal(options.command.values[2], "--");
+        assert_int_equal(options.timeout_seconds, 0);
+        options_free(&options);
+}
+
+static void test_help_ends_reading(void **state)
+{
+        (void)state;
+        struct options options;
+        assert_taken(&options, WORDS("-v", "--help", "--nonsense"));
+        assert_true(options.help);
+        options_free(&options);
+        assert_taken(&options, WORDS("-h"));
+        assert_true(options.help);
+        options_free(&options);
+}
+
+static void test_refusals(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *words[8];
+                const char *part;
+        } rows[] = {
+            {{NULL}, "no command"},
+            {{"--"}, "no command"},
+            {{"--", ""}, "empty"},
+            {{"-v"}, "no command"},
+            {{"node", "x.js"}, "-- is missing"},
+            {{"-v", "node"}, "-- is missing"},
+            {{"-"}, "-- is missing"},
+            {{"stray", "--", "x"}, "stray"},
+            {{"--nonetwork", "--", "x"}, "unknown option --nonetwork"},
+            {{"--ver", "--", "x"}, "did you mean --verbose"},
+            {{"--verbos", "--", "x"}, "did you mean --verbose"},
+            {{"--templat=x", "--", "x"}, "did you mean --template"},
+            {{"--TIMEOUT", "1", "--", "x"}, "unknown option --TIMEOUT"},
+            {{"-x", "--", "x"}, "unknown option -x"},
+            {{"-vx", "--", "x"}, "unknown option -vx"},
+            {{"-vh", "--", "x"}, "unknown option -vh"},
+            {{"--=x", "--", "x"}, "unknown option --"},
+            {{"---ro", "x", "--", "x"}, "unknown option ---ro"},
+            {{"-eA=1", "--", "x"}, "a word of its own"},
+            {{"--verbose=1", "--", "x"}, "takes no value"},
+            {{"--dry-run=", "--", "x"}, "takes no value"},
+            {{"--timeout", "--", "x"}, "needs a value"},
+            {{"--timeout"}, "needs a value"},
+            {{"--env", "--verbose", "--", "x"}, "the option --verbose follows"},
+            {{"--env=", "--", "x"}, "empty value"},
+            {{"--env", "", "--", "x"}, "empty value"},
+            {{"--cwd=", "--", "x"}, "empty value"},
+            {{"--allow-userns=", "--", "x"}, "empty value"},
+            {{"--timeout", "-1", "--", "x"}, "whole number"},
+            {{"--timeout", "+1", "--", "x"}, "whole number"},
+            {{"--timeout", " 1", "--", "x"}, "whole number"},
+            {{"--timeout", "1.5", "--", "x"}, "whole number"},
+            {{"--timeout", "5s", "--", "x"}, "whole number"},
+            {{"--timeout", "0x10", "--", "x"}, "whole number"},
+            {{"--timeout", "31536001", "--", "x"}, "the most is 31536000"},
+            {{"--stop-grace", "99999999999999999999999999", "--", "x"}, "the most is"},
+            {{"--timeout=1", "--timeout=2", "--", "x"}, "twice"},
+            {{"--allow-userns", "--allow-userns=full", "--", "x"}, "twice"},
+            {{"--allow-userns=half", "--", "x"}, "only value is full"},
+            {{"--proc", "some", "--", "x"}, "only value is none"},
+            {{"--require", "cgroup", "--", "x"}, "what can: landlock"},
+            {{"--require", "landlock,", "--", "x"}, "what can: landlock"},
+            {{"--require", ",landlock", "--", "x"}, "what can: landlock"},
+            {{"--env", "=x", "--", "x"}, "name"},
+            {{"--env", "1A=x", "--", "x"}, "name"},
+            {{"--env", "A-B=x", "--", "x"}, "name"},
+            {{"--env", "A B", "--", "x"}, "name"},
+            {{"--env", "\xc3\xa4=x", "--", "x"}, "name"},
+            {{"--env", "HUTCH_TEST_UNSET", "--", "x"}, "HUTCH_TEST_UNSET is not set"},
+            {{"--ro", "/nowhere:/", "--", "x"}, "root of the sandbox"},
+            {{"--ro", "/nowhere:/a/..", "--", "x"}, "root of the sandbox"},
+            {{"--ro", "/:inside", "--", "x"}, "absolute path inside"},
+            {{"--ro", "/:", "--", "x"}, "absolute path inside"},
+            {{"--ro", ":/x", "--", "x"}, "PATH is empty"},
+            {{"--ro", "/nowhere:/x:ro", "--", "x"}, "another tool's"},
+            {{"--ro", "/tmp:rw", "--", "x"}, "another tool's"},
+            {{"--ro", "/a", "--rw", "/a", "--", "x"}, "both --ro and --rw"},
+            {{"--ro", "/a/", "--rw", "/b/../a", "--", "x"}, "both --ro and --rw"},
+            {{"--ro=/a:/x", "--ro=/b:/x", "--", "x"}, "one place inside"},
+            {{"-v", "/a:/b", "--", "x"}, "-v is --verbose here"},
+            {{"--volume", "/a:/b", "--", "x"}, "--ro PATH"},
+            {{"--network", "none", "--", "x"}, "no sandbox has a network"},
+            {{"--network=none", "--", "x"}, "no sandbox has a network"},
+            {{"--network-allow", "--", "x"}, "cannot give a sandbox any network"},
+            {{"--read-only", "--", "x"}, "already"},
+            {{"--cap-drop=ALL", "--", "x"}, "never has a capability"},
+            {{"--security-opt", "x", "--", "x"}, "seccomp"},
+            {{"--rm", "--", "x"}, "nothing of a sandbox is kept"},
+            {{"-i", "--", "x"}, "standard input"},
+            {{"-it", "--", "x"}, "standard input"},
+            {{"-ti", "--", "x"}, "standard input"},
+            {{"--ro-bind", "/a", "/b"}, "--ro PATH"},
+            {{"--unshare-all", "--", "x"}, "namespaces"},
+            {{"--die-with-parent", "--", "x"}, "ends"},
+        };
+        unsetenv("HUTCH_TEST_UNSET");
+        for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+                assert_refused(rows[i].words, rows[i].part);
+}
+
+static void test_home_that_is_none(void **state)
+{
+        (void)state;
+        unsetenv("HOME");
+        assert_refused(WORDS("--ro", "~/x", "--", "x"), "HOME");
+        assert_int_equal(setenv("HOME", "relative", 1), 0);
+        assert_refused(WORDS("--ro", "~/x", "--", "x"), "HOME");
+        struct options options;
+        assert_taken(&options, WORDS("--ro", "~someone/x", "--ro=a~/x", "--", "x"));
+        assert_string_equal(options.grants[0].path, "~someone/x");
+        assert_string_equal(options.grants[1].path, "a~/x");
+        options_free(&options);
+}
+
+static char *make_long(const char *prefix, size_t length)
+{
+        char *text = str_or_die(malloc(length + 1));
+        memset(text, 'a', length);
+        memcpy(text, prefix, strlen(prefix));
+        text[length] = 0;
+        return text;
+}
+
+static void test_too_long(void **state)
+{
+        (void)state;
+        static const char *const names[] = {"--ro", "--rw", "--cwd", "--seccomp", "--template"};
+        struct options options;
+        for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+                autofree char *fits = make_long("/", 4095);
+                autofree char *longer = make_long("/", 4096);
+                assert_taken(&options, WORDS(names[i], fits, "--", "x"));
+                options_free(&options);
+                assert_refused(WORDS(names[i], longer, "--", "x"), "4095 bytes");
+        }
+        autofree char *fits = make_long("KEY=", 128 * 1024 - 1);
+        autofree char *longer = make_long("KEY=", 128 * 1024);
+        assert_taken(&options, WORDS("-e", fits, "--", "x"));
+        options_free(&options);
+        assert_refused(WORDS("-e", longer, "--", "x"), "131070");
+        autofree char *unknown = make_long("--", 100000);
+        assert_refused(WORDS(unknown, "--", "x"), "…");
+}
+
+/* A secret must not come back in a sentence, whatever is wrong with the words around it. */
+static void test_values_stay_unsaid(void **state)
+{
+        (void)state;
+        autofree char *longer = make_long("KEY=", 200000);
+        memcpy(longer + 4, "swordfish", 9);
+        const char *const *const all[] = {
+            WORDS("-e", "bad-key=swordfish", "--", "x"),
+            WORDS("-e", longer, "--", "x"),
+            WORDS("--envv=KEY=swordfish", "--", "x"),
+            WORDS("-eKEY=swordfish", "--", "x"),
+            WORDS("--setenv=KEY=swordfish", "--", "x"),
+            WORDS("-e", "KEY=swordfish", "--", ""),
+            WORDS("-e", "KEY=swordfish"),
+        };
+        for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+                struct options options;
+                struct error error;
+                assert_false(parse(&options, &error, all[i]));
+                assert_null(strstr(error.text, "swordfish"));
+                options_free(&options);
+        }
+}
+
+static void test_colons(void **state)
+{
+        (void)state;
+        struct options options;
+        char folder[] = "/tmp/hutch-options-XXXXXX";
+        assert_non_null(mkdtemp(folder));
+        autofree char *name = str_format("%s/a:/b", folder);
+        autofree char *parent = str_format("%s/a:", folder);
+        autofree char *mapped = str_format("%s:/in:side", folder);
+        autofree char *both = str_format("%s:/x//y/../z/", name);
+        assert_int_equal(mkdir(parent, 0700), 0);
+        assert_int_equal(mkdir(name, 0700), 0);
+        assert_taken(&options,
+                     WORDS("--ro", name, "--rw", mapped, "--ro", both, "--ro=/nowhere:x", "--", "x"));
+        assert_string_equal(options.grants[0].path, name);
+        assert_null(options.grants[0].destination);
+        assert_string_equal(options.grants[1].path, folder);
+        assert_string_equal(options.grants[1].destination, "/in:side");
+        assert_true(options.grants[1].writable);
+        assert_string_equal(options.grants[2].path, name);
+        assert_string_equal(options.grants[2].destination, "/x/z");
+        assert_string_equal(options.grants[3].path, "/nowhere:x");
+        options_free(&options);
+        assert_int_equal(rmdir(name), 0);
+        assert_int_equal(rmdir(parent), 0);
+        assert_int_equal(rmdir(folder), 0);
+}
+
+static void test_same_grant_twice(void **state)
+{
+        (void)state;
+        struct options options;
+        assert_taken(&options,
+                     WORDS("--ro=/a", "--ro=/b", "--ro=/a/", "--ro=/a:/a", "--ro=/a:/c", "--", "x"));
+        assert_int_equal(options.grant_count, 3);
+        assert_string_equal(options.grants[1].path, "/b");
+        assert_string_equal(options.grants[2].destination, "/c");
+        options_free(&options);
+}
+
+/* Whatever stands on the line: it is taken or refused with a sentence, and never more than that. */
+static void test_random_words(void **state)
+{
+        (void)state;
+        static const char *const pieces[] = {
+            "--",    "-",      "--env",     "-e",         "A=1", "=",         "--ro",    "/:/x",
+            "-v",    "-vvv",   "--ro=",     "--ro=:/",    "~",   "~/:~/",     "",        "--proc",
+            "none",  "--help", "-h",        "-t",         "--=", "\xff\xfe",  "\x1b[2J", "-it",
+            "--cwd", "::::/",  "--require", "landlock,,", "x",   "--timeout", "7",       "-\xff"};
+        enum { PIECES = sizeof(pieces) / sizeof(*pieces) };
+        unsigned long seed = 20261129;
+        assert_int_equal(setenv("HOME", "/home/someone", 1), 0);
+        size_t taken = 0, refused = 0;
+        for (unsigned round = 0; round < 20000; round++) {
+                const char *words[WORDS_MAX] = {0};
+                seed = seed * 6364136223846793005UL + 1442695040888963407UL;
+                size_t count = (seed >> 33) % 7;
+                for (size_t i = 0; i < count; i++) {
+                        seed = seed * 6364136223846793005UL + 1442695040888963407UL;
+                        words[i] = pieces[(seed >> 33) % PIECES];
+                }
+                struct options options;
+                struct error error;
+                bool result = parse(&options, &error, words);
+                assert_int_equal(error.status, result ? 0 : EXIT_USAGE);
+                assert_true(result || error.text[0]);
+                for (const char *c = error.text; *c; c++)
+                        assert_true((unsigned char)*c >= 0x20 && *c != 0x7f);
+                assert_true(!result || options.help || options.command.count > 0);
+                *(result ? &taken : &refused) += 1;
+                options_free(&options);
+        }
+        assert_true(taken > 100 && refused > 1000);
+}
+
+static const char *stray(const char *const *words)
+{
+        struct str_list command = {0};
+        for (; *words; words++)
+                str_list_add(&command, *words);
+        const char *found = options_stray(&command);
+        const char *known = NULL;
+        static const char *const possible[] = {"--network-allow", "--ro=/x", "--timeout", "--rm"};
+        for (size_t i = 0; found && i < sizeof(possible) / sizeof(*possible); i++)
+                if (str_equal(found, possible[i]))
+                        known = possible[i];
+        if (found && !known)
+                fail_msg("unexpected: %s", found);
+        str_list_free(&command);
+        return known;
+}
+
+static void test_stray_options(void **state)
+{
+        (void)state;
+        assert_string_equal(stray(WORDS("true", "--network-allow", "x.test")), "--network-allow");
+        assert_string_equal(stray(WORDS("true", "a", "--ro=/x")), "--ro=/x");
+        assert_string_equal(stray(WORDS("true", "--timeout", "--rm")), "--timeout");
+        assert_null(stray(WORDS("--rm")));
+        assert_null(stray(WORDS("node", "--", "--timeout")));
+        assert_null(stray(WORDS("node", "--help", "--verbose", "-v", "-e", "--rox", "--ti", "timeout")));
+}
+
+/* ---- the table and what is made of it ---- */
+
+static void test_table_is_sound(void **state)
+{
+        (void)state;
+        for (size_t i = 0; i < OPTION_COUNT; i++) {
+                const struct option_row *row = &option_table[i];
+                autofree char *spelled = str_format("--%s", row->name);
+                assert_int_equal(row->argument == ARGUMENT_NONE, row->metavariable == NULL);
+                assert_true(row->help[strlen(row->help) - 1] != '.');
+                /* A hint for an option that exists would never be said. */
+                assert_null(hint_find(spelled, strlen(spelled)));
+                for (size_t j = 0; j < i; j++) {
+                        assert_string_not_equal(row->name, option_table[j].name);
+                        assert_true(row->id != option_table[j].id);
+                        assert_true(!row->letter || row->letter != option_table[j].letter);
+                }
+        }
+}
+
+static char *help_of(const char *subcommand)
+{
+        char *text = NULL;
+        size_t length = 0;
+        FILE *out = open_memstream(&text, &length);
+        assert_non_null(out);
+        assert_true(help_write(subcommand ? subcommand_find(subcommand) : NULL, out));
+        fclose(out);
+        return text;
+}
+
+static void test_help_names_everything(void **state)
+{
+        (void)state;
+        autofree char *mcp = help_of("mcp");
+        autofree char *all = help_of(NULL);
+        autofree char *version = help_of("version");
+        for (size_t i = 0; i < OPTION_COUNT; i++) {
+                autofree char *spelled = str_format("--%s", option_table[i].name);
+                assert_non_null(strstr(mcp, spelled));
+                assert_non_null(strstr(mcp, option_table[i].help));
+                assert_null(strstr(version, "--ro"));
+        }
+        for (const struct subcommand_row *row = subcommand_table; row->name; row++)
+                assert_non_null(strstr(all, row->help));
+        for (const char *line = mcp; *line; line += strcspn(line, "\n") + 1)
+                if (strcspn(line, "\n") > 118)
+                        fail_msg("too long: %.*s", (int)strcspn(line, "\n"), line);
+        assert_null(subcommand_find("nothing"));
+        assert_string_equal(subcommand_nearest("mpc"), "mcp");
+        assert_string_equal(subcommand_nearest("versoin"), "version");
+        assert_null(subcommand_nearest("node"));
+        autofree char *usage = help_usage(subcommand_find("run"));
+        assert_non_null(strstr(usage, "hutch run [OPTIONS] -- COMMAND"));
+        assert_null(strchr(usage, '\n'));
+}
+
+/* Each option stands in each completion, and nothing in one looks like an option that does not exist. */
+static void check_completion(const char *file, const char *prefix)
+{
+        autofree char *path = str_format("%s/completions/%s", HUTCH_SOURCE_DIR, file);
+        autofree char *text = NULL;
+        if (fd_read_file(path, 1 << 20, &text) <= 0)
+                fail_msg("%s cannot be read", path);
+        bool seen[OPTION_COUNT] = {0};
+        for (const char *next = text; (next = strstr(next, prefix)); next++) {
+                const char *word = next + strlen(prefix);
+                size_t length = strspn(word, "abcdefghijklmnopqrstuvwxyz-");
+                if (length == 0)
+                        continue;
+                size_t i = 0;
+                while (i < OPTION_COUNT && !(strlen(option_table[i].name) == length &&
+                                             memcmp(option_table[i].name, word, length) == 0))
+                        i++;
+                if (i == OPTION_COUNT)
+                        fail_msg("%s completes --%.*s, which does not exist", file, (int)length, word);
+                seen[i] = true;
+        }
+        for (size_t i = 0; i < OPTION_COUNT; i++)
+                if (!seen[i])
+                        fail_msg("%s does not complete --%s", file, option_table[i].name);
+        for (const struct subcommand_row *row = subcommand_table; row->name; row++)
+                if (!strstr(text, row->name))
+                        fail_msg("%s does not complete %s", file, row->name);
+}
+
+static void test_completions(void **state)
+{
+        (void)state;
+        check_completion("hutch.bash", " --");
+        check_completion("_hutch", "--");
+        check_completion("hutch.fish", " -l ");
+}
+
+static void test_nearest_name(void **state)
+{
+        (void)state;
+        assert_string_equal(name_nearest("evn", WORDS("env", "ro")), "env");
+        assert_null(name_nearest("x", WORDS("ro", "rw")));
+        assert_null(name_nearest("", WORDS("ro")));
+        assert_null(name_nearest("nothing-like-it", WORDS("ro", "template")));
+        assert_true(name_is_variable("_a9", 3));
+        assert_false(name_is_variable("", 0));
+        assert_false(name_is_variable("9a", 2));
+        assert_false(name_is_variable("a.b", 3));
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+            cmocka_unit_test(test_everything_at_once),
+            cmocka_unit_test(test_layers),
+            cmocka_unit_test(test_command_is_not_read),
+            cmocka_unit_test(test_help_ends_reading),
+            cmocka_unit_test(test_refusals),
+            cmocka_unit_test(test_home_that_is_none),
+            cmocka_unit_test(test_too_long),
+            cmocka_unit_test(test_values_stay_unsaid),
+            cmocka_unit_test(test_colons),
+            cmocka_unit_test(test_same_grant_twice),
+            cmocka_unit_test(test_random_words),
+            cmocka_unit_test(test_stray_options),
+            cmocka_unit_test(test_table_is_sound),
+            cmocka_unit_test(test_help_names_everything),
+            cmocka_unit_test(test_completions),
+            cmocka_unit_test(test_nearest_name),
+        };
+        return cmocka_run_group_tests_name("options", tests, NULL, NULL);
+}

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A person's own profiles: what compiles and what it then means to the running kernel, what is refused, and
+ * the cache of compiled programs, hostile ones included.
+ */
+#include "confined.h"
+#include "lib/fd.h"
+#include "lib/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <setjmp.h>
+/* cmocka wants the three above it. */
+#include <cmocka.h>
+
+#define FIXTURES TEST_SOURCE_ROOT "/tests/unit/seccomp/"
+
+static struct seccomp_program compile_fixture(const char *file)
+{
+        struct seccomp_program program;
+        struct error error = {0};
+        autofree char *path = str_format("%s%s", FIXTURES, file);
+        autofree char *json = NULL;
+        ssize_t length = fd_read_file(path, 1 << 20, &json);
+
+        assert_true(length > 0);
+        if (!seccomp_compile(file, json, (size_t)length, &program, &error))
+                fail_msg("%s", error.text);
+        return program;
+}
+
+static void test_engine_profile(void **state)
+{
+        struct seccomp_program program = compile_fixture("engine.json");
+        const struct call calls[] = {
+            CALL(getpid, 0, 0),
+            CALL(getuid, 0, 0),                       /* minKernel reached */
+            CALL(getgid, EPERM, 0),                   /* not reached */
+            CALL(geteuid, EPERM, 0),                  /* excluded because it is reached */
+            CALL(getegid, 0, 0),                      /* this architecture is included */
+            CALL(getsid, EPERM, 0),                   /* another one */
+            CALL(umask, EPERM, 022),                  /* a capability nobody holds */
+            CALL(clone, EINVAL, CLONE(CLONE_THREAD)), /* without a flag in the mask */
+            CALL(clone, EPERM, CLONE(CLONE_THREAD | CLONE_NEWUSER)),
+            {"clone3", CALL_CLONE3, {0, 0}, ENOSYS},
+            {"faccessat2",
+             CALL_FACCESSAT2,
+             {AT_FDCWD, (long)"/", F_OK, 0},
+             EPERM}, /* older than its newest */
+            {"newer", CALL_FUTEX_WAITV + 1, {0}, ENOSYS},
+            {"future", CALL_OF_THE_FUTURE, {0}, ENOSYS},
+        };
+
+        (void)state;
+        check_calls(NULL, &program, calls, COUNT(calls));
+        seccomp_free(&program);
+}
+
+static void test_old_profile(void **state)
+{
+        struct seccomp_program program = compile_fixture("old.json");
+        const struct seccomp_program arguments = seccomp_arguments(false);
+        const struct call calls[] = {
+            CALL(getpid, 0, 0),
+            CALL(umask, EPERM, 022),
+            CALL(socket, EPERM, AF_UNIX, SOCK_STREAM, 0),
+            CALL(statx, EFAULT, AT_FDCWD, (long)"/", 0, 0, 0),
+            {"faccessat2", CALL_FACCESSAT2, {AT_FDCWD, (long)"/", F_OK, 0}, ENOSYS},
+            {"openat2", CALL_OPENAT2, {AT_FDCWD, (long)"/", 0, 0}, ENOSYS},
+            {"future", CALL_OF_THE_FUTURE, {0}, ENOSYS},
+        };
+
+        (void)state;
+        check_calls(&arguments, &program, calls, COUNT(calls));
+        seccomp_free(&program);
+}
+
+static void test_deny_list(void **state)
+{
+        struct seccomp_program program = compile_fixture("deny.json");
+        const struct seccomp_program arguments = seccomp_arguments(false);
+        const struct call calls[] = {
+            CALL(getpid, 0, 0),
+            CALL(umask, EACCES, 022),
+            CALL(fcntl, EBADF, 100, F_GETFD),
+#ifdef SYS_dup
+            CALL(dup, 0, 0),
+            CALL(dup, EBUSY, 100),
+#endif
+            {"faccessat2", CALL_FACCESSAT2, {AT_FDCWD, (long)"/", F_OK, 0}, 0},
+            /* permitted by the profile, refused by the argument filter all the same */
+            CALL(socket, EPERM, AF_ALG, SOCK_SEQPACKET, 0),
+            {"clone3", CALL_CLONE3, {0, 0}, ENOSYS},
+            {"io_uring_setup", CALL_IO_URING_SETUP, {0, 0}, ENOSYS},
+#ifdef __x86_64__
+            {"x32 getpid", 0x40000000 | SYS_getpid, {0}, ENOSYS},
+#endif
+        };
+        pid_t child;
+
+        (void)state;
+        check_calls(&arguments, &program, calls, COUNT(calls));
+        child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+                confine(&arguments, &program);
+                syscall(SYS_getsid, 0);
+                _exit(0);
+        }
+        assert_int_equal(WTERMSIG(wait_status(child)), SIGSYS); /* killed, as the profile says */
+        seccomp_free(&program);
+}
+
+#define START         "{\"names\":[\"execve\",\"exit_group\"],\"action\":\"SCMP_ACT_ALLOW\"}"
+#define PROFILE(rule) "{\"defaultAction\":\"SCMP_ACT_ERRNO\",\"syscalls\":[" START "," rule "]}"
+#define COMPARE(comparisons)                                                                                 \
+        PROFILE("{\"names\":[\"dup\"],\"action\":\"SCMP_ACT_ALLOW\",\"args\":" comparisons "}")
+
+static void test_refused_profiles(void **state)
+{
+        static const struct {
+                const char *json;
+                const char *complaint;
+        } profiles[] = {
+            {"", "is not valid JSON"},
+            {"{", "is not valid JSON"},
+            {PROFILE("{\"names\":[\"dup\"],\"action\":\"SCMP_ACT_ALLOW\"}") "x", "is not valid JSON"},
+            {"[]", "is no JSON object"},
+            {"{}", "\"defaultAction\" is missing"},
+            {"{\"defaultAction\":7}", "\"defaultAction\" is missing or no string"},
+            {"{\"defaultAction\":\"SCMP_ACT_SHRUG\\n\"}", "unknown action \"SCMP_ACT_SHRUG\\x0a\""},
+            {"{\"defaultAction\":\"SCMP_ACT_ERRNO\",\"defaultErrnoRet\":4096}", "from 0 to 4095"},
+            {"{\"defaultAction\":\"SCMP_ACT_ERRNO\",\"defaultErrnoRet\":-1}", "from 0 to 4095"},
+            {"{\"defaultAction\":\"SCMP_ACT_ERRNO\",\"defaultErrnoRet\":1.5}", "from 0 to 4095"},
+            {"{\"defaultAction\":\"SCMP_ACT_ERRNO\"}", "does not permit execve"},
+            {"{\"defaultAction\":\"SCMP_ACT_ERRNO\",\"syscalls\":[{\"names\":[\"execve\"],"
+             "\"action\":\"SCMP_ACT_ALLOW\"}]}",
+             "does not permit exit_group"},
+            {"{\"defaultAction\":\"SCMP_ACT_ALLOW\",\"syscalls\":[{\"names\":[\"execve\"],"
+             "\"action\":\"SCMP_ACT_ERRNO\"}]}",
+             "does not permit execve"},
+            {"{\"defaultAction\":\"SCMP_ACT_ERRNO\",\"syscalls\":{}}", "\"syscalls\" is no list"},
+            {"{\"defaultAction\":\"SCMP_ACT_ERRNO\",\"architectures\":[\"x86\"]}",
+             "unknown architecture \"x86\""},
+            {"{\"defaultAction\":\"SCMP_ACT_ERRNO\",\"architectures\":\"x86\"}", "must be a list of strings"},
+            {PROFILE("7"), "every rule needs \"names\""},
+            {PROFILE("{\"action\":\"SCMP_ACT_ALLOW\"}"), "every rule needs \"names\""},
+            {PROFILE("{\"names\":[3],\"action\":\"SCMP_ACT_ALLOW\"}"), "every rule needs \"names\""},
+            {PROFILE("{\"names\":[\"dup\"]}"), "\"action\" is missing"},
+            {PROFILE("{\"names\":[\"dup\"],\"action\":\"SCMP_ACT_NOTIFY\"}"),
+             "SCMP_ACT_NOTIFY needs another process"},
+            {PROFILE("{\"names\":[\"dup\"],\"action\":\"SCMP_ACT_TRACE\"}"),
+             "SCMP_ACT_TRACE needs another process"},
+            {PROFILE(
+                 "{\"names\":[\"dup\"],\"action\":\"SCMP_ACT_ALLOW\",\"includes\":{\"minKernel\":\"new\"}}"),
+             "\"minKernel\" must look like"},
+            {PROFILE("{\"names\":[\"dup\"],\"action\":\"SCMP_ACT_ALLOW\",\"includes\":{\"caps\":\"all\"}}"),
+             "must be lists of strings"},
+            {COMPARE("{}"), "\"args\" of dup is no list"},
+            {COMPARE("[{\"value\":1,\"op\":\"SCMP_CMP_EQ\"}]"), "a comparison for dup has no \"index\""},
+            {COMPARE("[{\"index\":6,\"value\":1,\"op\":\"SCMP_CMP_EQ\"}]"),
+             "\"index\" must be a whole number"},
+            {COMPARE("[{\"index\":0,\"value\":1,\"op\":\"SCMP_CMP_LIKE\"}]"), "unknown \"op\""},
+            {COMPARE("[{\"index\":0,\"value\":18446744073709551615,\"op\":\"SCMP_CMP_EQ\"}]"),
+             "whole number"},
+            {COMPARE("[{\"index\":0,\"value\":1,\"op\":\"SCMP_CMP_NE\"},{\"index\":0,\"value\":2,\"op\":"
+                     "\"SCMP_CMP_NE\"}]"),
+             "one rule for dup compares argument 0 twice"},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < COUNT(profiles); i++) {
+                struct seccomp_program program = {0};
+                struct error error = {0};
+
+                assert_false(
+                    seccomp_compile("p.json", profiles[i].json, strlen(profiles[i].json), &program, &error));
+                assert_int_equal(error.status, EXIT_SETUP);
+                if (!strstr(error.text, profiles[i].complaint) || !strstr(error.text, "p.json"))
+                        fail_msg("%s\nsaid: %s", profiles[i].json, error.text);
+        }
+}
+
+static void test_too_long_profile(void **state)
+{
+        struct seccomp_program program = {0};
+        struct error error = {0};
+        autofree char *json = NULL;
+        size_t size;
+        FILE *out = open_memstream(&json, &size);
+
+        (void)state;
+        assert_non_null(out);
+        fprintf(out, "{\"defaultAction\":\"SCMP_ACT_ERRNO\",\"syscalls\":[" START);
+        for (int i = 0; i < 4500; i++)
+                fprintf(out,
+                        ",{\"names\":[\"fcntl\"],\"action\":\"SCMP_ACT_ALLOW\",\"args\":"
+                        "[{\"index\":1,\"value\":%d,\"op\":\"SCMP_CMP_EQ\"}]}",
+                        i * 3);
+        fprintf(out, "]}");
+        assert_int_equal(fclose(out), 0);
+        assert_false(seccomp_compile("p.json", json, size, &program, &error));
+        assert_non_null(strstr(error.text, "4096 instructions"));
+}
+
+/* The cache. An entry is poisoned with another program, valid in every respect: it is used where everything
+ * is in order (so a cache hit can be told), and must not be where something is not. */
+static const char cached_json[] = PROFILE("{\"names\":[\"getpid\"],\"action\":\"SCMP_ACT_ALLOW\"}");
+
+struct cache {
+        char root[64];
+        char *folder;
+        char *entry;
+};
+
+static uint64_t fnv(const char *data, size_t length)
+{
+        uint64_t value = UINT64_C(0xcbf29ce484222325);
+
+        for (size_t i = 0; i < length; i++)
+                value = (value ^ (unsigned char)data[i]) * UINT64_C(0x100000001b3);
+        return value;
+}
+
+static struct seccomp_program compile_cached(void)
+{
+        struct seccomp_program program;
+        struct error error = {0};
+
+        if (!seccomp_compile_cached("p.json", cached_json, strlen(cached_json), &program, &error))
+                fail_msg("%s", error.text);
+        return program;
+}
+
+static bool is_poison(struct seccomp_program program)
+{
+        bool poison = program.length == 1;
+
+        assert_true(poison || program.length > 10);
+        seccomp_free(&program);
+        return poison;
+}
+
+static void run_shell(const char *command, const char *argument)
+{
+        pid_t child = fork();
+
+        assert_true(child >= 0);
+        if (child == 0) {
+                execl("/bin/sh", "sh", "-c", command, "sh", argument, (char *)NULL);
+                _exit(127);
+        }
+        assert_int_equal(wait_status(child), 0);
+}
+
+static char *read_line(const char *command, const char *argument)
+{
+        int ends[2];
+        char *line = NULL;
+        pid_t child;
+
+        assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+        child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+                dup2(ends[1], STDOUT_FILENO);
+                execl("/bin/sh", "sh", "-c", command, "sh", argument, (char *)NULL);
+                _exit(127);
+        }
+        close(ends[1]);
+        assert_true(fd_read_all(ends[0], 4096, &line) > 0);
+        close(ends[0]);
+        assert_int_equal(wait_status(child), 0);
+        line[strcspn(line, "\n")] = '\0';
+        return line;
+}
+
+static int set_up_cache(void **state)
+{
+        static struct cache cache;
+        static const struct sock_filter poison = BPF_STMT(BPF_RET | BPF_K, 0x7fff0000);
+        const uint64_t hash = fnv((const char *)&poison, sizeof(poison));
+        autofree char *content = NULL;
+        autoclose int fd = -1;
+        ssize_t length;
+        size_t key_length;
+
+        umask(022);
+        snprintf(cache.root, sizeof(cache.root), "/tmp/hutch-test-XXXXXX");
+        assert_non_null(mkdtemp(cache.root));
+        assert_int_equal(setenv("XDG_CACHE_HOME", cache.root, 1), 0);
+        assert_false(is_poison(compile_cached()));
+        cache.folder = str_format("%s/hutch/seccomp", cache.root);
+        cache.entry = read_line("ls -d \"$1\"/*", cache.folder);
+        length = fd_read_file(cache.entry, 1 << 20, &content);
+        assert_true(length > 0);
+        key_length = strcspn(content, "\n") + 1 + strlen(cached_json);
+        assert_memory_equal(content + key_length - strlen(cached_json), cached_json, strlen(cached_json));
+        fd = open(cache.entry, O_WRONLY | O_TRUNC | O_CLOEXEC);
+        assert_int_equal(fd_write_all(fd, content, key_length), 0);
+        assert_int_equal(fd_write_all(fd, &hash, sizeof(hash)), 0);
+        assert_int_equal(fd_write_all(fd, &poison, sizeof(poison)), 0);
+        *state = &cache;
+        return 0;
+}
+
+static int tear_down_cache(void **state)
+{
+        struct cache *cache = *state;
+
+        run_shell("rm -rf \"$1\"", cache->root);
+        free(cache->folder);
+        free(cache->entry);
+        return unsetenv("XDG_CACHE_HOME");
+}
+
+static void test_cache_is_used(void **state)
+{
+        const struct cache *cache = *state;
+        struct stat status;
+
+        assert_int_equal(stat(cache->entry, &status), 0);
+        assert_int_equal(status.st_mode & 07777, 0600);
+        assert_int_equal(stat(cache->folder, &status), 0);
+        assert_int_equal(status.st_mode & 07777, 0700);
+        assert_true(is_poison(compile_cached()));
+}
+
+static void test_cache_entry_belongs_to_its_profile(void **state)
+{
+        const struct cache *cache = *state;
+
+        /* One byte of the stored profile differs: what a collision of the name would look like. */
+        run_shell("sed -i s/getpid/getpiD/ \"$1\"", cache->entry);
+        assert_false(is_poison(compile_cached()));
+        assert_false(is_poison(compile_cached())); /* and the bad entry was replaced, not kept */
+}
+
+static void test_hostile_cache(void **state)
+{
+        static const char *const attacks[] = {
+            "chmod 777 \"$(dirname \"$1\")\"",
+            "chmod 770 \"$(dirname \"$1\")/..\"",
+            "chmod 666 \"$1\"",
+            "mv \"$1\" \"$1.real\"; ln -s \"$1.real\" \"$1\"",
+            "d=$(dirname \"$1\"); mv \"$d\" \"$d.real\"; ln -s \"$d.real\" \"$d\"",
+            "rm \"$1\"; mkfifo \"$1\"",
+            "rm \"$1\"; mkdir \"$1\"",
+            ": >\"$1\"",
+            "truncate -s -1 \"$1\"",
+            "truncate -s +3 \"$1\"",
+            "truncate -s +8 \"$1\"", /* whole instructions, but not the hash's */
+            "truncate -s 10000000 \"$1\"",
+            "rm -r \"$(dirname \"$1\")\"; : >\"$(dirname \"$1\")\"",
+        };
+        struct cache *cache = *state;
+
+        for (size_t i = 0; i < COUNT(attacks); i++) {
+                void *again = cache;
+                assert_true(is_poison(compile_cached()));
+                run_shell(attacks[i], cache->entry);
+                if (is_poison(compile_cached()))
+                        fail_msg("used after: %s", attacks[i]);
+                tear_down_cache(&again);
+                set_up_cache(&again);
+        }
+}
+
+static void test_cache_of_somebody_else(void **state)
+{
+        const struct cache *cache = *state;
+
+        if (geteuid() != 0)
+                skip();
+        assert_int_equal(chown(cache->entry, 65534, 65534), 0);
+        assert_false(is_poison(compile_cached()));
+        assert_true(unlink(cache->entry) == 0);
+        assert_int_equal(chown(cache->folder, 65534, 65534), 0);
+        assert_false(is_poison(compile_cached()));
+        assert_int_equal(access(cache->entry, F_OK), -1); /* nothing is written there either */
+}
+
+static void test_no_cache(void **state)
+{
+        (void)state;
+        assert_int_equal(setenv("XDG_CACHE_HOME", "/proc/1/nowhere", 1), 0);
+        assert_false(is_poison(compile_cached()));
+        assert_int_equal(setenv("XDG_CACHE_HOME", "relative", 1), 0);
+        assert_false(is_poison(compile_cached()));
+        assert_int_equal(access("relative", F_OK), -1);
+        assert_int_equal(unsetenv("XDG_CACHE_HOME"), 0);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+            cmocka_unit_test(test_engine_profile),
+            cmocka_unit_test(test_old_profile),
+            cmocka_unit_test(test_deny_list),
+            cmocka_unit_test(test_refused_profiles),
+            cmocka_unit_test(test_too_long_profile),
+            cmocka_unit_test_setup_teardown(test_cache_is_used, set_up_cache, tear_down_cache),
+            cmocka_unit_test_setup_teardown(test_cache_entry_belongs_to_its_profile, set_up_cache,
+                                            tear_down_cache),
+            cmocka_unit_test_setup_teardown(test_hostile_cache, set_up_cache, tear_down_cache),
+            cmocka_unit_test_setup_teardown(test_cache_of_somebody_else, set_up_cache, tear_down_cache),
+            cmocka_unit_test(test_no_cache),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,729 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a command needs: each test builds the files of one real situation in a folder of its own and compares
+ * the grants. `T` in a path stands for that folder, `T/home` is the caller's home.
+ */
+#include "box/launchers.h"
+#include "box/toolchain.h"
+#include "lib/fd.h"
+#include "report/messages.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define LIST(...) ((const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
+
+static char folder[64];
+
+/* `text` with each "T/" at its start or behind a colon, blank, `!` or `=` made the test's folder. */
+static char *full(const char *text)
+{
+        char *out = str_copy("");
+        for (char before = ' '; *text; before = *text, text++) {
+                bool ours = text[0] == 'T' && (text[1] == '/' || !text[1]) && strchr(": !=", before);
+                char *longer = ours ? str_format("%s%s", out, folder) : str_format("%s%c", out, *text);
+                free(out);
+                out = longer;
+        }
+        return out;
+}
+
+static void make_folders(const char *path)
+{
+        for (const char *slash = path + 1; (slash = strchr(slash, '/')); slash++) {
+                autofree char *part = str_copy_n(path, (size_t)(slash - path));
+                (void)mkdir(part, 0755);
+        }
+}
+
+static void make_file(const char *name, const char *content, mode_t mode)
+{
+        autofree char *path = full(name);
+        autofree char *text = full(content);
+        make_folders(path);
+        int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+        assert_true(fd >= 0);
+        assert_int_equal(fd_write_all(fd, text, strlen(text)), 0);
+        assert_int_equal(fchmod(fd, mode), 0);
+        close(fd);
+}
+
+static void make_link(const char *name, const char *text)
+{
+        autofree char *path = full(name);
+        autofree char *target = full(text);
+        make_folders(path);
+        assert_int_equal(symlink(target, path), 0);
+}
+
+static int set_up(void **state)
+{
+        (void)state;
+        snprintf(folder, sizeof(folder), "/tmp/hutch-toolchain-XXXXXX");
+        assert_non_null(mkdtemp(folder));
+        make_file("T/home/.profile", "", 0600);
+        return 0;
+}
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *where)
+{
+        (void)status, (void)type, (void)where;
+        return remove(path);
+}
+
+static int tear_down(void **state)
+{
+        (void)state;
+        return nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* ---- asking ---- */
+
+struct question {
+        const char *const *words;
+        const char *path; /* "T/bin:/usr/bin" */
+        const char *work; /* or NULL: T/work */
+        const struct box *box;
+};
+
+static bool ask(const struct question *question, struct toolchain *toolchain, struct error *error)
+{
+        struct str_list command = {0};
+        autofree char *path = full(question->path ? question->path : "/usr/bin:/bin");
+        autofree char *home = full("T/home");
+        autofree char *cwd = full("T/work");
+        autofree char *work = full(question->work ? question->work : "T/work");
+        for (const char *const *word = question->words; *word; word++)
+                str_list_take(&command, full(*word));
+        const struct toolchain_caller caller = {
+            .path = path, .cwd = cwd, .work = work, .home = home, .box = question->box};
+        *error = (struct error){0};
+        bool found = toolchain_find(&command, &caller, toolchain, error);
+        assert_int_equal(error->status == 0, found);
+        str_list_free(&command);
+        return found;
+}
+
+static void assert_asked(const struct question *question, struct toolchain *toolchain)
+{
+        struct error error;
+        if (!ask(question, toolchain, &error))
+                fail_msg("refused: %s", error.text);
+}
+
+static void assert_refused(const struct question *question, int status, const char *part)
+{
+        struct toolchain toolchain;
+        struct error error;
+        autofree char *wanted = full(part);
+        assert_false(ask(question, &toolchain, &error));
+        if (error.status != status || !strstr(error.text, wanted))
+                fail_msg("%d \"%s\", not %d \"%s\"", error.status, error.text, status, wanted);
+        toolchain_free(&toolchain);
+}
+
+/* The grants are exactly these, in any order; "PATH -> TEXT" is a link. */
+static void assert_grants(const struct toolchain *toolchain, const char *const *grants)
+{
+        struct str_list wanted = {0};
+        for (; *grants; grants++)
+                str_list_take(&wanted, full(*grants));
+        for (size_t i = 0; i < toolchain->grant_count; i++) {
+                const struct toolchain_grant *grant = &toolchain->grants[i];
+                autofree char *text =
+                    grant->link ? str_format("%s -> %s", grant->path, grant->link) : str_copy(grant->path);
+                if (!str_list_has(&wanted, text))
+                        fail_msg("granted: %s (%s)", text, grant->why);
+                assert_true(grant->why[0]);
+        }
+        if (toolchain->grant_count != wanted.count)
+                fail_msg("%zu grants, not %zu", toolchain->grant_count, wanted.count);
+        str_list_free(&wanted);
+}
+
+static void assert_list(const struct str_list *list, const char *const *wanted)
+{
+        size_t count = 0;
+        for (; wanted[count]; count++) {
+                autofree char *value = full(wanted[count]);
+                if (!str_list_has(list, value))
+                        fail_msg("%s is not there", value);
+        }
+        assert_int_equal(list->count, count);
+}
+
+static void assert_program(const char *word, const char *const *grants)
+{
+        struct toolchain toolchain;
+        const char *words[] = {"sh", word, NULL};
+        assert_asked(&(struct question){words, NULL, NULL, NULL}, &toolchain);
+        assert_grants(&toolchain, grants);
+        toolchain_free(&toolchain);
+}
+
+/* ---- the command ---- */
+
+static void test_system_command(void **state)
+{
+        (void)state;
+        struct toolchain toolchain;
+        assert_asked(&(struct question){LIST("sh", "-c", "true"), "T/none:/bin", NULL, NULL}, &toolchain);
+        assert_string_equal(toolchain.executable, "/bin/sh");
+        assert_grants(&toolchain, LIST());
+        assert_list(&toolchain.front, LIST());
+        assert_list(&toolchain.data, LIST());
+        toolchain_free(&toolchain);
+}
+
+static void test_no_such_command(void **state)
+{
+        (void)state;
+        make_file("T/home/.nvm/versions/node/v20/bin/no-such-npx", "", 0755);
+        make_file("T/bin/plain", "", 0644);
+        make_file("T/bin/folder/x", "", 0644);
+        make_link("T/bin/loop", "loop");
+        make_link("T/bin/dangling", "nowhere");
+        struct question question = {LIST("no-such-npx"), "/usr/sbin:/sbin", NULL, NULL};
+        assert_refused(&question, EXIT_NOT_FOUND, "no-such-npx was not found on PATH (/usr/sbin:/sbin)");
+        assert_refused(&question, EXIT_NOT_FOUND, "/home/.nvm/versions/node/v20/bin/no-such-npx");
+        question = (struct question){LIST("plain"), "T/none:T/bin", NULL, NULL};
+        assert_refused(&question, EXIT_NOT_EXECUTABLE, "T/bin/plain: it is not executable");
+        question.words = LIST("folder");
+        assert_refused(&question, EXIT_NOT_EXECUTABLE, "it is a folder");
+        question.words = LIST("T/bin/folder");
+        assert_refused(&question, EXIT_NOT_EXECUTABLE, "it is a folder");
+        question.words = LIST("T/bin/plain");
+        assert_refused(&question, EXIT_NOT_EXECUTABLE, "not executable");
+        question.words = LIST("T/bin/none");
+        assert_refused(&question, EXIT_NOT_FOUND, "no such file");
+        question.words = LIST("T/bin/plain/x");
+        assert_refused(&question, EXIT_NOT_FOUND, "no such file");
+        question.words = LIST("T/bin/loop");
+        assert_refused(&question, EXIT_NOT_FOUND, "links");
+        question.words = LIST("dangling");
+        assert_refused(&question, EXIT_NOT_FOUND, "not found on PATH");
+        question.words = LIST("/dev/null");
+        assert_refused(&question, EXIT_NOT_EXECUTABLE, "not a regular file");
+        question.words = LIST("*");
+        assert_refused(&question, EXIT_NOT_FOUND, "not found on PATH");
+        char longer[6000];
+        memset(longer, 'a', sizeof(longer) - 1);
+        longer[sizeof(longer) - 1] = 0;
+        question.words = LIST(longer);
+        assert_refused(&question, EXIT_NOT_FOUND, "T/none");
+}
+
+static void test_search_goes_on(void **state)
+{
+        (void)state;
+        struct toolchain toolchain;
+        make_file("T/one/tool", "", 0644);
+        make_file("T/two/tool", "", 0755);
+        make_file("T/work/here", "", 0755);
+        assert_asked(&(struct question){LIST("tool"), "T/one:T/two", NULL, NULL}, &toolchain);
+        assert_grants(&toolchain, LIST("T/two"));
+        assert_list(&toolchain.front, LIST("T/two"));
+        toolchain_free(&toolchain);
+        /* An empty folder of PATH is the working directory. */
+        assert_asked(&(struct question){LIST("here"), "/usr/bin:", NULL, NULL}, &toolchain);
+        assert_grants(&toolchain, LIST("T/work"));
+        toolchain_free(&toolchain);
+        assert_asked(&(struct question){LIST("../two/./tool"), NULL, NULL, NULL}, &toolchain);
+        assert_grants(&toolchain, LIST("T/two"));
+        toolchain_free(&toolchain);
+}
+
+/* ---- installations ---- */
+
+static void test_script_beside_its_interpreter(void **state)
+{
+        (void)state;
+        struct toolchain toolchain;
+        make_file("T/home/.nvm/versions/node/v20/bin/node", "ELF", 0755);
+        make_file("T/home/.nvm/versions/node/v20/bin/npx", "#!/usr/bin/env node\n", 0755);
+        assert_asked(&(struct question){LIST("T/home/.nvm/versions/node/v20/bin/npx", "x"), "/usr/sbin:/sbin",
+                                        NULL, NULL},
+                     &toolchain);
+        assert_grants(&toolchain, LIST("T/home/.nvm/versions/node/v20/bin"));
+        assert_list(&toolchain.front, LIST("T/home/.nvm/versions/node/v20/bin"));
+        toolchain_free(&toolchain);
+}
+
+static void test_whole_installation(void **state)
+{
+        (void)state;
+        struct toolchain toolchain;
+        make_file("T/home/.nvm/package.json", "{}", 0644);
+        make_file("T/home/.nvm/v20/bin/node", "ELF", 0755);
+        make_file("T/home/.nvm/v20/lib/node_modules/npm/bin/npx-cli.js", "#!/usr/bin/env node\n", 0755);
+        make_link("T/home/.nvm/v20/bin/npx", "../lib/node_modules/npm/bin/npx-cli.js");
+        assert_asked(&(struct question){LIST("npx", "x"), "T/home/.nvm/v20/bin:/usr/bin", NULL, NULL},
+                     &toolchain);
+        assert_grants(&toolchain, LIST("T/home/.nvm/v20"));
+        autofree char *executable = full("T/home/.nvm/v20/bin/npx");
+        assert_string_equal(toolchain.executable, executable);
+        toolchain_free(&toolchain);
+}
+
+static void test_link_to_elsewhere(void **state)
+{
+        (void)state;
+        struct toolchain toolchain;
+        make_file("T/home/.local/share/tool/app", "#!/bin/sh\n", 0755);
+        make_link("T/home/.local/bin/second", "T/home/.local/share/tool/app");
+        make_link("T/home/.local/bin/first", "second");
+        make_file("T/home/.local/bin/private", "", 0755);
+        make_file("T/home/.local/lib/x", "", 0644);
+        assert_asked(&(struct question){LIST("first"), "T/home/.local/bin", NULL, NULL}, &toolchain);
+        assert_grants(&toolchain, LIST("T/home/.local/bin/first -> second",
+                                       "T/home/.local/bin/second -> T/home/.local/share/tool/app",
+                                       "T/home/.local/share/tool"));
+        toolchain_free(&toolchain);
+}
+
+static void test_interpreters(void **state)
+{
+        (void)state;
+        struct toolchain toolchain;
+        make_file("T/i/one/run", "#! T/i/two/step  -x\n", 0755);
+        make_file("T/i/two/step", "#!/usr/bin/env -S FOO=1 last --flag\n", 0755);
+        make_file("T/i/three/last", "ELF", 0755);
+        assert_asked(&(struct question){LIST("T/i/one/run"), "T/i/three", NULL, NULL}, &toolchain);
+        assert_grants(&toolchain, LIST("T/i/one", "T/i/two", "T/i/three"));
+        assert_list(&toolchain.front, LIST("T/i/one", "T/i/three"));
+        toolchain_free(&toolchain);
+        /* A graphical client's PATH may be bare: the system's own folders are on the inner one. */
+        make_file("T/i/four/sh-script", "#!/usr/bin/env sh\n", 0755);
+        assert_asked(&(struct question){LIST("T/i/four/sh-script"), "T/none", NULL, NULL}, &toolchain);
+        assert_grants(&toolchain, LIST("T/i/four"));
+        toolchain_free(&toolchain);
+
+        struct question question = {LIST("T/i/five"), "T/none", NULL, NULL};
+        make_file("T/i/five", "#!/usr/bin/env no-such-program\n", 0755);
+        assert_refused(&question, EXIT_NOT_FOUND, "neither beside it nor on PATH");
+        make_file("T/i/five", "#!T/i/none\n", 0755);
+        assert_refused(&question, EXIT_NOT_FOUND, "T/i/none: there is no such file");
+        make_file("T/i/five", "#!T/i/five\n", 0755);
+        assert_refused(&question, EXIT_NOT_EXECUTABLE, "interpreters");
+}
+
+static void test_any_first_line(void **state)
+{
+        (void)state;
+        static const char *const lines[] = {
+            "#!",        "#!\n",  "#! \t \n", "#!/usr/bin/env\n", "#!/usr/bin/env -S\n",
+            "#!/bin/sh", "#!/\n", "#!//\n",   "#!\x01\xff\n",     "#!/usr/bin/env A=1\n",
+            "#\n",       ""};
+        char longest[400];
+        memset(longest, 'a', sizeof(longest));
+        memcpy(longest, "#!/", 3);
+        longest[sizeof(longest) - 1] = 0;
+        for (size_t i = 0; i <= sizeof(lines) / sizeof(*lines); i++) {
+                struct toolchain toolchain;
+                struct error error;
+                make_file("T/x/script", i < sizeof(lines) / sizeof(*lines) ? lines[i] : longest, 0755);
+                (void)ask(&(struct question){LIST("T/x/script"), NULL, NULL, NULL}, &toolchain, &error);
+                assert_true(error.status == 0 || error.status == EXIT_NOT_FOUND ||
+                            error.status == EXIT_NOT_EXECUTABLE);
+                toolchain_free(&toolchain);
+        }
+}
+
+static void make_python(void)
+{
+        make_file("T/base/bin/python3.11", "ELF", 0755);
+        make_file("T/base/lib/python3.11/os.py", "", 0644);
+        make_link("T/work/.venv/bin/python", "python3");
+        make_link("T/work/.venv/bin/python3", "T/base/bin/python3.11");
+        make_file("T/work/.venv/pyvenv.cfg", "home = T/base/bin\nversion = 3.11\n", 0644);
+}
+
+static void test_virtual_environment(void **state)
+{
+        (void)state;
+        struct toolchain toolchain;
+        make_python();
+        make_file("T/work/server.py", "", 0644);
+        assert_asked(&(struct question){LIST(".venv/bin/python", "-m", "pkg"), NULL, NULL, NULL}, &toolchain);
+        assert_grants(&toolchain, LIST("T/work", "T/base"));
+        autofree char *executable = full("T/work/.venv/bin/python");
+        assert_string_equal(toolchain.executable, executable);
+        toolchain_free(&toolchain);
+
+        make_file("T/work/.venv/bin/tool", "#!T/work/.venv/bin/python\n", 0755);
+        assert_asked(&(struct question){LIST("T/work/.venv/bin/tool"), NULL, NULL, NULL}, &toolchain);
+        assert_grants(&toolchain, LIST("T/work", "T/base"));
+        toolchain_free(&toolchain);
+
+        /* One that holds a copy of the interpreter still needs its library. */
+        make_file("T/copied/bin/python3", "ELF", 0755);
+        make_file("T/copied/pyvenv.cfg", "include-system-site-packages = false\nhome = T/base/bin\n", 0644);
+        assert_asked(&(struct question){LIST("T/copied/bin/python3"), NULL, NULL, NULL}, &toolchain);
+        assert_grants(&toolchain, LIST("T/copied", "T/base"));
+        toolchain_free(&toolchain);
+
+        /* In the home itself: the environment alone. */
+        make_link("T/home/.venv/bin/python", "/usr/bin/env");
+        make_file("T/home/.venv/pyvenv.cfg", "home = /usr/bin\n", 0644);
+        assert_asked(&(struct question){LIST("T/home/.venv/bin/python"), NULL, NULL, NULL}, &toolchain);
+        assert_grants(&toolchain, LIST("T/home/.venv"));
+        toolchain_free(&toolchain);
+}
+
+/* A pyvenv.cfg decides nothing by what it says alone. */
+static void test_base_that_is_none(void **state)
+{
+        (void)state;
+        static const char *const texts[] = {
+            "",           "home\n",         "home =\n",          "home = bin\n",
+            "home = /\n", "home = T\n",     "home = T/home/x\n", "home = T/home/app/x\n",
+            "==\n",       "\nhome=T/home\n"};
+        make_link("T/v/bin/python", "/usr/bin/env");
+        make_file("T/home/app/lib/x", "", 0644);
+        for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+                struct toolchain toolchain;
+                make_file("T/v/pyvenv.cfg", texts[i], 0644);
+                assert_asked(&(struct question){LIST("T/v/bin/python"), NULL, NULL, NULL}, &toolchain);
+                assert_grants(&toolchain, LIST("T/v"));
+                toolchain_free(&toolchain);
+        }
+}
+
+/* ---- the program among the arguments ---- */
+
+static void test_package_roots(void **state)
+{
+        (void)state;
+        make_file("T/p/package.json", "{}", 0644);
+        make_file("T/p/build/deep/index.js", "", 0644);
+        assert_program("T/p/build/deep/index.js", LIST("T/p"));
+        make_file("T/p/build/pyproject.toml", "", 0644);
+        assert_program("T/p/build/deep/index.js", LIST("T/p/build"));
+        make_file("T/lone/folder/index.js", "", 0644);
+        assert_program("T/lone/folder/index.js", LIST("T/lone/folder"));
+        make_file("T/q/package.json", "{}", 0644);
+        make_file("T/q/node_modules/a/package.json", "{}", 0644);
+        make_file("T/q/node_modules/a/node_modules/b/package.json", "{}", 0644);
+        make_file("T/q/node_modules/a/node_modules/b/index.js", "", 0644);
+        assert_program("T/q/node_modules/a/node_modules/b/index.js", LIST("T/q/node_modules"));
+        assert_program("T/q/missing.js", LIST());
+        /* What the launcher completes itself. */
+        assert_program("T/lone/folder/index", LIST("T/lone/folder"));
+        assert_program("T/p/build", LIST("T/p/build"));
+}
+
+static void test_never_a_shared_folder(void **state)
+{
+        (void)state;
+        /* A package.json in the home, or where anybody may write, must not open the folder. */
+        make_file("T/home/package.json", "{}", 0644);
+        make_file("T/home/server.js", "", 0644);
+        assert_program("T/home/server.js", LIST("T/home/server.js"));
+        make_file("T/home/app/server.js", "", 0644);
+        assert_program("T/home/app/server.js", LIST("T/home/app"));
+        make_file("T/shared/package.json", "{}", 0644);
+        make_file("T/shared/server.js", "", 0644);
+        make_file("T/shared/mine/server.js", "", 0644);
+        autofree char *shared = full("T/shared");
+        assert_int_equal(chmod(shared, 01777), 0);
+        assert_program("T/shared/server.js", LIST("T/shared/server.js"));
+        assert_program("T/shared/mine/server.js", LIST("T/shared/mine"));
+        assert_program("T/home", LIST());
+        assert_program("/etc/passwd", LIST("/etc/passwd"));
+}
+
+/* Only root can put a file there to see. */
+static void test_never_a_folder_of_the_system(void **state)
+{
+        (void)state;
+        char file[] = "/srv/hutch-test-XXXXXX";
+        int fd = mkstemp(file);
+        if (fd < 0)
+                skip();
+        close(fd);
+        struct toolchain toolchain;
+        struct error error;
+        bool found = ask(&(struct question){LIST("sh", file), NULL, NULL, NULL}, &toolchain, &error);
+        unlink(file);
+        assert_true(found);
+        assert_grants(&toolchain, LIST(file));
+        toolchain_free(&toolchain);
+}
+
+static void test_program_that_may_not_be_granted(void **state)
+{
+        (void)state;
+        make_file("T/home/.ssh/id.js", "", 0600);
+        make_link("T/p/index.js", "T/home/.ssh/id.js");
+        assert_refused(&(struct question){LIST("sh", "T/home/.ssh/id.js"), NULL, NULL, NULL}, EXIT_SETUP,
+                       "keys");
+        assert_refused(&(struct question){LIST("sh", "T/p/index.js"), NULL, NULL, NULL}, EXIT_SETUP, "keys");
+}
+
+static void test_folders_that_are_links(void **state)
+{
+        (void)state;
+        make_file("T/real/package.json", "{}", 0644);
+        make_file("T/real/src/index.js", "", 0644);
+        make_link("T/link", "real");
+        assert_program("T/link/src/index.js", LIST("T/link", "T/real"));
+        /* The package's own folder leads out of it. */
+        make_file("T/p/package.json", "{}", 0644);
+        make_file("T/elsewhere/index.js", "", 0644);
+        make_link("T/p/src", "../elsewhere");
+        assert_program("T/p/src/index.js", LIST("T/p", "T/elsewhere"));
+        /* What leads out of a granted folder is granted where it really is, neighbours and all. */
+        struct toolchain toolchain;
+        make_file("T/n/package.json", "{}", 0644);
+        make_file("T/n/node", "#!/bin/sh\n", 0755);
+        make_file("T/cache/modules/a/package.json", "{}", 0644);
+        make_file("T/cache/modules/a/index.js", "", 0644);
+        make_link("T/n/node_modules", "../cache/modules");
+        assert_asked(&(struct question){LIST("T/n/node", "T/n/node_modules/a/index.js"), NULL, NULL, NULL},
+                     &toolchain);
+        assert_grants(&toolchain, LIST("T/n", "T/n/node_modules", "T/cache/modules/a"));
+        toolchain_free(&toolchain);
+        /* `..` behind a link is not what it looks like. */
+        make_link("T/a/b", "T/real/src");
+        assert_program("T/a/b/../src/index.js", LIST("T/real"));
+}
+
+static void test_working_directory(void **state)
+{
+        (void)state;
+        struct toolchain toolchain;
+        make_file("T/other/x.sh", "", 0644);
+        assert_asked(&(struct question){LIST("sh", "x.sh"), NULL, "T/other", NULL}, &toolchain);
+        assert_grants(&toolchain, LIST("T/other"));
+        toolchain_free(&toolchain);
+}
+
+/* ---- what an earlier run may have written ---- */
+
+static void test_writable_grants_decide_nothing(void **state)
+{
+        (void)state;
+        struct toolchain toolchain;
+        struct box box = {0};
+        autofree char *work = full("T/work");
+        box_add_mount(&box, &(struct mount){.kind = MOUNT_BIND,
+                                            .source = str_copy(work),
+                                            .destination = str_copy(work),
+                                            .writable = true,
+                                            .is_folder = true,
+                                            .why = str_copy("--rw")});
+        make_file("T/private/diary.txt", "", 0644);
+        make_file("T/private/package.json", "{}", 0644);
+        make_file("T/private/bin/python3", "", 0755);
+        make_link("T/work/index.js", "T/private/diary.txt");
+        make_link("T/work/out", "T/private");
+        const struct question link = {LIST("sh", "index.js"), NULL, NULL, &box};
+        assert_asked(&link, &toolchain);
+        assert_list(&toolchain.data, LIST("T/private/diary.txt"));
+        for (size_t i = 0; i < toolchain.grant_count; i++)
+                assert_null(strstr(toolchain.grants[i].path, "private"));
+        toolchain_free(&toolchain);
+        const struct question folder_link = {LIST("sh", "out/diary.txt"), NULL, NULL, &box};
+        assert_asked(&folder_link, &toolchain);
+        for (size_t i = 0; i < toolchain.grant_count; i++)
+                assert_null(strstr(toolchain.grants[i].path, "private"));
+        toolchain_free(&toolchain);
+        make_file("T/work/run", "#!T/private/bin/python3\n", 0755);
+        const struct question line = {LIST("T/work/run"), NULL, NULL, &box};
+        assert_asked(&line, &toolchain);
+        assert_list(&toolchain.data, LIST("T/private/bin/python3"));
+        assert_grants(&toolchain, LIST("T/work"));
+        toolchain_free(&toolchain);
+        /* An installed interpreter is no secret. */
+        make_python();
+        const struct question venv = {LIST("T/work/.venv/bin/python"), NULL, NULL, &box};
+        assert_asked(&venv, &toolchain);
+        assert_grants(&toolchain, LIST("T/work", "T/base"));
+        assert_list(&toolchain.data, LIST());
+        toolchain_free(&toolchain);
+        box_free(&box);
+}
+
+/* ---- launchers ---- */
+
+static size_t program_of(const char *words)
+{
+        struct str_list command = {0};
+        autofree char *copy = str_copy(words);
+        char *rest = NULL;
+        for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+                str_list_add(&command, word);
+        size_t index = launcher_program(&command);
+        assert_true(index == 0 || index < command.count);
+        str_list_free(&command);
+        return index;
+}
+
+static void test_launchers(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *words;
+                size_t program;
+        } rows[] = {
+            {"node x.js", 1},
+            {"/opt/bin/node --enable-source-maps -r ./a.js x.js -r y", 4},
+            {"nodejs -- x.js", 2},
+            {"node --env-file .env --env-file=.env x.js", 4},
+            {"node -e 1 x", 0},
+            {"node --eval=1 x", 0},
+            {"node -pe 1", 0},
+            {"node -", 0},
+            {"node", 0},
+            {"node -r", 0},
+            {"node --", 0},
+            {"python3.12 -u x.py", 2},
+            {"python -W ignore -X dev x.py", 5},
+            {"python -Wignore x.py", 2},
+            {"python3 -uW ignore x.py", 3},
+            {"python3 -m pkg", 0},
+            {"python3 -Im pkg", 0},
+            {"python3 -uc 1 x", 0},
+            {"deno run -A --config d.json x.ts", 5},
+            {"deno x.ts", 0},
+            {"deno run https://x.test/a.ts", 2},
+            {"bun x.ts", 1},
+            {"bun run --cwd d x.ts", 4},
+            {"sh x.sh", 1},
+            {"bash -eux x.sh", 2},
+            {"bash -euo pipefail x.sh", 3},
+            {"bash -O extglob +O x x.sh", 5},
+            {"sh -c x", 0},
+            {"bash -lc x", 0},
+            {"java -Xmx1g -cp a.jar -jar b.jar c", 5},
+            {"java -cp a.jar Main", 3},
+            {"java -jar", 0},
+            {"ruby -I lib x.rb", 3},
+            {"ruby3.1 -e 1", 0},
+            {"perl -w -Ilib x.pl", 3},
+            {"perl -ne 1", 0},
+            {"npx x", 0},
+            {"12.3 x", 0},
+            {"nodemon x.js", 0},
+        };
+        for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+                if (program_of(rows[i].words) != rows[i].program)
+                        fail_msg("%s: %zu", rows[i].words, program_of(rows[i].words));
+}
+
+/* ---- what is data ---- */
+
+static void hear(void *context, const char *line, size_t length)
+{
+        char *heard = context;
+        size_t used = strlen(heard);
+        assert_true(used + length < 8192);
+        memcpy(heard + used, line, length);
+        heard[used + length] = 0;
+}
+
+static void add_bind(struct box *box, const char *path)
+{
+        autofree char *source = full(path);
+        box_add_mount(box, &(struct mount){.kind = MOUNT_BIND,
+                                           .source = str_copy(source),
+                                           .destination = str_copy(source),
+                                           .is_folder = true,
+                                           .why = str_copy("--ro")});
+}
+
+static void test_data_is_noted(void **state)
+{
+        (void)state;
+        struct toolchain toolchain;
+        struct box box = {.home = full("T/home")};
+        make_file("T/work/build/x", "", 0644);
+        make_file("T/data/file", "", 0644);
+        make_file("T/seen/file", "", 0644);
+        make_file("T/home/.ssh/key", "", 0600);
+        assert_asked(
+            &(struct question){LIST("sh", "-c", "true", "build", "T/data", "--root=T/data/file", "T/data",
+                                    "T/seen/file", "T/none", "-T/data", "T/home/.ssh", "/dev/null"),
+                               NULL, NULL, NULL},
+            &toolchain);
+        assert_list(&toolchain.data,
+                    LIST("T/data", "T/data/file", "T/seen/file", "T/home/.ssh", "/dev/null"));
+        box_add_mount(
+            &box,
+            &(struct mount){.kind = MOUNT_MEMORY, .destination = str_copy("/tmp"), .why = str_copy("base")});
+        box_add_mount(&box, &(struct mount){
+                                .kind = MOUNT_DEV, .destination = str_copy("/dev"), .why = str_copy("base")});
+        add_bind(&box, "T/seen");
+
+        char heard[8192] = "";
+        messages_send_to(hear, heard);
+        toolchain_note_unseen(&toolchain, &box);
+        messages_send_to(NULL, NULL);
+        autofree char *expected =
+            full("[hutch] note: T/data is not visible inside; --ro T/data would grant it\n");
+        autofree char *refused = full("T/home/.ssh is not visible inside (it holds keys)");
+        assert_non_null(strstr(heard, expected));
+        assert_non_null(strstr(heard, refused));
+        assert_null(strstr(heard, "seen"));
+        assert_null(strstr(heard, "/dev/null"));
+        size_t lines = 0;
+        for (const char *c = heard; *c; c++)
+                lines += *c == '\n';
+        assert_int_equal(lines, 3);
+        toolchain_free(&toolchain);
+        box_free(&box);
+}
+
+static void test_notes_are_bounded(void **state)
+{
+        (void)state;
+        struct toolchain toolchain = {0};
+        struct box box = {.home = full("T/home")};
+        for (unsigned i = 0; i < 100; i++)
+                str_list_take(&toolchain.data, str_format("/nowhere/%u", i));
+        char heard[8192] = "";
+        messages_send_to(hear, heard);
+        toolchain_note_unseen(&toolchain, &box);
+        messages_send_to(NULL, NULL);
+        assert_non_null(strstr(heard, "more of the arguments"));
+        toolchain_free(&toolchain);
+        box_free(&box);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+            TEST(test_system_command),
+            TEST(test_no_such_command),
+            TEST(test_search_goes_on),
+            TEST(test_script_beside_its_interpreter),
+            TEST(test_whole_installation),
+            TEST(test_link_to_elsewhere),
+            TEST(test_interpreters),
+            TEST(test_any_first_line),
+            TEST(test_virtual_environment),
+            TEST(test_base_that_is_none),
+            TEST(test_package_roots),
+            TEST(test_never_a_shared_folder),
+            TEST(test_never_a_folder_of_the_system),
+            TEST(test_program_that_may_not_be_granted),
+            TEST(test_folders_that_are_links),
+            TEST(test_working_directory),
+            TEST(test_writable_grants_decide_nothing),
+            cmocka_unit_test(test_launchers),
+            TEST(test_data_is_noted),
+            TEST(test_notes_are_bounded),
+        };
+        return cmocka_run_group_tests_name("toolchain", tests, NULL, NULL);
+}
