@@ -6,6 +6,13 @@ function __hutch_in_options
     contains -- $words[2] mcp run; and not contains -- -- $words
 end
 
+# What stands after `--` is another command's line.
+function __hutch_command
+    set --local words (commandline -opc) (commandline -ct)
+    set --local separator (contains --index -- -- $words)
+    complete -C (string join ' ' -- $words[(math $separator + 1)..-1])
+end
+
 complete -c hutch -f
 complete -c hutch -n 'not __fish_seen_subcommand_from mcp run version help' -a mcp -d 'run a stdio MCP server in a sandbox'
 complete -c hutch -n 'not __fish_seen_subcommand_from mcp run version help' -a run -d 'run any command in the same sandbox'
@@ -28,4 +35,4 @@ complete -c hutch -n __hutch_in_options -l proc -x -a none -d 'no /proc'
 complete -c hutch -n __hutch_in_options -l dry-run -d 'describe the sandbox as JSON and run nothing'
 complete -c hutch -n __hutch_in_options -l verbose -s v -d 'say what was granted and why'
 complete -c hutch -n __hutch_in_options -l help -s h -d 'show the help'
-complete -c hutch -n 'contains -- -- (commandline -opc)' -a '(__fish_complete_subcommand)'
+complete -c hutch -n 'contains -- -- (commandline -opc)' -a '(__hutch_command)'

@@ -117,17 +117,22 @@ static bool fill(struct box *box, struct held_sources *held, const struct option
                 .cwd = cwd,
                 .work = wanted ? wanted : cwd,
                 .home = caller_homes()->spelled,
+                .box = box,
         };
-        if (!toolchain_find(&options->command, &caller, toolchain, error) ||
-            !mounts_add_base(box, held, error) || !add_grants(box, held, options, cwd, error) ||
+        /* The grants come first: what a writable one holds may have been put there by an earlier run of the server,
+         * and the toolchain does not follow such links. */
+        if (!mounts_add_base(box, held, error) || !add_grants(box, held, options, cwd, error) ||
+            !toolchain_find(&options->command, &caller, toolchain, error) ||
             !add_toolchain(box, held, toolchain, error) || !choose_cwd(box, wanted, cwd, error) ||
             !read_profile(box, options->seccomp, cwd, error) ||
             !env_make(box, options, template, &toolchain->front, error))
                 return false;
         mounts_sort(box);
         toolchain_note_unseen(toolchain, box);
-        template_note_missing(template);
-        name_grants(box);
+        if (box->verbose) {
+                template_note_missing(template);
+                name_grants(box);
+        }
         return true;
 }
 

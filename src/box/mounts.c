@@ -12,11 +12,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
-enum { MOST_LINKS = 40 }; /* as many as the kernel follows (path_resolution(7)) */
+enum {
+        MOST_LINKS = 40, /* as many as the kernel follows (path_resolution(7)) */
+        MOST_PASSWD_BYTES = 16 << 20,
+};
 
 void held_sources_release(struct held_sources *held)
 {
@@ -38,15 +40,18 @@ static void hold(struct held_sources *held, int descriptor)
  * this process and may ask the network. */
 static char *read_passwd_home(void)
 {
-        FILE *file = fopen("/etc/passwd", "re");
-        if (!file)
+        autofree char *text = NULL;
+        if (fd_read_file("/etc/passwd", MOST_PASSWD_BYTES, &text) < 0)
                 return NULL;
-        const struct passwd *entry;
-        while ((entry = fgetpwent(file)) && entry->pw_uid != geteuid())
-                ;
-        char *home = entry && entry->pw_dir[0] == '/' ? str_copy(entry->pw_dir) : NULL;
-        fclose(file);
-        return home;
+        /* name:password:uid:gid:comment:home:shell */
+        for (char *rest = text, *line; (line = strsep(&rest, "\n"));) {
+                char *fields[6] = {0};
+                for (size_t i = 0; line && i < sizeof(fields) / sizeof(*fields); i++)
+                        fields[i] = strsep(&line, ":");
+                if (fields[5] && fields[5][0] == '/' && strtoul(fields[2], NULL, 10) == geteuid())
+                        return str_copy(fields[5]);
+        }
+        return NULL;
 }
 
 static char *real_or_empty(const char *path)
@@ -98,21 +103,27 @@ void mounts_add_link(struct box *box, const char *destination, const char *text,
         box_add_mount(box, &mount);
 }
 
-/* Repeats inside every symbolic link on the way from "/" to `path`, so that the path means the same. Returns
- * false when there are too many. */
-static bool add_links_on_way(struct box *box, const char *path, const char *why)
+/* Repeats inside every symbolic link on the way from "/" to `path`, so that the path means the same, and returns
+ * the real path, which the caller frees. NULL with errno when it does not exist or cannot be reached. */
+static char *follow(struct box *box, const char *path, const char *why)
 {
         autofree char *rest = str_copy(path);
-        autofree char *reached = str_copy("/"); /* real so far */
-        for (unsigned links = 0; rest[0];) {
+        char *reached = str_copy("/"); /* real so far */
+        for (unsigned links = 0; rest[strspn(rest, "/")];) {
                 const char *start = rest + strspn(rest, "/");
                 size_t length = strcspn(start, "/");
                 autofree char *component = str_copy_n(start, length);
                 char *next = path_join(reached, component);
                 char text[PATH_MAX];
-                ssize_t size = length ? readlink(next, text, sizeof(text) - 1) : -1;
+                ssize_t size = readlink(next, text, sizeof(text) - 1);
+                if ((size < 0 && errno != EINVAL) || (size >= 0 && ++links > MOST_LINKS)) {
+                        errno = size < 0 ? errno : ELOOP;
+                        free(next);
+                        free(reached);
+                        return NULL;
+                }
                 char *left;
-                if (size < 0) {
+                if (size < 0) { /* EINVAL: it exists and is no link */
                         free(reached);
                         reached = next;
                         left = str_copy(start + length);
@@ -120,8 +131,6 @@ static bool add_links_on_way(struct box *box, const char *path, const char *why)
                         text[size] = 0;
                         mounts_add_link(box, next, text, why);
                         free(next);
-                        if (++links > MOST_LINKS)
-                                return false;
                         left = str_format("%s/%s", text, start + length);
                         if (text[0] == '/') {
                                 free(reached);
@@ -131,7 +140,7 @@ static bool add_links_on_way(struct box *box, const char *path, const char *why)
                 free(rest);
                 rest = left;
         }
-        return true;
+        return reached;
 }
 
 /* Appends (or puts in the place of what the base has there) a clone of the host object at `real`. */
@@ -170,7 +179,8 @@ static bool add_bind(struct box *box, struct held_sources *held, const char *rea
 bool mounts_add_grant(struct box *box, struct held_sources *held, const char *path, const char *destination,
                       bool writable, const char *why, struct error *error)
 {
-        autofree char *real = realpath(path, NULL);
+        /* A grant at another place needs none of the links on the way to its source. */
+        autofree char *real = destination ? realpath(path, NULL) : follow(box, path, why);
         if (!real)
                 return error_set(error, EXIT_SETUP, "cannot grant %s: %s: check the path after %s", path,
                                  strerror(errno), writable ? "--rw" : "--ro");
@@ -179,22 +189,23 @@ bool mounts_add_grant(struct box *box, struct held_sources *held, const char *pa
                 return error_set(error, EXIT_SETUP,
                                  "refusing to grant %s%s: %s; grant a folder that holds only what the server needs",
                                  real, writable ? " writable" : "", refusal);
-        if (!destination && !add_links_on_way(box, path, why))
-                return error_set(error, EXIT_SETUP, "cannot grant %s: too many symbolic links", path);
         return add_bind(box, held, real, destination ? destination : real, writable, why, error);
 }
 
 bool mounts_add_program(struct box *box, struct held_sources *held, const char *path, const char *why,
                         struct error *error)
 {
-        autofree char *real = realpath(path, NULL);
+        autofree char *real = follow(box, path, why);
         if (!real)
                 return error_set(error, EXIT_SETUP, "cannot grant %s, which the command needs: %s", path,
                                  strerror(errno));
-        if (!add_links_on_way(box, path, why))
-                return error_set(error, EXIT_SETUP, "cannot grant %s: too many symbolic links", path);
         if (mounts_show(box, real))
                 return true;
+        const char *refusal = danger(real, false);
+        if (refusal)
+                return error_set(error, EXIT_SETUP,
+                                 "refusing to grant %s, which the command needs: %s; move the program elsewhere",
+                                 real, refusal);
         return add_bind(box, held, real, real, false, why, error);
 }
 
@@ -254,10 +265,9 @@ bool mounts_add_base(struct box *box, struct held_sources *held, struct error *e
                         return false;
         /* Names and trust that programs look for; each by its real path, whatever the distribution links. */
         for (const char *const *path = etc_host_paths; *path; path++) {
-                autofree char *real = realpath(*path, NULL);
+                autofree char *real = follow(box, *path, "base");
                 if (!real)
                         continue;
-                add_links_on_way(box, *path, "base");
                 if (!mounts_show(box, real) && !add_bind(box, held, real, real, false, "base", error))
                         return false;
         }
@@ -269,9 +279,7 @@ bool mounts_add_base(struct box *box, struct held_sources *held, struct error *e
         add_simple(box, MOUNT_MEMORY, "/tmp");
         mounts_add_link(box, "/var/tmp", "/tmp", "base");
         /* The caller's home path, empty: programs write caches and settings there, and configurations name it. */
-        autofree char *real_home = realpath(box->home, NULL);
-        if (real_home)
-                add_links_on_way(box, box->home, "base");
+        autofree char *real_home = follow(box, box->home, "base");
         if (!find_exact(box, real_home ? real_home : box->home))
                 add_simple(box, MOUNT_MEMORY, real_home ? real_home : box->home);
         return true;

@@ -17,14 +17,15 @@
 
 enum { COPIES_MAX = 4 };
 
-/* NULL when `file` can be executed, else the problem; `status` is what a shell would end with. */
-static const char *judge(const char *file, int *status)
+/* NULL when `file` can be executed, else the problem; `status` is what a shell would end with. `named`: the
+ * person wrote this very path, so a closed folder on the way is no reason to call it missing. */
+static const char *judge(const char *file, bool named, int *status)
 {
         struct stat found;
         *status = EXIT_NOT_FOUND;
         if (stat(file, &found) < 0) {
                 int problem = errno;
-                if (problem == EACCES)
+                if (named && problem == EACCES)
                         *status = EXIT_NOT_EXECUTABLE;
                 return problem == ENOENT || problem == ENOTDIR ? "there is no such file" : strerror(problem);
         }
@@ -36,10 +37,10 @@ static const char *judge(const char *file, int *status)
         return access(file, X_OK) == 0 ? NULL : "it is not executable (chmod +x would make it so)";
 }
 
-static char *take_if_executable(char *file, struct search_failure *failure)
+static char *take_if_executable(char *file, bool named, struct search_failure *failure)
 {
         int status;
-        const char *problem = judge(file, &status);
+        const char *problem = judge(file, named, &status);
         if (!problem)
                 return file;
         /* Something that is there explains more than something that is not. */
@@ -59,7 +60,7 @@ char *search_path(const char *path, const char *cwd, const char *name, struct se
                 size_t length = strcspn(folder, ":");
                 autofree char *spelled = str_copy_n(folder, length);
                 autofree char *absolute = path_join(cwd, spelled);
-                char *found = take_if_executable(path_join(absolute, name), failure);
+                char *found = take_if_executable(path_join(absolute, name), false, failure);
                 if (found)
                         return found;
                 folder += length;
@@ -72,7 +73,8 @@ char *search_path(const char *path, const char *cwd, const char *name, struct se
 char *search_file(const char *cwd, const char *name, struct search_failure *failure)
 {
         /* Not folded: `..` behind a link is for the kernel to follow. */
-        return take_if_executable(name[0] == '/' ? str_copy(name) : str_format("%s/%s", cwd, name), failure);
+        char *file = name[0] == '/' ? str_copy(name) : str_format("%s/%s", cwd, name);
+        return take_if_executable(file, true, failure);
 }
 
 /* `text` with the characters that glob() would take as a pattern escaped. */
@@ -123,7 +125,7 @@ static char *list_copies(const char *name, const char *home)
         size_t listed = 0;
         for (size_t i = 0; i < copies.gl_pathc && listed < COPIES_MAX; i++) {
                 int status;
-                if (judge(copies.gl_pathv[i], &status))
+                if (judge(copies.gl_pathv[i], true, &status))
                         continue;
                 char *longer =
                     str_format("%s%s%s", text,

@@ -56,7 +56,7 @@ static void write_options(FILE *out)
                         used = 0;
                 }
                 fprintf(out, "%*s%s%s\n", 2 + COLUMN - used, "", row->help,
-                        row->repeatable ? "; repeatable" : "");
+                        row->repeatable && row->argument ? "; repeatable" : "");
         }
         fputs("\nExit status: the command's own; 128+N when a signal ended it; 124 time-out; 125 the sandbox "
               "could not\n"

@@ -59,7 +59,7 @@ struct entering {
         struct seccomp_program arguments; /* (b) */
         struct seccomp_program init_filter;
         int root;       /* rootfs.c: the new root, once it is attached */
-        dev_t memory;   /* rootfs.c: the device number of the sandbox's memory file system */
+        dev_t devices[2]; /* rootfs.c: the two memory file systems, of the root and of the writable places */
 };
 
 /* Reports and ends the calling process. `error` is a positive errno; path may be NULL. */

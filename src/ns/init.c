@@ -137,11 +137,12 @@ static void keep_only(struct entering *entering, int signals)
         for (size_t i = 0; i < sizeof(keep) / sizeof(*keep); i++) {
                 if (keep[i] < 0)
                         continue;
-                if ((unsigned)keep[i] > next)
-                        (void)syscall(SYS_close_range, next, (unsigned)keep[i] - 1, 0);
+                if ((unsigned)keep[i] > next && syscall(SYS_close_range, next, (unsigned)keep[i] - 1, 0) < 0)
+                        _exit(EXIT_SETUP);
                 next = (unsigned)keep[i] + 1;
         }
-        (void)syscall(SYS_close_range, next, ~0U, 0);
+        if (syscall(SYS_close_range, next, ~0U, 0) < 0)
+                _exit(EXIT_SETUP);
 }
 
 void init_run(struct entering *entering, bool foreground)
@@ -154,7 +155,9 @@ void init_run(struct entering *entering, bool foreground)
         if (signals < 0)
                 entering_fail(entering, STAGE_FORK, errno, NULL);
 
-        pid_t server = fork();
+        /* The child only makes system calls until execve() and never returns: it may borrow this memory, which
+         * saves copying it. What it changes in *entering is of no further use here. */
+        pid_t server = vfork();
         if (server == 0)
                 become_server(entering, foreground);
         if (server < 0)

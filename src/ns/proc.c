@@ -23,15 +23,13 @@ static void cover(const struct entering *entering, int proc, const char *name, c
                 .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
                 .propagation = MS_PRIVATE,
         };
-        autoclose int point = openat(proc, name, O_PATH | O_CLOEXEC | O_NOFOLLOW);
-        if (point < 0 && errno == ENOENT)
+        autoclose int tree = open_tree(source ? AT_FDCWD : proc, source ? source : name,
+                                       OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
+        if (tree < 0 && errno == ENOENT && !source)
                 return; /* this kernel was built without it */
-        autoclose int tree = -1;
-        if (point >= 0)
-                tree = source ? open_tree(AT_FDCWD, source, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC)
-                              : open_tree(point, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
-        if (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH, &attributes, sizeof(attributes)) < 0 ||
-            move_mount(tree, "", point, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+        if (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH, &attributes, sizeof(attributes)) < 0)
+                entering_fail(entering, STAGE_PROC_MASK, errno, name);
+        if (move_mount(tree, "", proc, name, MOVE_MOUNT_F_EMPTY_PATH) < 0 && errno != ENOENT)
                 entering_fail(entering, STAGE_PROC_MASK, errno, name);
 }
 

@@ -2,15 +2,15 @@
  *
  * The new root, built by descriptor from the box's list of mounts, in its order. This module decides nothing.
  *
- * Theory of operation. One tmpfs holds everything that lives in the sandbox's memory. It is attached on top of
- * the old root, where no path leads (an absolute path starts below it), and has one folder for the new root and
- * one for each writable place. Those folders are cloned as mounts of their own, so that the root can become
- * read-only while /tmp and the home are not, although all share one budget. Everything else is a clone of a host
- * object: it is made private and restricted while it is still detached, compared with what was judged, and only
- * then attached. pivot_root(2) then makes the new root the root, and the old one, with the tmpfs on top of it,
+ * Theory of operation. Two tmpfs hold what lives in the sandbox's memory. One is the root, with nothing in it
+ * but mount points, links and a few small files; it ends read-only. The other has one folder for each writable
+ * place; those are cloned as mounts of their own, so that all share one budget. It is attached at /tmp first,
+ * because a folder can be cloned only from an attached mount, and the sandbox's own /tmp then covers it for ever.
+ * Everything else is a clone of a host object: made private and restricted while it is still detached, compared
+ * with what was judged, and only then attached. pivot_root(2) then makes the new root the root, and the old one
  * is let go: from there on no path and no descriptor leads out.
  *
- * It must never create anything outside that tmpfs: a missing mount point in a granted folder is an error.
+ * It must never create anything outside those two: a missing mount point in a granted folder is an error.
  */
 #include "lib/fd.h"
 #include "lib/str.h"
@@ -31,8 +31,16 @@
 #error "glibc 2.36 or newer is needed (open_tree in sys/mount.h)"
 #endif
 
-/* Below the tmpfs's own root, which nobody sees once the old root is gone. */
-static const char root_folder[] = "root";
+/* Room for the root's own few files, links and mount points, which only this module makes. */
+#define ROOT_BYTES  (16ULL << 20)
+#define ROOT_INODES (1ULL << 16)
+
+static bool is_memory(const struct entering *entering, int descriptor)
+{
+        struct stat status;
+        return fstat(descriptor, &status) == 0 &&
+               (status.st_dev == entering->devices[0] || status.st_dev == entering->devices[1]);
+}
 
 static int open_in_root(const struct entering *entering, const char *destination, uint64_t flags)
 {
@@ -52,8 +60,7 @@ static int step_into(const struct entering *entering, int parent, const char *na
         int next = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (next >= 0 || errno != ENOENT)
                 return next;
-        struct stat status;
-        if (fstat(parent, &status) < 0 || status.st_dev != entering->memory)
+        if (!is_memory(entering, parent))
                 entering_fail(entering, STAGE_MOUNT_POINT, ENOENT, destination);
         if (mkdirat(parent, name, 0755) < 0)
                 return -1;
@@ -83,10 +90,7 @@ static int open_parent(const struct entering *entering, const char *destination,
 /* Makes sure that something may be created in `folder`. */
 static void require_memory(const struct entering *entering, int folder, const char *destination)
 {
-        struct stat status;
-        if (fstat(folder, &status) < 0)
-                entering_fail(entering, STAGE_MOUNT_POINT, errno, destination);
-        if (status.st_dev != entering->memory)
+        if (!is_memory(entering, folder))
                 entering_fail(entering, STAGE_MOUNT_POINT, ENOENT, destination);
 }
 
@@ -100,14 +104,10 @@ int rootfs_mount_point(const struct entering *entering, const char *destination,
 
         const char *name;
         autoclose int parent = open_parent(entering, destination, &name);
-        if (folder) {
-                point = step_into(entering, parent, name, destination);
-        } else {
-                require_memory(entering, parent, destination);
-                autoclose int made = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
-                if (made >= 0)
-                        point = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-        }
+        require_memory(entering, parent, destination);
+        int made = folder ? mkdirat(parent, name, 0755) : mknodat(parent, name, S_IFREG | 0444, 0);
+        if (made == 0)
+                point = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
         if (point < 0)
                 entering_fail(entering, STAGE_MOUNT_POINT, errno, destination);
         return point;
@@ -189,16 +189,16 @@ static void mount_host_object(const struct entering *entering, const struct moun
         rootfs_attach(entering, tree, mount->destination, mount->is_folder);
 }
 
-static int mount_tmpfs(struct entering *entering)
+/* A new tmpfs, detached. */
+static int make_tmpfs(const struct entering *entering, uint64_t bytes, uint64_t inodes, dev_t *device)
 {
-        const struct box *box = entering->box;
-        char size[32], inodes[32];
-        snprintf(size, sizeof(size), "%llu", (unsigned long long)box->memory_fs_bytes);
-        snprintf(inodes, sizeof(inodes), "%llu", (unsigned long long)box->memory_fs_inodes);
+        char size[32], nr_inodes[32];
+        snprintf(size, sizeof(size), "%llu", (unsigned long long)bytes);
+        snprintf(nr_inodes, sizeof(nr_inodes), "%llu", (unsigned long long)inodes);
 
         autoclose int context = fsopen("tmpfs", FSOPEN_CLOEXEC);
         if (context < 0 || fsconfig(context, FSCONFIG_SET_STRING, "size", size, 0) < 0 ||
-            fsconfig(context, FSCONFIG_SET_STRING, "nr_inodes", inodes, 0) < 0 ||
+            fsconfig(context, FSCONFIG_SET_STRING, "nr_inodes", nr_inodes, 0) < 0 ||
             fsconfig(context, FSCONFIG_SET_STRING, "mode", "0755", 0) < 0 ||
             fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
                 entering_fail(entering, STAGE_MEMORY_FS, errno, NULL);
@@ -207,9 +207,7 @@ static int mount_tmpfs(struct entering *entering)
         struct stat status;
         if (memory < 0 || fstat(memory, &status) < 0)
                 entering_fail(entering, STAGE_MEMORY_FS, errno, NULL);
-        entering->memory = status.st_dev;
-        if (move_mount(memory, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
-                entering_fail(entering, STAGE_MEMORY_FS, errno, NULL);
+        *device = status.st_dev;
         return memory;
 }
 
@@ -217,10 +215,13 @@ void rootfs_build(struct entering *entering)
 {
         const struct box *box = entering->box;
         mode_t inherited = umask(0);
-        autoclose int memory = mount_tmpfs(entering);
-        entering->root = clone_memory_folder(entering, memory, root_folder, 0755);
-        if (move_mount(entering->root, "", memory, root_folder, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+        entering->root = make_tmpfs(entering, ROOT_BYTES, ROOT_INODES, &entering->devices[0]);
+        /* On top of the present root, where no path leads: an absolute path starts below it. */
+        if (move_mount(entering->root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
                 entering_fail(entering, STAGE_MEMORY_FS, errno, NULL);
+        autoclose int memory =
+                make_tmpfs(entering, box->memory_fs_bytes, box->memory_fs_inodes, &entering->devices[1]);
+        rootfs_attach(entering, memory, "/tmp", true);
 
         for (size_t i = 0; i < box->mount_count; i++) {
                 const struct mount *mount = &box->mounts[i];
@@ -254,16 +255,15 @@ void rootfs_pivot(struct entering *entering)
         if (mount_setattr(entering->root, "", AT_EMPTY_PATH, &read_only, sizeof(read_only)) < 0)
                 entering_fail(entering, STAGE_ROOT, errno, NULL);
         /* pivot_root(".", ".") puts the old root on top of the new one at the same place, and "." then names the
-         * topmost of what is stacked there (pivot_root(2)): first the tmpfs, which lies on the old root, then the
-         * old root. */
+         * topmost of what is stacked there, the old root (pivot_root(2)). */
         if (fchdir(entering->root) < 0 || syscall(SYS_pivot_root, ".", ".") < 0 ||
-            umount2(".", MNT_DETACH) < 0 || umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
+            umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
                 entering_fail(entering, STAGE_ROOT, errno, NULL);
-        /* One mount too few taken away would leave the host's root at "/..": look, do not trust the count. */
+        /* Anything left on top would be found at "/..": look, do not trust the order of mounts. */
         struct stat root, above;
         if (stat("/", &root) < 0 || stat("/..", &above) < 0)
                 entering_fail(entering, STAGE_ROOT, errno, NULL);
-        if (root.st_dev != entering->memory || above.st_dev != root.st_dev || above.st_ino != root.st_ino)
+        if (root.st_dev != entering->devices[0] || above.st_dev != root.st_dev || above.st_ino != root.st_ino)
                 entering_fail(entering, STAGE_ROOT, EXDEV, "/..");
         fd_close(&entering->root);
 }

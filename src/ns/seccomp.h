@@ -4,7 +4,8 @@
  * built-in profiles at build time (a native generator embeds them), a person's own (`--seccomp FILE`) at run
  * time, kept in a cache. The server gets two programs stacked: (a) the profile, an allow-list; (b) a small
  * one that permits everything except a few arguments. They are two because one libseccomp filter that both
- * permits `ioctl` and denies TIOCSTI permits it.
+ * permits `ioctl` and denies TIOCSTI permits it. Load (b) first: the profile need not permit seccomp(2), and
+ * of two filters that refuse a call the kernel gives the error of the one loaded last.
  */
 #ifndef HUTCH_NS_SECCOMP_H
 #define HUTCH_NS_SECCOMP_H

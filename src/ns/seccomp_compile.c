@@ -13,7 +13,7 @@
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <seccomp.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/utsname.h>
@@ -172,19 +172,29 @@ static const char *engine_name(uint32_t architecture)
         return "";
 }
 
-/* True when the running kernel is `wanted` ("5.14") or newer. */
+/* Reads the two numbers at the start of "5.14" or "6.1.0-rc1-name". */
+static bool read_version(const char *text, long version[2])
+{
+        char *end;
+
+        version[0] = strtol(text, &end, 10);
+        if (end == text || *end != '.')
+                return false;
+        text = end + 1;
+        version[1] = strtol(text, &end, 10);
+        return end != text;
+}
+
+/* Finds out whether the running kernel is `wanted` or newer; false when `wanted` is no version. */
 static bool read_kernel(const char *wanted, bool *is_reached)
 {
         struct utsname machine;
-        int wanted_major;
-        int wanted_minor;
-        int major;
-        int minor;
+        long least[2];
+        long running[2];
 
-        if (sscanf(wanted, "%4d.%4d", &wanted_major, &wanted_minor) != 2 || uname(&machine) < 0 ||
-            sscanf(machine.release, "%4d.%4d", &major, &minor) != 2)
+        if (!read_version(wanted, least) || uname(&machine) < 0 || !read_version(machine.release, running))
                 return false;
-        *is_reached = major > wanted_major || (major == wanted_major && minor >= wanted_minor);
+        *is_reached = running[0] > least[0] || (running[0] == least[0] && running[1] >= least[1]);
         return true;
 }
 
@@ -316,8 +326,8 @@ static bool add_rule(struct compiler *compiler, const cJSON *rule, const cJSON *
         const cJSON *first = cJSON_GetArrayItem(names, 0);
         const cJSON *name;
         struct scmp_arg_cmp comparisons[ARGUMENTS];
-        uint32_t action;
-        bool applies;
+        uint32_t action = SCMP_ACT_ERRNO(EPERM);
+        bool applies = false;
         int count;
 
         if (!cJSON_IsArray(names) || !is_string_list(names) || !first)
@@ -447,15 +457,15 @@ static bool export_program(const struct compiler *compiler, struct seccomp_progr
                 if (size == 0)
                         size = fd_read_all(fd, BPF_MAXINSNS * sizeof(*code), &exported);
         }
-        if (size < 0 && size != -EFBIG)
-                return refuse(compiler, "%s: cannot take the program from libseccomp: %s", compiler->name,
-                              strerror((int)-size));
-        count = size < 0 ? BPF_MAXINSNS : (size_t)size / sizeof(*code);
-        if (before + count > BPF_MAXINSNS)
+        count = size < 0 ? 0 : (size_t)size / sizeof(*code);
+        if (size == -EFBIG || before + count > BPF_MAXINSNS)
                 return refuse(compiler,
                               "%s: more than the %d instructions that the kernel takes; "
                               "use fewer rules with \"args\"",
                               compiler->name, BPF_MAXINSNS);
+        if (!exported || count == 0)
+                return refuse(compiler, "%s: cannot take the program from libseccomp: %s", compiler->name,
+                              strerror((int)-size));
         code = malloc((before + count) * sizeof(*code));
         if (!code)
                 return refuse(compiler, "%s: %s", compiler->name, strerror(ENOMEM));

@@ -6,7 +6,7 @@
  * - Pipes, fifos, terminals: a private open file description of the same object, from /proc/self/fd/N, with
  *   O_NONBLOCK. It is refused when the object belongs to another account (a pipe made before a change of
  *   user, the terminal of an su). Then only what poll() promises is done: one read, or a write of what
- * POLLOUT stands for, which is a free page in a pipe and one byte in a terminal.
+ *   POLLOUT stands for, which is a free page in a pipe and one byte in a terminal.
  * - Anything else: plain read and write. Regular files and /dev/null never make one wait for a peer.
  *
  * poll() always looks at the client's own descriptor. A private fifo would not do: when all writers had gone

@@ -253,7 +253,7 @@ static int next_timeout(const struct supervisor *supervisor)
 /* The client has gone away, or has said all it will: under `mcp` the server gets its grace. */
 static void watch_client(struct supervisor *supervisor)
 {
-        if (supervisor->box->kind != BOX_MCP || supervisor->input_ended || !supervisor->started)
+        if (supervisor->box->kind != BOX_MCP || supervisor->input_ended)
                 return;
         if (!bridge_input_ended(supervisor->bridge) && !bridge_client_gone(supervisor->bridge))
                 return;

@@ -20,7 +20,12 @@ void confine(const struct seccomp_program *first, const struct seccomp_program *
 {
         if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || (first && seccomp_install(first) < 0) ||
             seccomp_install(second) < 0)
-                _exit(255);
+                end_child(255);
+}
+
+void end_child(int status)
+{
+        syscall(SYS_exit_group, status);
 }
 
 int wait_status(pid_t child)
@@ -52,7 +57,7 @@ void check_calls(const struct seccomp_program *arguments, const struct seccomp_p
                         long result;
                         confine(arguments, profile);
                         result = make_call(&calls[i]);
-                        _exit(result == -1 ? errno : 0);
+                        end_child(result == -1 ? errno : 0);
                 }
                 status = wait_status(child);
                 if (!WIFEXITED(status) || WEXITSTATUS(status) != calls[i].expected) {

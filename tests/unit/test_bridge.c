@@ -514,6 +514,7 @@ static void no_descriptor_is_left(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
+            cmocka_unit_test(no_descriptor_is_left), /* first: what others leak would hide it */
             cmocka_unit_test(message_there_and_back),
             cmocka_unit_test(noise_goes_to_stderr),
             cmocka_unit_test(noise_at_the_end),
@@ -534,7 +535,6 @@ int main(void)
             cmocka_unit_test(last_lines_at_the_end),
             cmocka_unit_test(drained_only_when_all_is_taken),
             cmocka_unit_test(no_state_spins),
-            cmocka_unit_test(no_descriptor_is_left),
         };
 
         rig_begin();

@@ -278,6 +278,21 @@ static void around_the_longest_held_line(void **state)
                         }
 }
 
+/* What a long line is shows in its beginning or not at all, however much of it is there. */
+static void beginning_of_nothing_but_blanks(void **state)
+{
+        (void)state;
+        for (size_t blanks = LINES_HELD_MAX - 1; blanks <= LINES_HELD_MAX + 1; blanks++) {
+                struct text text = {0};
+
+                add_many(&text, ' ', blanks);
+                add_string(&text, "{\"a\":1}\n");
+                assert_as_model(&text, everything);
+                assert_as_model(&text, many_bytes);
+                free(text.data);
+        }
+}
+
 static void random_texts(void **state)
 {
         static const char *const parts[] = {"{",    "}", "[",  "]", "\n",      "\n",
@@ -302,8 +317,11 @@ static void random_texts(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test(what_is_a_message), cmocka_unit_test(messages_in_a_row_are_one_run),
-            cmocka_unit_test(every_way_to_cut),  cmocka_unit_test(around_the_longest_held_line),
+            cmocka_unit_test(what_is_a_message),
+            cmocka_unit_test(messages_in_a_row_are_one_run),
+            cmocka_unit_test(every_way_to_cut),
+            cmocka_unit_test(around_the_longest_held_line),
+            cmocka_unit_test(beginning_of_nothing_but_blanks),
             cmocka_unit_test(random_texts),
         };
 

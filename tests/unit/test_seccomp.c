@@ -204,7 +204,7 @@ static void test_terminal_takes_no_typing(void **state)
                 confine(&arguments, &profile);
                 refused = syscall(SYS_ioctl, terminal, TIOCSTI, "x") == -1 && errno == EPERM &&
                           syscall(SYS_ioctl, terminal, UPPER_BITS | TIOCSTI, "x") == -1 && errno == EPERM;
-                _exit(refused && tcgetpgrp(terminal) == getpid() ? 0 : 1);
+                end_child(refused && tcgetpgrp(terminal) == getpid() ? 0 : 1);
         }
         status = wait_status(child);
         assert_true(WIFEXITED(status));
@@ -316,7 +316,7 @@ static void test_32_bit_entry(void **state)
                 if (child == 0) {
                         /* The argument filter last, so that its answer is the one that counts. */
                         confine(&profile, &arguments);
-                        _exit(-call_by_interrupt(numbers[i][0], numbers[i][1], numbers[i][2]));
+                        end_child(-call_by_interrupt(numbers[i][0], numbers[i][1], numbers[i][2]));
                 }
                 status = wait_status(child);
                 if (WIFSIGNALED(status)) /* a kernel without the 32-bit entry */
