@@ -143,6 +143,32 @@ static char *follow(struct box *box, const char *path, const char *why)
         return reached;
 }
 
+static void free_mount(struct mount *mount)
+{
+        free(mount->source);
+        free(mount->destination);
+        free(mount->content);
+        free(mount->why);
+}
+
+/* A grant replaces everything that the base has below its destination (`--ro DIR:/etc` brings its own passwd);
+ * what a sandbox cannot be without, proc, devices and memory, stays. */
+static void remove_base_below(struct box *box, const char *destination)
+{
+        size_t kept = 0;
+        for (size_t i = 0; i < box->mount_count; i++) {
+                struct mount *mount = &box->mounts[i];
+                bool replaceable = mount->kind == MOUNT_FILE || mount->kind == MOUNT_LINK ||
+                                   (mount->kind == MOUNT_BIND && str_equal(mount->why, "base"));
+                if (replaceable && path_is_below(mount->destination, destination) &&
+                    !str_equal(mount->destination, destination))
+                        free_mount(mount);
+                else
+                        box->mounts[kept++] = *mount;
+        }
+        box->mount_count = kept;
+}
+
 /* Appends (or puts in the place of what the base has there) a clone of the host object at `real`. */
 static bool add_bind(struct box *box, struct held_sources *held, const char *real, const char *destination,
                      bool writable, const char *why, struct error *error)
@@ -168,10 +194,7 @@ static bool add_bind(struct box *box, struct held_sources *held, const char *rea
                 box_add_mount(box, &mount);
                 return true;
         }
-        free(present->source);
-        free(present->destination);
-        free(present->content);
-        free(present->why);
+        free_mount(present);
         *present = mount;
         return true;
 }
@@ -189,7 +212,10 @@ bool mounts_add_grant(struct box *box, struct held_sources *held, const char *pa
                 return error_set(error, EXIT_SETUP,
                                  "refusing to grant %s%s: %s; grant a folder that holds only what the server needs",
                                  real, writable ? " writable" : "", refusal);
-        return add_bind(box, held, real, destination ? destination : real, writable, why, error);
+        if (!destination)
+                destination = real;
+        remove_base_below(box, destination);
+        return add_bind(box, held, real, destination, writable, why, error);
 }
 
 bool mounts_add_program(struct box *box, struct held_sources *held, const char *path, const char *why,

@@ -5,8 +5,25 @@
 #include "ns/entering.h"
 
 #include <errno.h>
+#include <linux/securebits.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
+
+/* Every bit and its lock: being or becoming uid 0 never gives capabilities, and none is kept or raised
+ * (capabilities(7), "The securebits flags"). */
+enum {
+        SECURE_BITS = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
+                      SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |
+                      SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED
+};
+
+/* The bounding set has one call per capability; EINVAL marks the end of what the kernel knows. */
+static int drop_bounding_set(void)
+{
+        for (cap_value_t capability = 0;; capability++)
+                if (cap_drop_bound(capability) < 0)
+                        return errno == EINVAL && capability > CAP_AUDIT_READ ? 0 : -errno;
+}
 
 void caps_drop(const struct entering *entering)
 {
@@ -14,11 +31,17 @@ void caps_drop(const struct entering *entering)
          * seccomp and Landlock may be loaded without a capability. */
         if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
                 entering_fail(entering, STAGE_CAPABILITIES, errno, "no_new_privs");
+        int error = drop_bounding_set();
+        if (error < 0)
+                entering_fail(entering, STAGE_CAPABILITIES, -error, "the bounding set");
+        if (prctl(PR_SET_SECUREBITS, SECURE_BITS, 0, 0, 0) < 0)
+                entering_fail(entering, STAGE_CAPABILITIES, errno, "securebits");
 
-        /* libcap's NOPRIV mode: bounding and ambient sets emptied, securebits set and locked, then all three
-         * process sets emptied (cap_set_mode(3)). */
-        if (cap_set_mode(CAP_MODE_NOPRIV) < 0)
+        /* Empty permitted, effective and inheritable sets; the ambient set empties with them. Read back: a security
+         * module may have said yes and done nothing. */
+        cap_t none = cap_init(), now = NULL;
+        if (!none || cap_set_proc(none) < 0 || !(now = cap_get_proc()) || cap_compare(none, now) != 0)
                 entering_fail(entering, STAGE_CAPABILITIES, errno, "capabilities");
-        if (cap_get_mode() != CAP_MODE_NOPRIV) /* read back: a security module may have answered "yes" */
-                entering_fail(entering, STAGE_CAPABILITIES, EPERM, "capabilities");
+        cap_free(none);
+        cap_free(now);
 }

@@ -4,7 +4,6 @@
  * of the host's /dev appears, whoever the caller is. /dev/shm is an ordinary memory folder of the box.
  */
 #include "lib/fd.h"
-#include "lib/str.h"
 #include "ns/entering.h"
 
 #include <errno.h>
@@ -29,16 +28,24 @@ static const struct {
         {"stderr", "/proc/self/fd/2"}, {"ptmx", "pts/ptmx"},
 };
 
+/* The sandbox's /dev is a folder of the root's own tmpfs, in which only this module makes anything. `made`: what
+ * making the mount point returned. */
+static void attach(const struct entering *entering, int tree, const char *inside, int made)
+{
+        if (made < 0 || move_mount(tree, "", entering->root, inside + 1, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+                entering_fail(entering, STAGE_DEVICES, errno, inside);
+}
+
 /* Attaches a device, without the NODEV that every other mount has. */
-static void attach_device(const struct entering *entering, int tree, const char *destination)
+static void attach_device(const struct entering *entering, int tree, const char *inside)
 {
         struct mount_attr attributes = {
                 .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
                 .propagation = MS_PRIVATE,
         };
         if (mount_setattr(tree, "", AT_EMPTY_PATH, &attributes, sizeof(attributes)) < 0)
-                entering_fail(entering, STAGE_DEVICES, errno, destination);
-        rootfs_attach(entering, tree, destination, false);
+                entering_fail(entering, STAGE_DEVICES, errno, inside);
+        attach(entering, tree, inside, mknodat(entering->root, inside + 1, S_IFREG | 0444, 0));
 }
 
 static void mount_device(const struct entering *entering, const char *destination, size_t index)
@@ -67,7 +74,7 @@ static void mount_pts(const struct entering *entering, const char *inside)
         autoclose int pts = fsmount(context, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
         if (pts < 0)
                 entering_fail(entering, STAGE_DEVICES, errno, inside);
-        rootfs_attach(entering, pts, inside, true);
+        attach(entering, pts, inside, mkdirat(entering->root, inside + 1, 0755));
 }
 
 /* The terminal that `run` passes through, also as /dev/console: ttyname(3) looks for a name in /dev, and the
@@ -85,6 +92,8 @@ static void mount_console(const struct entering *entering, const char *inside)
 void dev_mount(const struct entering *entering, const char *destination)
 {
         char inside[256];
+        if (mkdirat(entering->root, destination + 1, 0755) < 0)
+                entering_fail(entering, STAGE_DEVICES, errno, destination);
         for (size_t i = 0; i < sizeof(devices) / sizeof(*devices); i++)
                 mount_device(entering, destination, i);
         snprintf(inside, sizeof(inside), "%s/pts", destination);
@@ -94,7 +103,8 @@ void dev_mount(const struct entering *entering, const char *destination)
                 mount_console(entering, inside);
         }
         for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++) {
-                snprintf(inside, sizeof(inside), "%s/%s", destination, links[i].name);
-                rootfs_link(entering, links[i].text, inside);
+                snprintf(inside, sizeof(inside), "%s/%s", destination + 1, links[i].name);
+                if (symlinkat(links[i].text, entering->root, inside) < 0)
+                        entering_fail(entering, STAGE_DEVICES, errno, links[i].name);
         }
 }

@@ -69,13 +69,9 @@ _Noreturn void entering_fail(const struct entering *entering, enum stage stage, 
 void rootfs_build(struct entering *entering);
 /* rootfs.c: makes it read-only and the only root there is. */
 void rootfs_pivot(struct entering *entering);
-/* rootfs.c: an O_PATH descriptor of a mount point inside the new root, made when it is missing and its place is
- * in the sandbox's own memory; never makes anything on the host. */
-int rootfs_mount_point(const struct entering *entering, const char *destination, bool folder);
-/* rootfs.c: attaches a detached mount, or a clone of the host object `source` when tree is -1. */
+/* rootfs.c: attaches a detached mount at a path inside. Its mount point is made when it is missing and its place
+ * is in the sandbox's own memory; nothing is ever made on the host. */
 void rootfs_attach(const struct entering *entering, int tree, const char *destination, bool folder);
-/* rootfs.c: makes one symbolic link in the sandbox's memory. */
-void rootfs_link(const struct entering *entering, const char *text, const char *destination);
 
 /* proc.c, dev.c */
 void proc_mount(const struct entering *entering, const char *destination);

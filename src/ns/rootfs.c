@@ -35,6 +35,54 @@
 #define ROOT_BYTES  (16ULL << 20)
 #define ROOT_INODES (1ULL << 16)
 
+/* True when nothing is mounted on the way to `destination`: the place is in the root's own tmpfs, where
+ * everything was made by this module, and paths below the root can be trusted as they are. */
+static bool is_own_place(const struct box *box, const char *destination)
+{
+        for (size_t i = 0; i < box->mount_count; i++) {
+                const struct mount *mount = &box->mounts[i];
+                if (mount->kind != MOUNT_LINK && mount->kind != MOUNT_FILE &&
+                    path_is_below(destination, mount->destination) &&
+                    !str_equal(destination, mount->destination))
+                        return false;
+        }
+        return true;
+}
+
+static const char *relative(const char *destination)
+{
+        return destination[1] ? destination + 1 : ".";
+}
+
+/* Makes the folders above a place of the root's own tmpfs. */
+static void make_own_parents(const struct entering *entering, const char *destination)
+{
+        autofree char *path = str_copy(destination);
+        for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+                *slash = 0;
+                if (mkdirat(entering->root, relative(path), 0755) < 0 && errno != EEXIST)
+                        entering_fail(entering, STAGE_MOUNT_POINT, errno, destination);
+                *slash = '/';
+        }
+}
+
+static int make_empty(int parent, const char *name, bool folder)
+{
+        return folder ? mkdirat(parent, name, 0755) : mknodat(parent, name, S_IFREG | 0444, 0);
+}
+
+/* Makes a mount point in the root's own tmpfs, unless it is there. */
+static void make_own_point(const struct entering *entering, const char *destination, bool folder)
+{
+        int made = make_empty(entering->root, relative(destination), folder);
+        if (made < 0 && errno == ENOENT) {
+                make_own_parents(entering, destination);
+                made = make_empty(entering->root, relative(destination), folder);
+        }
+        if (made < 0 && errno != EEXIST)
+                entering_fail(entering, STAGE_MOUNT_POINT, errno, destination);
+}
+
 static bool is_memory(const struct entering *entering, int descriptor)
 {
         struct stat status;
@@ -42,16 +90,15 @@ static bool is_memory(const struct entering *entering, int descriptor)
                (status.st_dev == entering->devices[0] || status.st_dev == entering->devices[1]);
 }
 
-static int open_in_root(const struct entering *entering, const char *destination, uint64_t flags)
+/* Opens a path inside, without following any link: what lies below a mount was made by others, and a link there
+ * must not decide where something is attached. */
+static int open_inside(const struct entering *entering, const char *destination, uint64_t flags)
 {
-        /* No link is followed: the only links on the way to a mount point would be ones that a granted folder's
-         * owner put there. */
         struct open_how how = {
                 .flags = flags | O_CLOEXEC,
                 .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
         };
-        const char *relative = destination[1] ? destination + 1 : ".";
-        return (int)syscall(SYS_openat2, entering->root, relative, &how, sizeof(how));
+        return (int)syscall(SYS_openat2, entering->root, relative(destination), &how, sizeof(how));
 }
 
 /* Opens `parent`/`name` as a folder, making it when `parent` is in the sandbox's memory. */
@@ -72,11 +119,11 @@ static int open_parent(const struct entering *entering, const char *destination,
 {
         *name = strrchr(destination, '/') + 1;
         autofree char *parent = path_parent(destination);
-        int folder = open_in_root(entering, parent, O_PATH | O_DIRECTORY);
+        int folder = open_inside(entering, parent, O_PATH | O_DIRECTORY);
         if (folder >= 0)
                 return folder;
 
-        folder = open_in_root(entering, "/", O_PATH | O_DIRECTORY);
+        folder = open_inside(entering, "/", O_PATH | O_DIRECTORY);
         for (char *rest = parent + 1, *component; folder >= 0 && (component = strsep(&rest, "/"));) {
                 int next = step_into(entering, folder, component, destination);
                 close(folder);
@@ -87,16 +134,11 @@ static int open_parent(const struct entering *entering, const char *destination,
         return folder;
 }
 
-/* Makes sure that something may be created in `folder`. */
-static void require_memory(const struct entering *entering, int folder, const char *destination)
+/* An O_PATH descriptor of a mount point below some other mount, made when it is missing and its place is in the
+ * sandbox's memory. */
+static int open_point_below_mount(const struct entering *entering, const char *destination, bool folder)
 {
-        if (!is_memory(entering, folder))
-                entering_fail(entering, STAGE_MOUNT_POINT, ENOENT, destination);
-}
-
-int rootfs_mount_point(const struct entering *entering, const char *destination, bool folder)
-{
-        int point = open_in_root(entering, destination, O_PATH);
+        int point = open_inside(entering, destination, O_PATH);
         if (point >= 0)
                 return point;
         if (errno != ENOENT)
@@ -104,9 +146,9 @@ int rootfs_mount_point(const struct entering *entering, const char *destination,
 
         const char *name;
         autoclose int parent = open_parent(entering, destination, &name);
-        require_memory(entering, parent, destination);
-        int made = folder ? mkdirat(parent, name, 0755) : mknodat(parent, name, S_IFREG | 0444, 0);
-        if (made == 0)
+        if (!is_memory(entering, parent))
+                entering_fail(entering, STAGE_MOUNT_POINT, ENOENT, destination);
+        if (make_empty(parent, name, folder) == 0)
                 point = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
         if (point < 0)
                 entering_fail(entering, STAGE_MOUNT_POINT, errno, destination);
@@ -115,30 +157,47 @@ int rootfs_mount_point(const struct entering *entering, const char *destination,
 
 void rootfs_attach(const struct entering *entering, int tree, const char *destination, bool folder)
 {
-        autoclose int point = rootfs_mount_point(entering, destination, folder);
-        if (move_mount(tree, "", point, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+        int moved;
+        if (is_own_place(entering->box, destination)) {
+                make_own_point(entering, destination, folder);
+                moved = move_mount(tree, "", entering->root, relative(destination), MOVE_MOUNT_F_EMPTY_PATH);
+        } else {
+                autoclose int point = open_point_below_mount(entering, destination, folder);
+                moved = move_mount(tree, "", point, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
+        }
+        if (moved < 0)
                 entering_fail(entering, STAGE_MOUNT, errno, destination);
 }
 
-void rootfs_link(const struct entering *entering, const char *text, const char *destination)
+static void make_link(const struct entering *entering, const struct mount *mount)
 {
+        const char *destination = mount->destination;
+        if (is_own_place(entering->box, destination)) {
+                make_own_parents(entering, destination);
+                if (symlinkat(mount->source, entering->root, relative(destination)) < 0)
+                        entering_fail(entering, STAGE_MOUNT_POINT, errno, destination);
+                return;
+        }
         const char *name;
         struct stat status;
         autoclose int parent = open_parent(entering, destination, &name);
         /* Inside a granted folder the host's own link is already there. */
         if (fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0)
                 return;
-        require_memory(entering, parent, destination);
-        if (symlinkat(text, parent, name) < 0)
+        if (!is_memory(entering, parent))
+                entering_fail(entering, STAGE_MOUNT_POINT, ENOENT, destination);
+        if (symlinkat(mount->source, parent, name) < 0)
                 entering_fail(entering, STAGE_MOUNT_POINT, errno, destination);
 }
 
+/* Files are made in the root's own tmpfs only: below a grant this would write to the host. */
 static void write_file(const struct entering *entering, const struct mount *mount)
 {
-        const char *name;
-        autoclose int parent = open_parent(entering, mount->destination, &name);
-        require_memory(entering, parent, mount->destination);
-        autoclose int file = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+        if (!is_own_place(entering->box, mount->destination))
+                entering_fail(entering, STAGE_MOUNT_POINT, EROFS, mount->destination);
+        make_own_parents(entering, mount->destination);
+        autoclose int file = openat(entering->root, relative(mount->destination),
+                                    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444);
         int error = file < 0 ? -errno : fd_write_all(file, mount->content, strlen(mount->content));
         if (error < 0)
                 entering_fail(entering, STAGE_MOUNT_POINT, -error, mount->destination);
@@ -236,7 +295,7 @@ void rootfs_build(struct entering *entering)
                         write_file(entering, mount);
                         break;
                 case MOUNT_LINK:
-                        rootfs_link(entering, mount->source, mount->destination);
+                        make_link(entering, mount);
                         break;
                 case MOUNT_PROC:
                         proc_mount(entering, mount->destination);

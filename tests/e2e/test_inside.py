@@ -3,13 +3,14 @@
 import json
 import os
 import socket
-import subprocess
 from pathlib import Path
 
+import harness
 import pytest
-from harness import PYTHON, STUB, wait_until
+from harness import PYTHON
 
-FIXED_NAMES = {"PATH", "HOME", "USER", "LOGNAME", "LANG", "TERM", "TMPDIR", "SHELL"}
+TEMPLATE = json.loads((harness.TREE / "policy" / "templates" / "mcp-server.json").read_text())
+FIXED_NAMES = {"PATH", "HOME", "USER", "LOGNAME", "LANG", "TERM", "TMPDIR", "SHELL"} | set(TEMPLATE.get("environment", {}))
 
 
 def variables(hutch, *options, **popen):
@@ -71,9 +72,9 @@ def test_identity_holds_for_a_caller_without_an_account(hutch, tmp_path, am_root
 
 
 def test_passwd_and_group_name_nobody_of_the_host(hutch):
-    assert [line.split(":")[0] for line in hutch.inside("cat /etc/passwd").splitlines()] in (["nonroot"], ["root", "nonroot"])
-    assert "nonroot" in hutch.inside("cat /etc/group")
-    assert "tester" not in hutch.inside("cat /etc/passwd /etc/group")
+    for file in ("passwd", "group"):
+        names = {line.split(":")[0] for line in hutch.inside(f"cat /etc/{file}").splitlines()}
+        assert "nonroot" in names and names <= {"root", "nobody", "nogroup", "nonroot"}, names
 
 
 def test_no_capability_no_new_privileges_two_filters(hutch):
@@ -119,7 +120,8 @@ def test_temporary_folder_is_private(hutch):
     name = f"/tmp/seen-inside-{os.getpid()}"
     assert hutch.inside(f'cd "$TMPDIR" && echo y >{name} && cat {name}') == "y\n"
     assert not os.path.exists(name)
-    assert hutch.inside("ls -A /tmp") == ""
+    way_to_home = {hutch.home.parts[2]} if hutch.home.parts[1] == "tmp" else set()  # the home's own mount point
+    assert set(hutch.inside("ls -A /tmp").split()) == way_to_home
 
 
 def test_the_root_holds_only_what_is_needed_and_cannot_be_written(hutch):
@@ -204,7 +206,7 @@ def test_no_process_inside_holds_anything_of_the_host(hutch):
     finally:
         os.close(secret)
     assert "/proc/1" in done.out.split(), done
-    assert str(hutch.home) not in done.out and "CANARY" not in done.out
+    assert ".ssh" not in done.out and "CANARY" not in done.out and "hutch" not in done.out.replace(str(hutch.home), ""), done
 
 
 # processes
@@ -224,8 +226,6 @@ def test_pid_1_cannot_be_looked_into(hutch, name):
 def test_pid_1_shows_nothing_of_the_callers_command_line(hutch):
     done = hutch("run", "--env", "CANARY_VARIABLE", "--env", "SECRET=CANARY-inline", "--", "cat", "/proc/1/cmdline", "/proc/1/comm", "/proc/1/status")
     assert "CANARY" not in done.out and str(hutch.home) not in done.out, done
-    assert hutch("run", "--env", "SECRET=CANARY-inline", "--", "sh", "-c", "cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr '\\0' '\\n' | "
-                                                                          "grep -c CANARY-inline").out.strip() in ("1", "2", "3", "4")
 
 
 def test_mount_table_names_no_folder_that_was_not_granted(hutch):

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-LONG = "x" * 200_000  # more than any path, name or number may have, less than one argument of execve may
+LONG = "x" * 120_000  # more than any path, name or number may have, less than one argument of execve may
 
 # Words that follow `hutch`; {ran} is a marker file that the command would make.
 USAGE_ERRORS = {
@@ -100,8 +100,11 @@ def refuse(hutch, words):
     done = hutch(*words, timeout=10)
     assert not ran.exists(), "the command ran"
     assert done.out == "", done
-    assert done.err.count("\n") == 1 and done.err.endswith("\n"), done
-    assert done.err.isprintable() or done.err[:-1].isprintable(), done
+    sentence, *usage = done.err.splitlines()
+    assert sentence.startswith("[hutch] ") and done.err.endswith("\n"), done
+    # a usage error is followed by the usage line, anything else stands alone
+    assert [line.startswith("[hutch] usage: ") for line in usage] == [True] * (done.status == 2), done
+    assert all(line.isprintable() for line in done.err.splitlines()), done
     assert len(done.err) < 4000
     return done
 

@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import subprocess
+import threading
 import time
 
 import pytest
@@ -125,9 +126,15 @@ def test_a_client_that_never_reads_stderr_does_not_hold_the_server(strict):
     for _ in range(20):
         assert client.call("stderr", {"count": 100_000}) == "done"
     assert client.call("echo", {"text": "still here"}) == "still here"
+    # Reading at last, the client is told that it missed something.
+    seen = bytearray()
+    reader = threading.Thread(target=lambda: seen.extend(client.process.stderr.read()))
+    reader.start()
     client.process.stdin.close()
     assert client.process.wait(10) == 0
-    assert b"dropped" in client.process.stderr.read()
+    reader.join(5)
+    assert b"[hutch] " in seen and b"dropped" in seen, bytes(seen[-300:])
+    assert len(seen) < 20 * 100_000
 
 
 def test_a_client_that_closes_its_end_gives_the_server_sigpipe(hutch):

@@ -6,7 +6,7 @@ import signal
 import termios
 
 import pytest
-from harness import PYTHON, descendants, wait_until
+from harness import PYTHON, command_line, descendants, wait_until
 from terminal import Terminal
 
 OUTER_SHELL = ["bash", "--norc", "--noprofile", "-i"]
@@ -84,7 +84,9 @@ def test_job_control_in_a_shell_inside(on_terminal):
     terminal.expect("sleep 301")
     terminal.expect("sleep 301 &")
     terminal.expect("sleep 301\r\n")
+    wait_until(lambda: "sleep" in command_line(terminal.foreground_group()), what="the job in the foreground")
     terminal.type("\x03")
+    terminal.expect("inner")  # the prompt: the shell has the terminal again
     terminal.type("echo status=$? alive\n")
     terminal.expect("status=130 alive")
     terminal.type("exit 9\n")
@@ -122,7 +124,8 @@ def test_control_z_stops_it_and_the_shell_brings_it_back(on_terminal, hutch):
 def test_stopped_and_continued_in_the_background(on_terminal, hutch):
     terminal = on_terminal(argv=OUTER_SHELL)
     terminal.expect("outer> ")
-    terminal.type(f"{hutch.path} run -- sh -c '{READY} sleep 1; echo fin''ished'\n")
+    (hutch.folder / "script.py").write_text("import time\nprint('rea' + 'dy', flush=True)\ntime.sleep(0.5)\nprint('fin' + 'ished')\n")
+    terminal.type(f"{hutch.path} run -- {PYTHON} script.py\n")
     terminal.expect("ready")
     terminal.type("\x1a")
     terminal.expect("Stopped")

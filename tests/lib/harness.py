@@ -98,7 +98,9 @@ def reap_adopted(keep=()):
 
 
 def host_mounts():
-    return {line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()}
+    """Mount points of the host, without what the kernel itself mounts on demand below /sys."""
+    points = {line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()}
+    return {point for point in points if not point.startswith("/sys/")}
 
 
 def control_groups():

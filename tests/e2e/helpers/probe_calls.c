@@ -22,6 +22,17 @@ static void report(const char *name, long result)
         fflush(stdout);
 }
 
+/* unshare() in a child, so that what follows is still asked by the same somebody. */
+static void probe_unshare(const char *name, int flags)
+{
+        pid_t child = fork();
+        if (child == 0) {
+                report(name, unshare(flags));
+                _exit(0);
+        }
+        waitpid(child, NULL, 0);
+}
+
 /* clone() with a namespace flag: a child, should one come to be, ends at once. */
 static void probe_clone(const char *name, unsigned long flags)
 {
@@ -53,8 +64,8 @@ int main(void)
         report("faccessat2", syscall(SYS_faccessat2, AT_FDCWD, "/", R_OK, 0));
         report("syscall-9999", syscall(9999));
         report("io_uring_setup", syscall(SYS_io_uring_setup, 0, NULL));
-        report("unshare-user", unshare(CLONE_NEWUSER));
-        report("unshare-mount", unshare(CLONE_NEWNS));
+        probe_unshare("unshare-user", CLONE_NEWUSER);
+        probe_unshare("unshare-mount", CLONE_NEWNS);
         probe_clone("clone-user", CLONE_NEWUSER);
         probe_clone("clone-net", CLONE_NEWNET);
         report("setns", syscall(SYS_setns, -1, 0));

@@ -1,0 +1,167 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Compares what `hutch mcp --help` and `hutch run --help` say, which is the option table of the source, with what
+is written by hand: the man pages, the completions of three shells, and the configurations in the README. It only
+reads files and asks hutch for its help; it must never start a sandbox.
+
+    check_docs.py HUTCH SOURCE-FOLDER
+"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+PAGES = ("hutch", "hutch-mcp", "hutch-run")
+SUBCOMMANDS = ("mcp", "run")
+
+problems = []
+
+
+def check(condition, sentence):
+    if not condition:
+        problems.append(sentence)
+
+
+def compare(where, found, wanted):
+    """Both are sets of (letter or "", name, argument); a name alone where the place says no more."""
+    for option in sorted(wanted - found):
+        check(False, f"{where}: misses {show(option)}")
+    for option in sorted(found - wanted):
+        check(False, f"{where}: has {show(option)}, which hutch does not")
+
+
+def show(option):
+    return f"--{option}" if isinstance(option, str) else f"--{option[1]} (short {option[0] or 'none'}, value {option[2] or 'none'})"
+
+
+def help_of(hutch, subcommand):
+    done = subprocess.run([hutch, subcommand, "--help"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def options_of_help(text):
+    """{(letter, name, argument)} of lines such as `  -e, --env KEY[=VALUE]   set …`."""
+    found = re.findall(r"^  (?:-(\w),|   ) --([a-z-]+)([ \[]\S+)?(?:  |$)", text, re.M)
+    return {(letter, name, argument.strip()) for letter, name, argument in found}
+
+
+def options_of_page(text):
+    """The same of the items `.It Fl e , Fl -env Ar KEY Ns Op = Ns Ar VALUE` of an mdoc page."""
+    options = set()
+    for item in re.findall(r"^\.It (Fl .*)$", text, re.M):
+        letter, name, argument = re.fullmatch(r"Fl (?:(\w) , Fl )?-([a-z-]+)(.*)", item).groups()
+        optional = re.sub(r"Op (\S+) Ns Ar (\S+)", r"[\1\2]", argument)
+        optional = re.sub(r"Op (\S+)", r"[\1]", optional)
+        options.add((letter or "", name, re.sub(r" (?:Ns|Ar) | ", "", optional.replace(" Ns ", " Ar "))))
+    return options
+
+
+def check_pages(source, options, texts):
+    names = {name for _, name, _ in options} | {"version"}
+    for page in PAGES:
+        text = (source / "man" / f"{page}.1").read_text()
+        if page != "hutch":
+            compare(f"man/{page}.1", options_of_page(text), {(letter, name, argument.lower()) for letter, name, argument in options}
+                    if False else options)
+        for name in re.findall(r"\bFl -([a-z][a-z-]*)", text):
+            check(name in names, f"man/{page}.1: speaks of --{name}, which hutch does not have")
+    for subcommand in SUBCOMMANDS:
+        text = (source / "man" / f"hutch-{subcommand}.1").read_text()
+        statuses = set(re.findall(r"\b(12[4-7]|2)\b (?=\w)", texts[subcommand].split("Exit status:")[1]))
+        check(len(statuses) == 5, f"hutch {subcommand} --help: does not name the statuses 2 and 124 to 127")
+        for status in sorted(statuses):
+            check(f".It {status}\n" in text, f"man/hutch-{subcommand}.1: misses the exit status {status}")
+
+
+def check_lint(source):
+    """False when there is no mandoc."""
+    if not shutil.which("mandoc"):
+        return False
+    for page in PAGES:
+        done = subprocess.run(["mandoc", "-Tlint", "-W", "warning", str(source / "man" / f"{page}.1")], capture_output=True, text=True)
+        check(done.returncode == 0 and not done.stdout, f"man/{page}.1: mandoc says: {done.stdout.strip()}")
+    return True
+
+
+def check_completions(source, options):
+    folder = source / "completions"
+    names = {name for _, name, _ in options}
+    letters = {(letter, name) for letter, name, _ in options if letter}
+
+    words = re.search(r"compgen -W '([^']* --help [^']*)'", (folder / "hutch.bash").read_text()).group(1)
+    compare("completions/hutch.bash", {word[2:] for word in words.split() if word != "--"}, names)
+
+    fish = re.findall(r"^complete -c hutch -n __hutch_in_options -l (\S+)(?: -s (\w))?", (folder / "hutch.fish").read_text(), re.M)
+    compare("completions/hutch.fish", {name for name, _ in fish}, names)
+    check({(letter, name) for name, letter in fish if letter} == letters, "completions/hutch.fish: other short forms than hutch")
+
+    zsh = (folder / "_hutch").read_text()
+    compare("completions/_hutch", set(re.findall(r"--([a-z][a-z-]+)", zsh)), names)
+    check({(letter, name) for letter, name in re.findall(r"\{-(\w),--([a-z-]+)\}", zsh)} == letters,
+          "completions/_hutch: other short forms than hutch")
+
+
+def servers_of(configuration):
+    """The servers of a client's configuration, whatever the client calls the object."""
+    for key in ("mcpServers", "servers", "context_servers", "mcp_servers"):
+        if key in configuration:
+            return configuration[key]
+    return {}
+
+
+def check_command(words, names):
+    """`words`: hutch's arguments up to `--`."""
+    check(words[:1] == ["mcp"] and "--" in words, f"README.md: no `hutch mcp … --`: {words}")
+    for word in words[:words.index("--")] if "--" in words else []:
+        check(not word.startswith("-") or word.lstrip("-").split("=")[0] in names, f"README.md: {word} is not an option")
+
+
+def check_readme(source, options):
+    names = {name for _, name, _ in options} | {letter for letter, _, _ in options if letter}
+    text = (source / "README.md").read_text()
+    blocks = re.findall(r"^ *```(\w+)\n(.*?)^ *```$", text, re.M | re.S)
+    configurations = [json.loads(block) for language, block in blocks if language == "json"]
+    try:
+        import tomllib  # Python 3.11
+        configurations += [tomllib.loads(block) for language, block in blocks if language == "toml"]
+    except ImportError:
+        pass
+    used = 0
+    for configuration in configurations:
+        servers = servers_of(configuration)
+        check(servers, f"README.md: no servers in {list(configuration)}")
+        for server in servers.values():
+            if os.path.basename(server["command"]) == "hutch":
+                used += 1
+                check_command(server["args"], names)
+    check(used >= 4, f"README.md: only {used} configurations call hutch")
+    for target in re.findall(r"\]\(([^)#:]+)\)", text):
+        check((source / target).exists(), f"README.md: links to {target}, which does not exist")
+    headings = {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in re.findall(r"^#+ (.*)$", text, re.M)}
+    for anchor in re.findall(r"\]\(#([^)]+)\)", text):
+        check(anchor in headings, f"README.md: links to #{anchor}, which does not exist")
+
+
+def main():
+    hutch, source = sys.argv[1], Path(sys.argv[2])
+    texts = {subcommand: help_of(hutch, subcommand) for subcommand in SUBCOMMANDS}
+    options = options_of_help(texts["mcp"])
+    lines = len(re.findall(r"^  .{4}--", texts["mcp"], re.M))
+    check(options and len(options) == lines, f"hutch mcp --help: {lines} options, {len(options)} understood")
+    compare("hutch run --help", options_of_help(texts["run"]), options)
+    check_pages(source, options, texts)
+    check_completions(source, options)
+    check_readme(source, options)
+    if not check_lint(source):
+        print("mandoc is not installed: the man pages' form was not checked")
+        check(os.environ.get("HUTCH_TESTS_MUST_RUN") != "1", "mandoc is not installed")
+    for problem in problems:
+        print(problem)
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()
