@@ -78,14 +78,22 @@ static void mount_pts(const struct entering *entering, const char *inside)
 }
 
 /* The terminal that `run` passes through, also as /dev/console: ttyname(3) looks for a name in /dev, and the
- * caller's pts is not in the sandbox's devpts. */
+ * caller's pts is not in the sandbox's devpts. Without a path here (the terminal of another mount namespace, as
+ * under some containers) it works too, only without a name. */
 static void mount_console(const struct entering *entering, const char *inside)
 {
-        char path[64];
-        snprintf(path, sizeof(path), "/proc/self/fd/%d", entering->terminal);
-        autoclose int tree = open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-        if (tree < 0)
-                return; /* a terminal of another mount namespace (su, a container): it works, without a name */
+        char link[64], source[256];
+        struct stat terminal, status;
+        snprintf(link, sizeof(link), "/proc/self/fd/%d", entering->terminal);
+        ssize_t length = readlink(link, source, sizeof(source) - 1);
+        if (length < 0 || fstat(entering->terminal, &terminal) < 0)
+                return;
+        source[length] = 0;
+        autoclose int tree =
+                open_tree(AT_FDCWD, source, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
+        if (tree < 0 || fstat(tree, &status) < 0 || status.st_dev != terminal.st_dev ||
+            status.st_ino != terminal.st_ino)
+                return;
         attach_device(entering, tree, inside);
 }
 
