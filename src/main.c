@@ -112,8 +112,13 @@ static int subcommand_version(const struct subcommand_row *row, int argc, char *
 static int subcommand_help(const struct subcommand_row *row, int argc, char **argv)
 {
         const struct subcommand_row *about = argc > 0 ? subcommand_find(argv[0]) : NULL;
-        if (argc > 1 || (argc == 1 && !about))
-                return refuse_arguments(row, argv[argc - 1]);
+        if (argc == 1 && !about) {
+                struct error error = {0};
+                error_set(&error, EXIT_USAGE, "no subcommand %s: `hutch --help` lists them", argv[0]);
+                return complain(&error, row);
+        }
+        if (argc > 1)
+                return refuse_arguments(row, argv[1]);
         return print(help_write(about, stdout));
 }
 

@@ -10,6 +10,7 @@
 #include "lib/err.h"
 #include "lib/str.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,6 +21,8 @@
 #define BOX_ID   65532
 #define BOX_USER "nonroot"
 #define BOX_HOST "hutch"
+
+#define BOX_NO_GRACE UINT_MAX
 
 enum box_kind {
         BOX_MCP, /* a stdio server: message lines, ends when the client goes away */
@@ -77,7 +80,7 @@ struct box {
         uint64_t memory_fs_bytes;  /* everything writable in memory, together */
         uint64_t memory_fs_inodes;
         unsigned timeout_seconds;    /* 0: none */
-        unsigned stop_grace_seconds; /* end of input to SIGTERM */
+        unsigned stop_grace_seconds; /* end of input to SIGTERM; BOX_NO_GRACE: it ends nothing */
         bool raw_stdout;
 
         /* the layers */

@@ -82,6 +82,16 @@ static bool choose_cwd(struct box *box, const char *wanted, const char *callers,
         return true;
 }
 
+/* With `full`, /proc is not masked, and the kernel guards what is in it by file permissions of root alone. */
+static bool check_userns(const struct box *box, struct error *error)
+{
+        if (box->userns == USERNS_FULL && box->outer_uid == 0)
+                return error_set(error, EXIT_SETUP,
+                                 "--allow-userns=full as root would let the command change the kernel's settings in "
+                                 "/proc/sys; start hutch as an ordinary user, or use --allow-userns");
+        return true;
+}
+
 static bool read_profile(struct box *box, const char *path, const char *cwd, struct error *error)
 {
         if (!path)
@@ -123,7 +133,7 @@ static bool fill(struct box *box, struct held_sources *held, const struct option
          * and the toolchain does not follow such links. */
         if (!mounts_add_base(box, held, error) || !add_grants(box, held, options, cwd, error) ||
             !toolchain_find(&options->command, &caller, toolchain, error) ||
-            !add_toolchain(box, held, toolchain, error) || !choose_cwd(box, wanted, cwd, error) ||
+            !check_userns(box, error) || !add_toolchain(box, held, toolchain, error) || !choose_cwd(box, wanted, cwd, error) ||
             !read_profile(box, options->seccomp, cwd, error) ||
             !env_make(box, options, template, &toolchain->front, error))
                 return false;

@@ -37,12 +37,14 @@ const char *subcommand_nearest(const char *name)
         return name_nearest(name, names);
 }
 
-static void write_options(FILE *out)
+static void write_options(const char *subcommand, FILE *out)
 {
         enum { COLUMN = 27 };
         fputs("\nOptions (--name VALUE or --name=VALUE; a leading ~/ in a path is your home):\n", out);
         for (size_t i = 0; i < OPTION_COUNT; i++) {
                 const struct option_row *row = &option_table[i];
+                if (row->only && strcmp(row->only, subcommand) != 0)
+                        continue;
                 const char letter[] = {'-', row->letter, ',', 0};
                 autofree char *value = row->argument == ARGUMENT_NONE ? str_copy("")
                                        : row->argument == ARGUMENT_OPTIONAL
@@ -82,7 +84,7 @@ bool help_write(const struct subcommand_row *row, FILE *out)
                 if (row->detail)
                         fprintf(out, "\n%s", row->detail);
                 if (row->sandbox)
-                        write_options(out);
+                        write_options(row->name, out);
         }
         return fflush(out) == 0 && !ferror(out);
 }

@@ -28,34 +28,34 @@ enum {
 
 const struct option_row option_table[] = {
     {OPTION_TEMPLATE, "template", 't', ARGUMENT_REQUIRED, "NAME", "file", false,
-     "the sandbox template; a name with a / is a file (default: mcp-server)"},
+     "the sandbox template; a name with a / is a file (default: mcp-server)", NULL},
     {OPTION_RO, "ro", 0, ARGUMENT_REQUIRED, "PATH[:DEST]", "path", true,
-     "grant a file or folder for reading, at the same path or at DEST"},
+     "grant a file or folder for reading, at the same path or at DEST", NULL},
     {OPTION_RW, "rw", 0, ARGUMENT_REQUIRED, "PATH[:DEST]", "path", true,
-     "the same for reading and writing; what is written stays"},
+     "the same for reading and writing; what is written stays", NULL},
     {OPTION_ENV, "env", 'e', ARGUMENT_REQUIRED, "KEY[=VALUE]", "env", true,
-     "set a variable, or pass your own value of KEY on"},
+     "set a variable, or pass your own value of KEY on", NULL},
     {OPTION_CWD, "cwd", 0, ARGUMENT_REQUIRED, "DIR", "folder", false,
-     "the working directory inside (default: yours where it is visible, else the home)"},
+     "the working directory inside (default: yours where it is visible, else the home)", NULL},
     {OPTION_TIMEOUT, "timeout", 0, ARGUMENT_REQUIRED, "SECONDS", "none", false,
-     "end the sandbox after so long; 0 is never (default: 0)"},
+     "end the sandbox after so long; 0 is never (default: 0)", NULL},
     {OPTION_STOP_GRACE, "stop-grace", 0, ARGUMENT_REQUIRED, "SECONDS", "none", false,
-     "time the command has to end by itself when its input ends (default: 5)"},
+     "end the command so long after its input ended (default: 5; under run: never)", NULL},
     {OPTION_RAW_STDOUT, "raw-stdout", 0, ARGUMENT_NONE, NULL, "none", false,
-     "pass every byte of stdout on, also lines that are no messages"},
+     "pass every byte of stdout on, also lines that are no messages", "mcp"},
     {OPTION_REQUIRE, "require", 0, ARGUMENT_REQUIRED, "LIST", "landlock", true,
-     "refuse to start where a layer is missing: landlock"},
+     "refuse to start where a layer is missing: landlock", NULL},
     {OPTION_SECCOMP, "seccomp", 0, ARGUMENT_REQUIRED, "FILE", "file", false,
-     "another system call filter, a profile in the OCI format"},
+     "another system call filter, a profile in the OCI format", NULL},
     {OPTION_ALLOW_USERNS, "allow-userns", 0, ARGUMENT_OPTIONAL, "full", "full", false,
-     "let the command make user namespaces (browsers do); full: nested sandboxes too"},
+     "let the command make user namespaces (browsers do); full: nested sandboxes too", NULL},
     {OPTION_PROC, "proc", 0, ARGUMENT_REQUIRED, "none", "none", false,
-     "no /proc, where a container does not let hutch mount one"},
+     "no /proc, where a container does not let hutch mount one", NULL},
     {OPTION_DRY_RUN, "dry-run", 0, ARGUMENT_NONE, NULL, "none", false,
-     "write the sandbox's complete description as JSON and run nothing"},
+     "write the sandbox's complete description as JSON and run nothing", NULL},
     {OPTION_VERBOSE, "verbose", 'v', ARGUMENT_NONE, NULL, "none", true,
-     "say on stderr what was granted and why"},
-    {OPTION_HELP, "help", 'h', ARGUMENT_NONE, NULL, "none", false, "show this help"},
+     "say on stderr what was granted and why", NULL},
+    {OPTION_HELP, "help", 'h', ARGUMENT_NONE, NULL, "none", false, "show this help", NULL},
 };
 
 _Static_assert(sizeof(option_table) / sizeof(*option_table) == OPTION_COUNT, "one row for each option");
@@ -277,6 +277,9 @@ static bool store(struct parse *parse, const struct option_row *row, const char 
 /* Judges the value's presence, and an option that stands there a second time, before the value itself. */
 static bool take(struct parse *parse, const struct option_row *row, const char *value)
 {
+        if (row->only && !str_equal(row->only, parse->subcommand))
+                return error_set(parse->error, EXIT_USAGE, "--%s is an option of hutch %s; leave it out here",
+                                 row->name, row->only);
         if (row->argument == ARGUMENT_NONE && value)
                 return error_set(parse->error, EXIT_USAGE, "--%s takes no value", row->name);
         if (row->argument == ARGUMENT_REQUIRED && !value) {
@@ -408,7 +411,9 @@ bool options_parse(struct options *options, const char *subcommand, int argc, ch
                               .words = argv,
                               .count = (size_t)argc,
                               .error = error};
-        *options = (struct options){.stop_grace_seconds = STOP_GRACE_DEFAULT};
+        bool ends_with_client = str_equal(subcommand, "mcp");
+        *options =
+            (struct options){.stop_grace_seconds = ends_with_client ? STOP_GRACE_DEFAULT : BOX_NO_GRACE};
         for (;;) {
                 if (parse.next == parse.count)
                         return error_set(error, EXIT_USAGE,

@@ -47,6 +47,7 @@ struct option_row {
         const char *complete; /* what a shell completes: "file", "folder", "path", "env", "none", or words */
         bool repeatable;
         const char *help; /* one line, no final stop */
+        const char *only; /* the one subcommand that has it, or NULL: every one that starts a sandbox */
 };
 
 /* OPTION_COUNT rows, in the order of --help. */
@@ -66,7 +67,7 @@ struct options {
         char *cwd;     /* as written, with a leading ~ expanded, or NULL */
         char *seccomp; /* the same */
         unsigned timeout_seconds;
-        unsigned stop_grace_seconds;
+        unsigned stop_grace_seconds; /* BOX_NO_GRACE: the end of input ends nothing */
         unsigned verbose;
         bool raw_stdout;
         bool require_landlock;

@@ -88,6 +88,8 @@ void limits_set(const struct entering *entering);
 void caps_drop(const struct entering *entering);
 /* landlock.c: the newest version of the interface that kernel and this code know, 0 without Landlock. */
 int landlock_abi(void);
+/* landlock.c: whether the file layer would be enforced for this box; else *why is half a sentence. */
+bool landlock_guards_files(const struct box *box, int abi, const char **why);
 void landlock_enter(const struct entering *entering);
 
 #endif

@@ -59,6 +59,18 @@ int landlock_abi(void)
         return version > 0 ? (int)version : 0;
 }
 
+bool landlock_guards_files(const struct box *box, int abi, const char **why)
+{
+        *why = NULL;
+        if (abi == 0)
+                *why = "this kernel has no Landlock, or it is not enabled (lsm=landlock,… at boot)";
+        else if (abi < ABI_REFER) /* it refuses every rename from one folder to another: worse than no layer */
+                *why = "this kernel's Landlock is too old to permit renames; Linux 5.19 or newer has what is needed";
+        else if (box->userns == USERNS_FULL)
+                *why = "--allow-userns=full leaves it out, because nested sandboxes cannot mount under it";
+        return !*why;
+}
+
 static void allow_below(const struct entering *entering, int ruleset, const char *path, uint64_t access)
 {
         autoclose int parent = open(path, O_PATH | O_CLOEXEC);
@@ -77,8 +89,8 @@ void landlock_enter(const struct entering *entering)
 {
         const struct box *box = entering->box;
         int abi = entering->landlock_abi;
-        /* Version 1 refuses every rename from one folder to another: worse than no file layer. */
-        bool files = abi >= ABI_REFER && box->userns != USERNS_FULL;
+        const char *why;
+        bool files = landlock_guards_files(box, abi, &why);
         struct ruleset_attribute attribute = {0};
 
         if (files)

@@ -9,6 +9,7 @@
 #include "lib/fd.h"
 #include "nat/setup.h"
 #include "ns/control.h"
+#include "report/messages.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -129,6 +130,18 @@ static bool prepare_filters(const struct box *box, struct entering *entering, st
         return true;
 }
 
+/* The second file layer: without it the mounts alone stand, which is said once, or refused. */
+static bool check_layers(const struct box *box, int abi, struct error *error)
+{
+        const char *why;
+        if (landlock_guards_files(box, abi, &why))
+                return true;
+        if (box->require_landlock)
+                return error_set(error, EXIT_SETUP, "--require landlock cannot be met: %s", why);
+        message("note: the second file layer, Landlock, is not enforced: %s", why);
+        return true;
+}
+
 bool launch_start(const struct box *box, const struct launch_stdio *stdio, struct launch *launch,
                   struct error *error)
 {
@@ -150,11 +163,7 @@ bool launch_start(const struct box *box, const struct launch_stdio *stdio, struc
                 .landlock_abi = landlock_abi(),
                 .root = -1,
         };
-        if (entering.landlock_abi == 0 && box->require_landlock)
-                return error_set(error, EXIT_SETUP,
-                                 "this kernel has no Landlock, which --require landlock asks for: boot one with "
-                                 "CONFIG_SECURITY_LANDLOCK and lsm=landlock,…, or leave the option out");
-        if (!prepare_filters(box, &entering, error))
+        if (!check_layers(box, entering.landlock_abi, error) || !prepare_filters(box, &entering, error))
                 return false;
 
         int pidfd = -1;

@@ -37,13 +37,13 @@ void proc_mount(const struct entering *entering, const char *destination)
 {
         autoclose int context = fsopen("proc", FSOPEN_CLOEXEC);
         if (context < 0 || fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
-                entering_fail(entering, STAGE_PROC, errno, destination);
+                entering_fail(entering, STAGE_PROC, errno, NULL);
         /* EPERM here: the /proc that we came from is partly covered, and the kernel does not let a user namespace
          * see through a fresh one what was hidden from it (mount_namespaces(7)). */
         autoclose int proc =
                 fsmount(context, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
         if (proc < 0)
-                entering_fail(entering, STAGE_PROC, errno, destination);
+                entering_fail(entering, STAGE_PROC, errno, NULL);
         rootfs_attach(entering, proc, destination, true);
 
         /* A nested sandbox that wants a fresh proc of its own needs this one uncovered. */

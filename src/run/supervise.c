@@ -250,10 +250,10 @@ static int next_timeout(const struct supervisor *supervisor)
         return left < 0 ? 0 : left > 3600000 ? 3600000 : (int)left;
 }
 
-/* The client has gone away, or has said all it will: under `mcp` the server gets its grace. */
+/* The client has gone away, or has said all it will: the server gets its grace. */
 static void watch_client(struct supervisor *supervisor)
 {
-        if (supervisor->box->kind != BOX_MCP || supervisor->input_ended)
+        if (supervisor->box->stop_grace_seconds == BOX_NO_GRACE || supervisor->input_ended)
                 return;
         if (!bridge_input_ended(supervisor->bridge) && !bridge_client_gone(supervisor->bridge))
                 return;

@@ -216,7 +216,7 @@ def test_no_process_of_the_host_is_visible(hutch):
     assert 1 in pids and len(pids) <= 5 and max(pids) < 30, pids
 
 
-@pytest.mark.parametrize("name", ["environ", "maps", "mem", "auxv", "stack", "fd", "exe", "cwd", "root", "map_files", "io", "syscall"])
+@pytest.mark.parametrize("name", ["environ", "maps", "mem", "auxv", "stack", "exe", "cwd", "root", "map_files", "io", "syscall", "fd/0", "fd/3", "fd/16", "fd/17"])
 def test_pid_1_cannot_be_looked_into(hutch, name):
     done = hutch("run", "--", "sh", "-c", f"if [ -L /proc/1/{name} ]; then readlink /proc/1/{name}; elif [ -d /proc/1/{name} ]; "
                                           f"then ls /proc/1/{name}; else head -c 100 /proc/1/{name}; fi")

@@ -20,6 +20,14 @@ def opens_for_writing(path):
     return f"import os; os.close(os.open({str(path)!r}, os.O_WRONLY | os.O_APPEND)); print('GOT-OUT')"
 
 
+def skip_unless_openable(path, flags):
+    """On some machines even root may not: then there is nothing to prove."""
+    try:
+        os.close(os.open(path, flags))
+    except OSError as error:
+        needs_kernel(False, f"{path} cannot be opened outside either: {error.strerror}")
+
+
 # files
 
 def test_key_in_the_home(attempt, hutch):
@@ -53,6 +61,7 @@ def test_hard_link_and_rename_from_a_grant(attempt, hutch):
 @pytest.mark.root
 @pytest.mark.parametrize("path", ["/etc/shadow", "/proc/1/environ", "/proc/1/mem"])
 def test_files_of_root_when_root_calls(attempt, path):
+    skip_unless_openable(path, os.O_RDONLY)
     attempt(f"import os; os.close(os.open({path!r}, os.O_RDONLY)); print('GOT-OUT')")
 
 
@@ -60,11 +69,7 @@ def test_files_of_root_when_root_calls(attempt, path):
 @pytest.mark.parametrize("path", ["/etc/passwd", "/usr/bin/env", "/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe", "/proc/sysrq-trigger",
                                   "/proc/sys/vm/overcommit_memory", "/sys/kernel/uevent_helper", "/sys/power/state"])
 def test_writing_to_the_system_when_root_calls(attempt, path):
-    needs_kernel(os.path.exists(path), f"{path} does not exist here")
-    try:
-        os.close(os.open(path, os.O_WRONLY | os.O_APPEND))
-    except OSError as error:
-        pytest.skip(f"{path} cannot be opened outside either: {error.strerror}")
+    skip_unless_openable(path, os.O_WRONLY | os.O_APPEND)
     attempt(opens_for_writing(path))
 
 
@@ -159,7 +164,7 @@ def test_tracing_processes_of_the_host(attempt):
 @pytest.mark.parametrize("script", [
     PTRACE,
     "open('/proc/1/mem', 'rb'); print('GOT-OUT')",
-    "import os; os.listdir('/proc/1/fd'); print('GOT-OUT')",
+    "import os\nfor n in os.listdir('/proc/1/fd'): print('GOT-OUT', os.readlink('/proc/1/fd/' + n))",
     "import os; os.readlink('/proc/1/exe'); print('GOT-OUT')",
     "import os; os.stat('/proc/1/root/'); print('GOT-OUT')",
     "import os, signal, time; os.kill(1, signal.SIGKILL); time.sleep(0.2); os.kill(1, signal.SIGSTOP); print('sent')",
