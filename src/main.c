@@ -36,18 +36,19 @@ static int print(bool written)
         return 1;
 }
 
-/* Whatever the caller has open beside 0, 1 and 2 is closed, so that nothing of it can reach a sandbox; and 0, 1
- * and 2 are open, so that no descriptor of hutch's lands there. */
+/* Whatever the caller has open beside 0, 1 and 2 is closed, so that nothing of it can reach a sandbox; and 0,
+ * 1 and 2 are open, so that no descriptor of hutch's lands there. */
 static bool settle_descriptors(struct error *error)
 {
         for (int i = 0; i < 3; i++)
                 if (fcntl(i, F_GETFD) < 0 && open("/dev/null", O_RDWR) != i)
                         return error_set(error, EXIT_SETUP, "cannot open /dev/null: %s", strerror(errno));
         if (syscall(SYS_close_range, 3, ~0U, 0) < 0)
-                return error_set(error, EXIT_SETUP,
-                                 "cannot close the caller's descriptors (close_range): %s: hutch needs Linux 5.14 or "
-                                 "newer",
-                                 strerror(errno));
+                return error_set(
+                    error, EXIT_SETUP,
+                    "cannot close the caller's descriptors (close_range): %s: hutch needs Linux 5.14 or "
+                    "newer",
+                    strerror(errno));
         return true;
 }
 
@@ -58,7 +59,8 @@ static int run_box(const struct box *box, struct held_sources *held, const struc
                 return print(box_write_json(box, stdout));
         const char *stray = options_stray(&options->command);
         if (stray)
-                message("note: %s stands after -- and went to the command; hutch's own options go before --", stray);
+                message("note: %s stands after -- and went to the command; hutch's own options go before --",
+                        stray);
         return supervise(box, held, error);
 }
 
@@ -126,10 +128,10 @@ static const struct {
         const char *name;
         int (*run)(const struct subcommand_row *row, int argc, char **argv);
 } subcommands[] = {
-        {"mcp", subcommand_mcp},
-        {"run", subcommand_run},
-        {"version", subcommand_version},
-        {"help", subcommand_help},
+    {"mcp", subcommand_mcp},
+    {"run", subcommand_run},
+    {"version", subcommand_version},
+    {"help", subcommand_help},
 };
 
 int main(int argc, char **argv)

@@ -51,7 +51,7 @@ struct mount {
 };
 
 enum box_userns {
-        USERNS_NONE, /* max_user_namespaces is 0 inside */
+        USERNS_NONE,    /* max_user_namespaces is 0 inside */
         USERNS_ALLOWED, /* --allow-userns: for browsers; every other layer stays */
         USERNS_FULL,    /* --allow-userns=full: also no masks in /proc and no Landlock file layer */
 };
@@ -61,12 +61,12 @@ struct box {
         char *template_name;
 
         /* what runs */
-        struct str_list argv;        /* as typed */
-        char *executable;            /* absolute path inside of argv[0] */
-        struct str_list environment; /* KEY=VALUE, complete */
+        struct str_list argv;         /* as typed */
+        char *executable;             /* absolute path inside of argv[0] */
+        struct str_list environment;  /* KEY=VALUE, complete */
         struct str_list secret_names; /* the variables that --env named: shown by name only, always */
-        char *cwd;                   /* absolute path inside */
-        char *home;                  /* absolute path inside, as the caller spells it */
+        char *cwd;                    /* absolute path inside */
+        char *home;                   /* absolute path inside, as the caller spells it */
 
         /* who */
         uid_t outer_uid; /* BOX_ID inside */
@@ -77,7 +77,7 @@ struct box {
         size_t mount_count;
 
         /* what bounds it */
-        uint64_t memory_fs_bytes;  /* everything writable in memory, together */
+        uint64_t memory_fs_bytes; /* everything writable in memory, together */
         uint64_t memory_fs_inodes;
         unsigned timeout_seconds;    /* 0: none */
         unsigned stop_grace_seconds; /* end of input to SIGTERM; BOX_NO_GRACE: it ends nothing */

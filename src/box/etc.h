@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The sandbox's /etc: a handful of small files made here, and the host's own where programs need the machine's
- * answer (the loader's cache, alternatives, certificate authorities). No account, host name, address or setting
- * of the host is in it.
+ * The sandbox's /etc: a handful of small files made here, and the host's own where programs need the
+ * machine's answer (the loader's cache, alternatives, certificate authorities). No account, host name,
+ * address or setting of the host is in it.
  */
 #ifndef HUTCH_BOX_ETC_H
 #define HUTCH_BOX_ETC_H

@@ -61,8 +61,8 @@ static bool add_toolchain(struct box *box, struct held_sources *held, const stru
         return true;
 }
 
-/* The working directory: what --cwd says, which must exist inside; else the caller's when the sandbox shows it;
- * else the home. */
+/* The working directory: what --cwd says, which must exist inside; else the caller's when the sandbox shows
+ * it; else the home. */
 static bool choose_cwd(struct box *box, const char *wanted, const char *callers, struct error *error)
 {
         if (!wanted) {
@@ -74,10 +74,11 @@ static bool choose_cwd(struct box *box, const char *wanted, const char *callers,
         if (!mount && real)
                 mount = box_find_mount(box, real);
         if (!mount)
-                return error_set(error, EXIT_SETUP,
-                                 "the working directory %s is not visible inside the sandbox: grant it with --ro or "
-                                 "--rw",
-                                 wanted);
+                return error_set(
+                    error, EXIT_SETUP,
+                    "the working directory %s is not visible inside the sandbox: grant it with --ro or "
+                    "--rw",
+                    wanted);
         box->cwd = str_copy(wanted);
         return true;
 }
@@ -86,9 +87,10 @@ static bool choose_cwd(struct box *box, const char *wanted, const char *callers,
 static bool check_userns(const struct box *box, struct error *error)
 {
         if (box->userns == USERNS_FULL && box->outer_uid == 0)
-                return error_set(error, EXIT_SETUP,
-                                 "--allow-userns=full as root would let the command change the kernel's settings in "
-                                 "/proc/sys; start hutch as an ordinary user, or use --allow-userns");
+                return error_set(
+                    error, EXIT_SETUP,
+                    "--allow-userns=full as root would let the command change the kernel's settings in "
+                    "/proc/sys; start hutch as an ordinary user, or use --allow-userns");
         return true;
 }
 
@@ -99,7 +101,8 @@ static bool read_profile(struct box *box, const char *path, const char *cwd, str
         box->seccomp_path = path_join(cwd, path);
         ssize_t length = fd_read_file(box->seccomp_path, MOST_PROFILE_BYTES, &box->seccomp_json);
         if (length < 0)
-                return error_set(error, EXIT_SETUP, "cannot read the seccomp profile %s: %s", box->seccomp_path,
+                return error_set(error, EXIT_SETUP, "cannot read the seccomp profile %s: %s",
+                                 box->seccomp_path,
                                  length == -EFBIG ? "it is larger than 1 MiB" : strerror((int)-length));
         box->seccomp_length = (size_t)length;
         return true;
@@ -123,17 +126,17 @@ static bool fill(struct box *box, struct held_sources *held, const struct option
 {
         autofree char *wanted = options->cwd ? path_join(cwd, options->cwd) : NULL;
         struct toolchain_caller caller = {
-                .path = getenv("PATH"),
-                .cwd = cwd,
-                .work = wanted ? wanted : cwd,
-                .home = caller_homes()->spelled,
-                .box = box,
+            .path = getenv("PATH"),
+            .cwd = cwd,
+            .work = wanted ? wanted : cwd,
+            .home = caller_homes()->spelled,
+            .box = box,
         };
-        /* The grants come first: what a writable one holds may have been put there by an earlier run of the server,
-         * and the toolchain does not follow such links. */
+        /* The grants come first: what a writable one holds may have been put there by an earlier run of the
+         * server, and the toolchain does not follow such links. */
         if (!mounts_add_base(box, held, error) || !add_grants(box, held, options, cwd, error) ||
-            !toolchain_find(&options->command, &caller, toolchain, error) ||
-            !check_userns(box, error) || !add_toolchain(box, held, toolchain, error) || !choose_cwd(box, wanted, cwd, error) ||
+            !toolchain_find(&options->command, &caller, toolchain, error) || !check_userns(box, error) ||
+            !add_toolchain(box, held, toolchain, error) || !choose_cwd(box, wanted, cwd, error) ||
             !read_profile(box, options->seccomp, cwd, error) ||
             !env_make(box, options, template, &toolchain->front, error))
                 return false;
@@ -150,19 +153,19 @@ bool box_make(struct box *box, struct held_sources *held, enum box_kind kind, co
               struct error *error)
 {
         *box = (struct box){
-                .kind = kind,
-                .template_name = str_copy(options->template_name ? options->template_name : TEMPLATE_DEFAULT),
-                .outer_uid = geteuid(),
-                .outer_gid = getegid(),
-                .memory_fs_bytes = MEMORY_FS_BYTES,
-                .memory_fs_inodes = MEMORY_FS_INODES,
-                .timeout_seconds = options->timeout_seconds,
-                .stop_grace_seconds = options->stop_grace_seconds,
-                .raw_stdout = options->raw_stdout,
-                .userns = (enum box_userns)options->userns,
-                .proc = !options->no_proc,
-                .require_landlock = options->require_landlock,
-                .verbose = options->verbose,
+            .kind = kind,
+            .template_name = str_copy(options->template_name ? options->template_name : TEMPLATE_DEFAULT),
+            .outer_uid = geteuid(),
+            .outer_gid = getegid(),
+            .memory_fs_bytes = MEMORY_FS_BYTES,
+            .memory_fs_inodes = MEMORY_FS_INODES,
+            .timeout_seconds = options->timeout_seconds,
+            .stop_grace_seconds = options->stop_grace_seconds,
+            .raw_stdout = options->raw_stdout,
+            .userns = (enum box_userns)options->userns,
+            .proc = !options->no_proc,
+            .require_landlock = options->require_landlock,
+            .verbose = options->verbose,
         };
         for (size_t i = 0; i < options->command.count; i++)
                 str_list_add(&box->argv, options->command.values[i]);

@@ -9,7 +9,8 @@
 #include "box/mounts.h"
 #include "cli/options.h"
 
-/* Fills *box, which box_free() takes back in every case, and *held. False with a sentence: 2, 125, 126, 127. */
+/* Fills *box, which box_free() takes back in every case, and *held. False with a sentence: 2, 125, 126, 127.
+ */
 bool box_make(struct box *box, struct held_sources *held, enum box_kind kind, const struct options *options,
               struct error *error);
 

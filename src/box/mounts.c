@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See mounts.h. This module looks at the host and writes the list; it never opens anything for reading and never
- * creates anything.
+ * See mounts.h. This module looks at the host and writes the list; it never opens anything for reading and
+ * never creates anything.
  */
 #include "box/mounts.h"
 
@@ -31,13 +31,13 @@ void held_sources_release(struct held_sources *held)
 static void hold(struct held_sources *held, int descriptor)
 {
         held->descriptors =
-                str_or_die(reallocarray(held->descriptors, held->count + 1, sizeof(*held->descriptors)));
+            str_or_die(reallocarray(held->descriptors, held->count + 1, sizeof(*held->descriptors)));
         held->descriptors[held->count++] = descriptor;
 }
 
 /* The caller's home in /etc/passwd, or NULL. A client may start hutch with a HOME of its own making, and the
- * person's keys are in the real one. The file itself, not getpwuid(): that loads what nsswitch.conf names into
- * this process and may ask the network. */
+ * person's keys are in the real one. The file itself, not getpwuid(): that loads what nsswitch.conf names
+ * into this process and may ask the network. */
 static char *read_passwd_home(void)
 {
         autofree char *text = NULL;
@@ -95,16 +95,17 @@ void mounts_add_link(struct box *box, const char *destination, const char *text,
         if (find_exact(box, destination))
                 return;
         struct mount mount = {
-                .kind = MOUNT_LINK,
-                .source = str_copy(text),
-                .destination = str_copy(destination),
-                .why = str_copy(why),
+            .kind = MOUNT_LINK,
+            .source = str_copy(text),
+            .destination = str_copy(destination),
+            .why = str_copy(why),
         };
         box_add_mount(box, &mount);
 }
 
-/* Repeats inside every symbolic link on the way from "/" to `path`, so that the path means the same, and returns
- * the real path, which the caller frees. NULL with errno when it does not exist or cannot be reached. */
+/* Repeats inside every symbolic link on the way from "/" to `path`, so that the path means the same, and
+ * returns the real path, which the caller frees. NULL with errno when it does not exist or cannot be reached.
+ */
 static char *follow(struct box *box, const char *path, const char *why)
 {
         autofree char *rest = str_copy(path);
@@ -151,17 +152,17 @@ static void free_mount(struct mount *mount)
         free(mount->why);
 }
 
-/* A grant replaces everything that the base has below its destination (`--ro DIR:/etc` brings its own passwd);
- * what a sandbox cannot be without, proc, devices and memory, stays. */
-static void remove_base_below(struct box *box, const char *destination)
+/* A grant replaces what is at its destination, and everything that the base has below it (`--ro DIR:/etc` brings
+ * its own passwd); what a sandbox cannot be without, proc, devices and memory, stays there. */
+static void make_room(struct box *box, const char *destination)
 {
         size_t kept = 0;
         for (size_t i = 0; i < box->mount_count; i++) {
                 struct mount *mount = &box->mounts[i];
                 bool replaceable = mount->kind == MOUNT_FILE || mount->kind == MOUNT_LINK ||
-                                   (mount->kind == MOUNT_BIND && str_equal(mount->why, "base"));
-                if (replaceable && path_is_below(mount->destination, destination) &&
-                    !str_equal(mount->destination, destination))
+                                   (mount->kind == MOUNT_BIND && str_equal(mount->why, "base")) ||
+                                   str_equal(mount->destination, destination);
+                if (replaceable && path_is_below(mount->destination, destination))
                         free_mount(mount);
                 else
                         box->mounts[kept++] = *mount;
@@ -169,7 +170,7 @@ static void remove_base_below(struct box *box, const char *destination)
         box->mount_count = kept;
 }
 
-/* Appends (or puts in the place of what the base has there) a clone of the host object at `real`. */
+/* Appends a clone of the host object at `real`. */
 static bool add_bind(struct box *box, struct held_sources *held, const char *real, const char *destination,
                      bool writable, const char *why, struct error *error)
 {
@@ -179,23 +180,17 @@ static bool add_bind(struct box *box, struct held_sources *held, const char *rea
         if (source < 0 || fstat(source, &status) < 0)
                 return error_set(error, EXIT_SETUP, "cannot open %s: %s", real, strerror(errno));
         struct mount mount = {
-                .kind = MOUNT_BIND,
-                .source = str_copy(real),
-                .destination = str_copy(destination),
-                .writable = writable,
-                .is_folder = S_ISDIR(status.st_mode),
-                .device = status.st_dev,
-                .inode = status.st_ino,
-                .why = str_copy(why),
+            .kind = MOUNT_BIND,
+            .source = str_copy(real),
+            .destination = str_copy(destination),
+            .writable = writable,
+            .is_folder = S_ISDIR(status.st_mode),
+            .device = status.st_dev,
+            .inode = status.st_ino,
+            .why = str_copy(why),
         };
         hold(held, fd_take(&source));
-        struct mount *present = find_exact(box, destination);
-        if (!present) {
-                box_add_mount(box, &mount);
-                return true;
-        }
-        free_mount(present);
-        *present = mount;
+        box_add_mount(box, &mount);
         return true;
 }
 
@@ -209,12 +204,13 @@ bool mounts_add_grant(struct box *box, struct held_sources *held, const char *pa
                                  strerror(errno), writable ? "--rw" : "--ro");
         const char *refusal = danger(real, writable);
         if (refusal)
-                return error_set(error, EXIT_SETUP,
-                                 "refusing to grant %s%s: %s; grant a folder that holds only what the server needs",
-                                 real, writable ? " writable" : "", refusal);
+                return error_set(
+                    error, EXIT_SETUP,
+                    "refusing to grant %s%s: %s; grant a folder that holds only what the server needs", real,
+                    writable ? " writable" : "", refusal);
         if (!destination)
                 destination = real;
-        remove_base_below(box, destination);
+        make_room(box, destination);
         return add_bind(box, held, real, destination, writable, why, error);
 }
 
@@ -229,9 +225,10 @@ bool mounts_add_program(struct box *box, struct held_sources *held, const char *
                 return true;
         const char *refusal = danger(real, false);
         if (refusal)
-                return error_set(error, EXIT_SETUP,
-                                 "refusing to grant %s, which the command needs: %s; move the program elsewhere",
-                                 real, refusal);
+                return error_set(
+                    error, EXIT_SETUP,
+                    "refusing to grant %s, which the command needs: %s; move the program elsewhere", real,
+                    refusal);
         return add_bind(box, held, real, real, false, why, error);
 }
 
@@ -304,7 +301,8 @@ bool mounts_add_base(struct box *box, struct held_sources *held, struct error *e
         add_simple(box, MOUNT_MEMORY, "/dev/shm");
         add_simple(box, MOUNT_MEMORY, "/tmp");
         mounts_add_link(box, "/var/tmp", "/tmp", "base");
-        /* The caller's home path, empty: programs write caches and settings there, and configurations name it. */
+        /* The caller's home path, empty: programs write caches and settings there, and configurations name
+         * it. */
         autofree char *real_home = follow(box, box->home, "base");
         if (!find_exact(box, real_home ? real_home : box->home))
                 add_simple(box, MOUNT_MEMORY, real_home ? real_home : box->home);

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which host objects a sandbox sees, and where: judged by real path, recorded with device and inode, ordered so
- * that the most specific place wins whatever the order of the options.
+ * Which host objects a sandbox sees, and where: judged by real path, recorded with device and inode, ordered
+ * so that the most specific place wins whatever the order of the options.
  */
 #ifndef HUTCH_BOX_MOUNTS_H
 #define HUTCH_BOX_MOUNTS_H
 
 #include "box/box.h"
 
-/* O_PATH descriptors of everything that was judged, kept until the sandbox has compared: while one is open, the
- * inode's number cannot be given to another object. Zero it to begin. */
+/* O_PATH descriptors of everything that was judged, kept until the sandbox has compared: while one is open,
+ * the inode's number cannot be given to another object. Zero it to begin. */
 struct held_sources {
         int *descriptors;
         size_t count;
 };
 void held_sources_release(struct held_sources *held);
 
-/* What every sandbox on the host tree has: the programs and libraries of the machine, an /etc of its own, proc,
- * devices, and the writable places in memory. box->home must be set. */
+/* What every sandbox on the host tree has: the programs and libraries of the machine, an /etc of its own,
+ * proc, devices, and the writable places in memory. box->home must be set. */
 bool mounts_add_base(struct box *box, struct held_sources *held, struct error *error);
 
-/* What the person asked for. `path` is absolute and normal; `destination` NULL means the same path, by both its
- * spelling and its real path (links on the way are made inside as they are on the host). Status 125 when it does
- * not exist, cannot be opened, or would void the sandbox. */
+/* What the person asked for. `path` is absolute and normal; `destination` NULL means the same path, by both
+ * its spelling and its real path (links on the way are made inside as they are on the host). Status 125 when
+ * it does not exist, cannot be opened, or would void the sandbox. */
 bool mounts_add_grant(struct box *box, struct held_sources *held, const char *path, const char *destination,
                       bool writable, const char *why, struct error *error);
 
@@ -41,7 +41,7 @@ bool mounts_show(const struct box *box, const char *path);
 
 /* The caller's home folders, as real paths: $HOME and what the user database says. Each may be "". */
 struct caller_homes {
-        char *spelled;  /* $HOME, or the database's: absolute and normal; "" when there is none */
+        char *spelled; /* $HOME, or the database's: absolute and normal; "" when there is none */
         char *real[2];
 };
 const struct caller_homes *caller_homes(void);

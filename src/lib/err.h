@@ -21,12 +21,14 @@ enum {
 
 struct error {
         int status;      /* the exit status that belongs to it; 0 while nothing went wrong */
-        char text[1536]; /* one line, printable (control bytes of names are written as \xNN), no final newline */
+        char text[1536]; /* one line, printable (control bytes of names are written as \xNN), no final newline
+                          */
 };
 
-/* Records one sentence and returns false, so that `return error_set(…)` ends a function. The first error wins:
- * a later call on the same object changes nothing. Text that does not fit ends in an ellipsis. */
-bool error_set(struct error *error, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Records one sentence and returns false, so that `return error_set(…)` ends a function. The first error
+ * wins: a later call on the same object changes nothing. Text that does not fit ends in an ellipsis. */
+bool error_set(struct error *error, int status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Copies `length` bytes of untrusted text into `out` (capacity `size`, > 0) so that it is one printable line:
  * control bytes and invalid UTF-8 become \xNN, too long a text ends in "…". Returns out. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Descriptors and memory that clean up after themselves, and reads and writes that finish. Nothing here prints
- * or decides; every function returns a negative errno on failure.
+ * Descriptors and memory that clean up after themselves, and reads and writes that finish. Nothing here
+ * prints or decides; every function returns a negative errno on failure.
  */
 #ifndef HUTCH_LIB_FD_H
 #define HUTCH_LIB_FD_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Strings of the heap, and paths as text. Running out of memory ends the process with one sentence (see
- * str_or_die): before a sandbox exists there is nothing to undo, and afterwards the supervisor's death ends it.
+ * str_or_die): before a sandbox exists there is nothing to undo, and afterwards the supervisor's death ends
+ * it.
  */
 #ifndef HUTCH_LIB_STR_H
 #define HUTCH_LIB_STR_H
@@ -52,7 +53,8 @@ size_t path_depth(const char *path);
 /* The folder that holds `path` ("/" for "/x"); the caller frees. */
 char *path_parent(const char *path);
 
-/* The edit distance of two short words (Levenshtein, at most 64 bytes each are looked at): for "did you mean". */
+/* The edit distance of two short words (Levenshtein, at most 64 bytes each are looked at): for "did you
+ * mean". */
 size_t str_distance(const char *a, const char *b);
 
 #endif

@@ -27,8 +27,8 @@ static int drop_bounding_set(void)
 
 void caps_drop(const struct entering *entering)
 {
-        /* No new privileges: neither setuid bits nor file capabilities count in any execve() from here on, and
-         * seccomp and Landlock may be loaded without a capability. */
+        /* No new privileges: neither setuid bits nor file capabilities count in any execve() from here on,
+         * and seccomp and Landlock may be loaded without a capability. */
         if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
                 entering_fail(entering, STAGE_CAPABILITIES, errno, "no_new_privs");
         int error = drop_bounding_set();
@@ -37,8 +37,8 @@ void caps_drop(const struct entering *entering)
         if (prctl(PR_SET_SECUREBITS, SECURE_BITS, 0, 0, 0) < 0)
                 entering_fail(entering, STAGE_CAPABILITIES, errno, "securebits");
 
-        /* Empty permitted, effective and inheritable sets; the ambient set empties with them. Read back: a security
-         * module may have said yes and done nothing. */
+        /* Empty permitted, effective and inheritable sets; the ambient set empties with them. Read back: a
+         * security module may have said yes and done nothing. */
         cap_t none = cap_init(), now = NULL;
         if (!none || cap_set_proc(none) < 0 || !(now = cap_get_proc()) || cap_compare(none, now) != 0)
                 entering_fail(entering, STAGE_CAPABILITIES, errno, "capabilities");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The messages between the supervisor and pid 1 of a sandbox, on a SOCK_SEQPACKET pair. The same socket is the
- * lifeline: the supervisor alone holds its end, so pid 1 sees a hang-up however the supervisor ended.
+ * The messages between the supervisor and pid 1 of a sandbox, on a SOCK_SEQPACKET pair. The same socket is
+ * the lifeline: the supervisor alone holds its end, so pid 1 sees a hang-up however the supervisor ended.
  */
 #ifndef HUTCH_NS_CONTROL_H
 #define HUTCH_NS_CONTROL_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The sandbox's /dev: the six devices that every program may expect, a private devpts, and links. Nothing else
- * of the host's /dev appears, whoever the caller is. /dev/shm is an ordinary memory folder of the box.
+ * The sandbox's /dev: the six devices that every program may expect, a private devpts, and links. Nothing
+ * else of the host's /dev appears, whoever the caller is. /dev/shm is an ordinary memory folder of the box.
  */
 #include "lib/fd.h"
 #include "ns/entering.h"
@@ -18,18 +18,18 @@ static const struct {
         const char *name;
         unsigned major, minor;
 } devices[] = {
-        {"null", 1, 3}, {"zero", 1, 5}, {"full", 1, 7}, {"random", 1, 8}, {"urandom", 1, 9}, {"tty", 5, 0},
+    {"null", 1, 3}, {"zero", 1, 5}, {"full", 1, 7}, {"random", 1, 8}, {"urandom", 1, 9}, {"tty", 5, 0},
 };
 
 static const struct {
         const char *name, *text;
 } links[] = {
-        {"fd", "/proc/self/fd"},       {"stdin", "/proc/self/fd/0"}, {"stdout", "/proc/self/fd/1"},
-        {"stderr", "/proc/self/fd/2"}, {"ptmx", "pts/ptmx"},
+    {"fd", "/proc/self/fd"},       {"stdin", "/proc/self/fd/0"}, {"stdout", "/proc/self/fd/1"},
+    {"stderr", "/proc/self/fd/2"}, {"ptmx", "pts/ptmx"},
 };
 
-/* The sandbox's /dev is a folder of the root's own tmpfs, in which only this module makes anything. `made`: what
- * making the mount point returned. */
+/* The sandbox's /dev is a folder of the root's own tmpfs, in which only this module makes anything. `made`:
+ * what making the mount point returned. */
 static void attach(const struct entering *entering, int tree, const char *inside, int made)
 {
         if (made < 0 || move_mount(tree, "", entering->root, inside + 1, MOVE_MOUNT_F_EMPTY_PATH) < 0)
@@ -40,8 +40,8 @@ static void attach(const struct entering *entering, int tree, const char *inside
 static void attach_device(const struct entering *entering, int tree, const char *inside)
 {
         struct mount_attr attributes = {
-                .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
-                .propagation = MS_PRIVATE,
+            .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
+            .propagation = MS_PRIVATE,
         };
         if (mount_setattr(tree, "", AT_EMPTY_PATH, &attributes, sizeof(attributes)) < 0)
                 entering_fail(entering, STAGE_DEVICES, errno, inside);
@@ -55,11 +55,10 @@ static void mount_device(const struct entering *entering, const char *destinatio
         snprintf(source, sizeof(source), "/dev/%s", devices[index].name);
         snprintf(inside, sizeof(inside), "%s/%s", destination, devices[index].name);
         autoclose int tree =
-                open_tree(AT_FDCWD, source, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
+            open_tree(AT_FDCWD, source, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
         if (tree < 0 || fstat(tree, &status) < 0)
                 entering_fail(entering, STAGE_DEVICES, errno, source);
-        if (!S_ISCHR(status.st_mode) ||
-            status.st_rdev != makedev(devices[index].major, devices[index].minor))
+        if (!S_ISCHR(status.st_mode) || status.st_rdev != makedev(devices[index].major, devices[index].minor))
                 entering_fail(entering, STAGE_DEVICES, ENODEV, source);
         attach_device(entering, tree, inside);
 }
@@ -78,8 +77,8 @@ static void mount_pts(const struct entering *entering, const char *inside)
 }
 
 /* The terminal that `run` passes through, also as /dev/console: ttyname(3) looks for a name in /dev, and the
- * caller's pts is not in the sandbox's devpts. Without a path here (the terminal of another mount namespace, as
- * under some containers) it works too, only without a name. */
+ * caller's pts is not in the sandbox's devpts. Without a path here (the terminal of another mount namespace,
+ * as under some containers) it works too, only without a name. */
 static void mount_console(const struct entering *entering, const char *inside)
 {
         char link[64], source[256];
@@ -90,7 +89,7 @@ static void mount_console(const struct entering *entering, const char *inside)
                 return;
         source[length] = 0;
         autoclose int tree =
-                open_tree(AT_FDCWD, source, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
+            open_tree(AT_FDCWD, source, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
         if (tree < 0 || fstat(tree, &status) < 0 || status.st_dev != terminal.st_dev ||
             status.st_ino != terminal.st_ino)
                 return;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the steps of entering a sandbox share. They run in the cloned child, in a fixed order (launch.c), and
- * each either succeeds or ends the child: a step that failed has nothing to undo, because everything made so far
- * belongs to namespaces that end with it. The supervisor learns {stage, errno, path} and says one sentence
- * (failure.c).
+ * each either succeeds or ends the child: a step that failed has nothing to undo, because everything made so
+ * far belongs to namespaces that end with it. The supervisor learns {stage, errno, path} and says one
+ * sentence (failure.c).
  */
 #ifndef HUTCH_NS_ENTERING_H
 #define HUTCH_NS_ENTERING_H
@@ -42,23 +42,23 @@ enum stage {
 /* One message on the failure pipe; smaller than PIPE_BUF, so it arrives whole or not at all. */
 struct failure {
         uint32_t stage;
-        int32_t error; /* errno */
+        int32_t error;   /* errno */
         char path[1024]; /* cut when longer; "" when none */
 };
 
 /* Everything that the child needs beside the box. */
 struct entering {
         const struct box *box;
-        int failure;    /* write end of the failure pipe, close-on-exec */
-        int control;    /* the sandbox's end of the control socket */
-        int supervisor; /* the supervisor's end, which the child closes first of all */
-        int server[3];  /* what the server gets as 0, 1, 2 */
-        int terminal;   /* the caller's terminal when `run` passes it through, else -1 */
-        int landlock_abi; /* 0: the kernel has none */
+        int failure;                      /* write end of the failure pipe, close-on-exec */
+        int control;                      /* the sandbox's end of the control socket */
+        int supervisor;                   /* the supervisor's end, which the child closes first of all */
+        int server[3];                    /* what the server gets as 0, 1, 2 */
+        int terminal;                     /* the caller's terminal when `run` passes it through, else -1 */
+        int landlock_abi;                 /* 0: the kernel has none */
         struct seccomp_program profile;   /* (a) */
         struct seccomp_program arguments; /* (b) */
         struct seccomp_program init_filter;
-        int root;       /* rootfs.c: the new root, once it is attached */
+        int root;         /* rootfs.c: the new root, once it is attached */
         dev_t devices[2]; /* rootfs.c: the two memory file systems, of the root and of the writable places */
 };
 
@@ -69,8 +69,8 @@ _Noreturn void entering_fail(const struct entering *entering, enum stage stage, 
 void rootfs_build(struct entering *entering);
 /* rootfs.c: makes it read-only and the only root there is. */
 void rootfs_pivot(struct entering *entering);
-/* rootfs.c: attaches a detached mount at a path inside. Its mount point is made when it is missing and its place
- * is in the sandbox's own memory; nothing is ever made on the host. */
+/* rootfs.c: attaches a detached mount at a path inside. Its mount point is made when it is missing and its
+ * place is in the sandbox's own memory; nothing is ever made on the host. */
 void rootfs_attach(const struct entering *entering, int tree, const char *destination, bool folder);
 
 /* proc.c, dev.c */

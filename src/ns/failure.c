@@ -13,28 +13,28 @@
 
 /* The step in words, after "cannot". %s is the path where there is one. */
 static const char *const stages[STAGE_COUNT] = {
-        [STAGE_NAMESPACES] = "create user namespaces",
-        [STAGE_ID_MAP] = "map the user id in the new user namespace",
-        [STAGE_MEMORY_FS] = "mount the sandbox's memory file system",
-        [STAGE_SOURCE] = "open",
-        [STAGE_SWAPPED] = "use",
-        [STAGE_MOUNT_POINT] = "make a mount point at",
-        [STAGE_MOUNT] = "mount",
-        [STAGE_PROC] = "mount a fresh /proc",
-        [STAGE_PROC_MASK] = "mask a part of /proc:",
-        [STAGE_DEVICES] = "set up the sandbox's devices:",
-        [STAGE_NETWORK] = "bring up the sandbox's loopback interface",
-        [STAGE_HOST_NAME] = "set the sandbox's host name",
-        [STAGE_BUDGET] = "set the sandbox's budget in",
-        [STAGE_ROOT] = "change to the sandbox's root",
-        [STAGE_LIMIT] = "set the resource limit",
-        [STAGE_CAPABILITIES] = "give up",
-        [STAGE_STDIO] = "set up standard input and output",
-        [STAGE_CWD] = "enter the working directory",
-        [STAGE_LANDLOCK] = "restrict the file system with Landlock",
-        [STAGE_SECCOMP] = "load the system call filter",
-        [STAGE_FORK] = "start a process in the sandbox",
-        [STAGE_EXEC] = "execute",
+    [STAGE_NAMESPACES] = "create user namespaces",
+    [STAGE_ID_MAP] = "map the user id in the new user namespace",
+    [STAGE_MEMORY_FS] = "mount the sandbox's memory file system",
+    [STAGE_SOURCE] = "open",
+    [STAGE_SWAPPED] = "use",
+    [STAGE_MOUNT_POINT] = "make a mount point at",
+    [STAGE_MOUNT] = "mount",
+    [STAGE_PROC] = "mount a fresh /proc",
+    [STAGE_PROC_MASK] = "mask a part of /proc:",
+    [STAGE_DEVICES] = "set up the sandbox's devices:",
+    [STAGE_NETWORK] = "bring up the sandbox's loopback interface",
+    [STAGE_HOST_NAME] = "set the sandbox's host name",
+    [STAGE_BUDGET] = "set the sandbox's budget in",
+    [STAGE_ROOT] = "change to the sandbox's root",
+    [STAGE_LIMIT] = "set the resource limit",
+    [STAGE_CAPABILITIES] = "give up",
+    [STAGE_STDIO] = "set up standard input and output",
+    [STAGE_CWD] = "enter the working directory",
+    [STAGE_LANDLOCK] = "restrict the file system with Landlock",
+    [STAGE_SECCOMP] = "load the system call filter",
+    [STAGE_FORK] = "start a process in the sandbox",
+    [STAGE_EXEC] = "execute",
 };
 
 /* A number in a file of /proc/sys, or -1 when there is none. */
@@ -65,19 +65,24 @@ static const char *explain_namespaces(int error)
                        "kernel.unprivileged_userns_clone=1` permits them";
         if (read_number("/proc/sys/user/max_user_namespaces") == 0)
                 return "the sysctl user.max_user_namespaces is 0 here; `sudo sysctl -w "
-                       "user.max_user_namespaces=15000` permits them (inside a sandbox or container, start hutch "
+                       "user.max_user_namespaces=15000` permits them (inside a sandbox or container, start "
+                       "hutch "
                        "outside of it)";
         if (error == ENOSPC || error == EUSERS)
-                return "the limit user.max_user_namespaces, or the nesting depth of 32, is reached; close other "
+                return "the limit user.max_user_namespaces, or the nesting depth of 32, is reached; close "
+                       "other "
                        "sandboxes or raise the sysctl";
         if (is_refusal(error) && under_system_call_filter())
                 return "a system call filter refuses them, as in most containers; start hutch outside of the "
-                       "container, or give the container a seccomp profile that permits clone with namespaces";
+                       "container, or give the container a seccomp profile that permits clone with "
+                       "namespaces";
         if (is_refusal(error))
-                return "a security module (SELinux, AppArmor) or a chroot refuses them; run `sudo dmesg | tail` to "
+                return "a security module (SELinux, AppArmor) or a chroot refuses them; run `sudo dmesg | "
+                       "tail` to "
                        "see which, and permit user namespaces for hutch there";
         if (error == EINVAL || error == ENOSYS)
-                return "this kernel lacks some kind of them; hutch needs Linux 5.14 or newer with CONFIG_USER_NS";
+                return "this kernel lacks some kind of them; hutch needs Linux 5.14 or newer with "
+                       "CONFIG_USER_NS";
         if (error == EAGAIN || error == ENOMEM)
                 return "the limit on processes (ulimit -u) or memory is reached; close other programs";
         return NULL;
@@ -87,17 +92,21 @@ static const char *explain_namespaces(int error)
 static const char *explain_refused_step(enum stage stage)
 {
         if (read_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == 1)
-                return "AppArmor on this system lets only named programs use user namespaces; install hutch's "
+                return "AppArmor on this system lets only named programs use user namespaces; install "
+                       "hutch's "
                        "profile with `sudo cp " HUTCH_DATADIR "/apparmor/hutch /etc/apparmor.d/ && sudo "
                        "apparmor_parser -r /etc/apparmor.d/hutch`, or permit all with `sudo sysctl -w "
                        "kernel.apparmor_restrict_unprivileged_userns=0`";
         if (stage == STAGE_PROC)
-                return "parts of the present /proc are masked, as in a container, and the kernel then refuses a "
+                return "parts of the present /proc are masked, as in a container, and the kernel then "
+                       "refuses a "
                        "fresh one; use --proc none, or start hutch outside of the container";
         if (under_system_call_filter())
                 return "a system call filter refuses it, as in most containers; start hutch outside of the "
-                       "container, or give the container a seccomp profile that permits mounts in user namespaces";
-        return "a security module (AppArmor, SELinux) or a container refuses it although it let the namespaces be "
+                       "container, or give the container a seccomp profile that permits mounts in user "
+                       "namespaces";
+        return "a security module (AppArmor, SELinux) or a container refuses it although it let the "
+               "namespaces be "
                "made; run `sudo dmesg | tail` to see which, and permit it for hutch there";
 }
 
@@ -105,10 +114,12 @@ static const char *explain_exec(int error)
 {
         switch (error) {
         case ENOENT:
-                return "it, or the interpreter it names, does not exist inside the sandbox; grant it with --ro";
+                return "it, or the interpreter it names, does not exist inside the sandbox; grant it with "
+                       "--ro";
         case EACCES:
         case EPERM:
-                return "it is not executable for you; check its mode (chmod +x) and that its file system is not "
+                return "it is not executable for you; check its mode (chmod +x) and that its file system is "
+                       "not "
                        "mounted noexec";
         case ENOEXEC:
                 return "it is no program of this machine and has no #! line";
@@ -122,10 +133,12 @@ static const char *explain_exec(int error)
 static const char *explain_path(enum stage stage, int error)
 {
         if (stage == STAGE_SWAPPED)
-                return "something else was put in its place while hutch started; nobody else should be able to "
+                return "something else was put in its place while hutch started; nobody else should be able "
+                       "to "
                        "write there";
         if (stage == STAGE_MOUNT_POINT && (error == ENOENT || error == EROFS))
-                return "it lies in a granted folder that has no such path, and hutch creates nothing on the host; "
+                return "it lies in a granted folder that has no such path, and hutch creates nothing on the "
+                       "host; "
                        "create it first";
         if (stage == STAGE_MOUNT_POINT && (error == ELOOP || error == ENOTDIR || error == EXDEV))
                 return "a part of the path is a link or a file inside a granted folder; name the real path";
@@ -153,10 +166,12 @@ static const char *explain(enum stage stage, int error)
         if (stage == STAGE_EXEC)
                 return explain_exec(error);
         if (is_missing_call(stage, error))
-                return "this kernel, or a system call filter around hutch, lacks the call; hutch needs Linux 5.14 or "
+                return "this kernel, or a system call filter around hutch, lacks the call; hutch needs Linux "
+                       "5.14 or "
                        "newer";
         why = explain_path(stage, error);
-        if (!why && is_refusal(error) && stage < STAGE_STDIO && stage != STAGE_SOURCE && stage != STAGE_SWAPPED)
+        if (!why && is_refusal(error) && stage < STAGE_STDIO && stage != STAGE_SOURCE &&
+            stage != STAGE_SWAPPED)
                 why = explain_refused_step(stage);
         return why;
 }

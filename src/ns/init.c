@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pid 1 of the sandbox. It starts the server, reaps whatever is orphaned, forwards what the supervisor says and
- * ends when the server or the supervisor does; its end is the end of every process inside, because the kernel
- * kills a pid namespace with its first process. It holds no privilege, no descriptor of the client, and is not
- * dumpable. What it may call is in policy/seccomp/init.json.
+ * Pid 1 of the sandbox. It starts the server, reaps whatever is orphaned, forwards what the supervisor says
+ * and ends when the server or the supervisor does; its end is the end of every process inside, because the
+ * kernel kills a pid namespace with its first process. It holds no privilege, no descriptor of the client,
+ * and is not dumpable. What it may call is in policy/seccomp/init.json.
  */
 #include "lib/fd.h"
 #include "ns/control.h"
@@ -155,11 +155,11 @@ void init_run(struct entering *entering, bool foreground)
         if (signals < 0)
                 entering_fail(entering, STAGE_FORK, errno, NULL);
 
-        /* The child only makes system calls until execve() and never returns: it may borrow this memory, which
-         * saves copying it. What it changes in *entering is of no further use here. */
-        pid_t server = vfork();
+        /* The child only makes system calls until execve() and never returns: it may borrow this memory,
+         * which saves copying it. What it changes in *entering is of no further use here. */
+        pid_t server = vfork(); /* NOLINT(clang-analyzer-security.insecureAPI.vfork) */
         if (server == 0)
-                become_server(entering, foreground);
+                become_server(entering, foreground); /* NOLINT(clang-analyzer-unix.Vfork): it never returns */
         if (server < 0)
                 entering_fail(entering, STAGE_FORK, errno, NULL);
 
@@ -169,8 +169,8 @@ void init_run(struct entering *entering, bool foreground)
         keep_only(entering, signals);
 
         struct pollfd polls[] = {
-                {.fd = entering->control, .events = POLLIN},
-                {.fd = signals, .events = POLLIN},
+            {.fd = entering->control, .events = POLLIN},
+            {.fd = signals, .events = POLLIN},
         };
         for (;;) {
                 if (poll(polls, 2, -1) < 0)

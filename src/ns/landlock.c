@@ -64,8 +64,10 @@ bool landlock_guards_files(const struct box *box, int abi, const char **why)
         *why = NULL;
         if (abi == 0)
                 *why = "this kernel has no Landlock, or it is not enabled (lsm=landlock,… at boot)";
-        else if (abi < ABI_REFER) /* it refuses every rename from one folder to another: worse than no layer */
-                *why = "this kernel's Landlock is too old to permit renames; Linux 5.19 or newer has what is needed";
+        else if (abi <
+                 ABI_REFER) /* it refuses every rename from one folder to another: worse than no layer */
+                *why = "this kernel's Landlock is too old to permit renames; Linux 5.19 or newer has what is "
+                       "needed";
         else if (box->userns == USERNS_FULL)
                 *why = "--allow-userns=full leaves it out, because nested sandboxes cannot mount under it";
         return !*why;
@@ -104,10 +106,9 @@ void landlock_enter(const struct entering *entering)
         if (!attribute.handled_access_fs && !attribute.scoped)
                 return;
 
-        /* An older kernel knows a shorter structure; it refuses a longer one only when the tail is not zero, which
-         * the version checks above rule out. */
-        autoclose int ruleset =
-                (int)syscall(SYS_landlock_create_ruleset, &attribute, sizeof(attribute), 0);
+        /* An older kernel knows a shorter structure; it refuses a longer one only when the tail is not zero,
+         * which the version checks above rule out. */
+        autoclose int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attribute, sizeof(attribute), 0);
         if (ruleset < 0)
                 entering_fail(entering, STAGE_LANDLOCK, errno, NULL);
 
@@ -115,10 +116,11 @@ void landlock_enter(const struct entering *entering)
                 const struct mount *mount = &box->mounts[i];
                 if (mount->kind == MOUNT_MEMORY || (mount->kind == MOUNT_BIND && mount->writable))
                         allow_below(entering, ruleset, mount->destination, attribute.handled_access_fs);
-                else if (mount->kind == MOUNT_DEV) /* writing to /dev/null and terminals, not making nodes */
+                /* Writing to /dev/null and terminals, not making nodes; the id maps of nested user
+                 * namespaces. */
+                else if (mount->kind == MOUNT_DEV ||
+                         (mount->kind == MOUNT_PROC && box->userns != USERNS_NONE))
                         allow_below(entering, ruleset, mount->destination, ACCESS_WRITE_FILE);
-                else if (mount->kind == MOUNT_PROC && box->userns != USERNS_NONE)
-                        allow_below(entering, ruleset, mount->destination, ACCESS_WRITE_FILE); /* its id maps */
         }
         if (syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
                 entering_fail(entering, STAGE_LANDLOCK, errno, NULL);

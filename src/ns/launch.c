@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * How a sandbox starts, top to bottom. The supervisor clones one child into new namespaces of every kind. The
- * child builds the sandbox around itself, gives up every privilege it has there, forks the server and stays as
- * pid 1. No step is retried in a weaker form: what fails ends the child, and nothing was run.
+ * child builds the sandbox around itself, gives up every privilege it has there, forks the server and stays
+ * as pid 1. No step is retried in a weaker form: what fails ends the child, and nothing was run.
  */
 #include "ns/launch.h"
 
@@ -23,8 +23,8 @@
 #include <sys/syscall.h>
 
 enum {
-        NEW_NAMESPACES = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS |
-                         CLONE_NEWCGROUP
+        NEW_NAMESPACES = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC |
+                         CLONE_NEWUTS | CLONE_NEWCGROUP
 };
 
 static struct {
@@ -97,17 +97,18 @@ static _Noreturn void enter(struct entering *entering, bool foreground)
         init_run(entering, foreground);
 }
 
-/* Clones with every new namespace. 0 in the child, the child's pid in the caller with *pidfd set, or a negative
- * errno. Raw calls: glibc wraps neither without a stack of its own. */
+/* Clones with every new namespace. 0 in the child, the child's pid in the caller with *pidfd set, or a
+ * negative errno. Raw calls: glibc wraps neither without a stack of its own. */
 static pid_t clone_child(int *pidfd)
 {
         struct clone_args arguments3 = {
-                .flags = NEW_NAMESPACES | CLONE_PIDFD,
-                .pidfd = (uintptr_t)pidfd,
-                .exit_signal = SIGCHLD,
+            .flags = NEW_NAMESPACES | CLONE_PIDFD,
+            .pidfd = (uintptr_t)pidfd,
+            .exit_signal = SIGCHLD,
         };
         long child = syscall(SYS_clone3, &arguments3, sizeof(arguments3));
-        /* A container's filter cannot look into clone3's structure and answers ENOSYS, so that callers use clone. */
+        /* A container's filter cannot look into clone3's structure and answers ENOSYS, so that callers use
+         * clone. */
         if (child < 0 && errno == ENOSYS) {
                 unsigned long flags = NEW_NAMESPACES | CLONE_PIDFD | SIGCHLD;
 #ifdef __s390x__
@@ -154,14 +155,14 @@ bool launch_start(const struct box *box, const struct launch_stdio *stdio, struc
         autoclose int failure_read = failure[0], failure_write = failure[1];
 
         struct entering entering = {
-                .box = box,
-                .failure = failure_write,
-                .control = sandbox,
-                .supervisor = supervisor,
-                .server = {stdio->server[0], stdio->server[1], stdio->server[2]},
-                .terminal = stdio->terminal,
-                .landlock_abi = landlock_abi(),
-                .root = -1,
+            .box = box,
+            .failure = failure_write,
+            .control = sandbox,
+            .supervisor = supervisor,
+            .server = {stdio->server[0], stdio->server[1], stdio->server[2]},
+            .terminal = stdio->terminal,
+            .landlock_abi = landlock_abi(),
+            .root = -1,
         };
         if (!check_layers(box, entering.landlock_abi, error) || !prepare_filters(box, &entering, error))
                 return false;
@@ -177,9 +178,9 @@ bool launch_start(const struct box *box, const struct launch_stdio *stdio, struc
                 return false;
         }
         *launch = (struct launch){
-                .init = pidfd,
-                .control = fd_take(&supervisor),
-                .failure = fd_take(&failure_read),
+            .init = pidfd,
+            .control = fd_take(&supervisor),
+            .failure = fd_take(&failure_read),
         };
         return true;
 }

@@ -21,12 +21,13 @@ struct launch_stdio {
 struct launch {
         int init;    /* pidfd of pid 1 of the sandbox */
         int control; /* control.h; close-on-exec */
-        int failure; /* reads one struct failure if a step fails, or end of file once the server was executed */
+        int failure; /* reads one struct failure if a step fails, or end of file once the server was executed
+                      */
 };
 
 /* Clones pid 1 of a new sandbox, which goes through all the steps on its own. Returns at once: whether they
- * succeed is to be read from launch->failure. False with a sentence when not even the clone succeeded. Must be
- * called from the main thread (the kernel's parent-death signal follows the thread that cloned). */
+ * succeed is to be read from launch->failure. False with a sentence when not even the clone succeeded. Must
+ * be called from the main thread (the kernel's parent-death signal follows the thread that cloned). */
 bool launch_start(const struct box *box, const struct launch_stdio *stdio, struct launch *launch,
                   struct error *error);
 

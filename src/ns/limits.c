@@ -14,12 +14,12 @@ void limits_set(const struct entering *entering)
                 rlim_t most;
                 const char *name;
         } limits[] = {
-                {RLIMIT_CORE, 0, "core"}, /* no dump of secrets, and no helper that core_pattern names */
-                {RLIMIT_NOFILE, 4096, "nofile"},
-                {RLIMIT_SIGPENDING, 4096, "sigpending"}, /* the kernel counts these per user, not per sandbox: */
-                {RLIMIT_MSGQUEUE, 65536, "msgqueue"},    /* without a bound one sandbox could use them up */
-                {RLIMIT_MEMLOCK, 65536, "memlock"},
-                {RLIMIT_RTPRIO, 0, "rtprio"},
+            {RLIMIT_CORE, 0, "core"}, /* no dump of secrets, and no helper that core_pattern names */
+            {RLIMIT_NOFILE, 4096, "nofile"},
+            {RLIMIT_SIGPENDING, 4096, "sigpending"}, /* the kernel counts these per user, not per sandbox: */
+            {RLIMIT_MSGQUEUE, 65536, "msgqueue"},    /* without a bound one sandbox could use them up */
+            {RLIMIT_MEMLOCK, 65536, "memlock"},
+            {RLIMIT_RTPRIO, 0, "rtprio"},
         };
 
         for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++) {

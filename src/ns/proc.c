@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A fresh proc of the sandbox's own pid namespace. What in it speaks of the whole machine, or acts on it, is
- * read-only or masked: the kernel guards those files with file permissions of root, and a sandbox whose caller
- * is root would pass them. A file that exists and cannot be masked is an error.
+ * read-only or masked: the kernel guards those files with file permissions of root, and a sandbox whose
+ * caller is root would pass them. A file that exists and cannot be masked is an error.
  */
 #include "lib/fd.h"
 #include "ns/entering.h"
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <sys/mount.h>
 
-static const char *const read_only[] = {"sys", "irq",      "bus",      "fs",   "acpi",
+static const char *const read_only[] = {"sys",  "irq",    "bus",      "fs",   "acpi",
                                         "scsi", "driver", "pressure", "mtrr", "sysrq-trigger"};
 static const char *const masked[] = {"kcore", "keys", "kmsg", "kallsyms", "timer_list"};
 
@@ -20,8 +20,8 @@ static const char *const masked[] = {"kcore", "keys", "kmsg", "kallsyms", "timer
 static void cover(const struct entering *entering, int proc, const char *name, const char *source)
 {
         struct mount_attr attributes = {
-                .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
-                .propagation = MS_PRIVATE,
+            .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
+            .propagation = MS_PRIVATE,
         };
         autoclose int tree = open_tree(source ? AT_FDCWD : proc, source ? source : name,
                                        OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
@@ -38,10 +38,10 @@ void proc_mount(const struct entering *entering, const char *destination)
         autoclose int context = fsopen("proc", FSOPEN_CLOEXEC);
         if (context < 0 || fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
                 entering_fail(entering, STAGE_PROC, errno, NULL);
-        /* EPERM here: the /proc that we came from is partly covered, and the kernel does not let a user namespace
-         * see through a fresh one what was hidden from it (mount_namespaces(7)). */
+        /* EPERM here: the /proc that we came from is partly covered, and the kernel does not let a user
+         * namespace see through a fresh one what was hidden from it (mount_namespaces(7)). */
         autoclose int proc =
-                fsmount(context, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+            fsmount(context, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
         if (proc < 0)
                 entering_fail(entering, STAGE_PROC, errno, NULL);
         rootfs_attach(entering, proc, destination, true);

@@ -3,12 +3,12 @@
  * The new root, built by descriptor from the box's list of mounts, in its order. This module decides nothing.
  *
  * Theory of operation. Two tmpfs hold what lives in the sandbox's memory. One is the root, with nothing in it
- * but mount points, links and a few small files; it ends read-only. The other has one folder for each writable
- * place; those are cloned as mounts of their own, so that all share one budget. It is attached at /tmp first,
- * because a folder can be cloned only from an attached mount, and the sandbox's own /tmp then covers it for ever.
- * Everything else is a clone of a host object: made private and restricted while it is still detached, compared
- * with what was judged, and only then attached. pivot_root(2) then makes the new root the root, and the old one
- * is let go: from there on no path and no descriptor leads out.
+ * but mount points, links and a few small files; it ends read-only. The other has one folder for each
+ * writable place; those are cloned as mounts of their own, so that all share one budget. It is attached at
+ * /tmp first, because a folder can be cloned only from an attached mount, and the sandbox's own /tmp then
+ * covers it for ever. Everything else is a clone of a host object: made private and restricted while it is
+ * still detached, compared with what was judged, and only then attached. pivot_root(2) then makes the new
+ * root the root, and the old one is let go: from there on no path and no descriptor leads out.
  *
  * It must never create anything outside those two: a missing mount point in a granted folder is an error.
  */
@@ -90,13 +90,13 @@ static bool is_memory(const struct entering *entering, int descriptor)
                (status.st_dev == entering->devices[0] || status.st_dev == entering->devices[1]);
 }
 
-/* Opens a path inside, without following any link: what lies below a mount was made by others, and a link there
- * must not decide where something is attached. */
+/* Opens a path inside, without following any link: what lies below a mount was made by others, and a link
+ * there must not decide where something is attached. */
 static int open_inside(const struct entering *entering, const char *destination, uint64_t flags)
 {
         struct open_how how = {
-                .flags = flags | O_CLOEXEC,
-                .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
+            .flags = flags | O_CLOEXEC,
+            .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
         };
         return (int)syscall(SYS_openat2, entering->root, relative(destination), &how, sizeof(how));
 }
@@ -134,8 +134,8 @@ static int open_parent(const struct entering *entering, const char *destination,
         return folder;
 }
 
-/* An O_PATH descriptor of a mount point below some other mount, made when it is missing and its place is in the
- * sandbox's memory. */
+/* An O_PATH descriptor of a mount point below some other mount, made when it is missing and its place is in
+ * the sandbox's memory. */
 static int open_point_below_mount(const struct entering *entering, const char *destination, bool folder)
 {
         int point = open_inside(entering, destination, O_PATH);
@@ -228,8 +228,9 @@ static void mount_memory_folder(const struct entering *entering, int memory, siz
 static void mount_host_object(const struct entering *entering, const struct mount *mount)
 {
         struct stat status;
-        autoclose int tree = open_tree(AT_FDCWD, mount->source,
-                                       OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW);
+        autoclose int tree =
+            open_tree(AT_FDCWD, mount->source,
+                      OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW);
         if (tree < 0 || fstat(tree, &status) < 0)
                 entering_fail(entering, STAGE_SOURCE, errno, mount->source);
         /* The path was judged a moment ago; whoever can rename there may have put something else in its place
@@ -238,10 +239,10 @@ static void mount_host_object(const struct entering *entering, const struct moun
                 entering_fail(entering, STAGE_SWAPPED, ESTALE, mount->source);
 
         struct mount_attr attributes = {
-                .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (mount->writable ? 0 : MOUNT_ATTR_RDONLY),
-                /* Private before it is attached: otherwise what the host mounts below it later arrives here, with
-                 * the host's flags, writable. */
-                .propagation = MS_PRIVATE,
+            .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (mount->writable ? 0 : MOUNT_ATTR_RDONLY),
+            /* Private before it is attached: otherwise what the host mounts below it later arrives here, with
+             * the host's flags, writable. */
+            .propagation = MS_PRIVATE,
         };
         if (mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof(attributes)) < 0)
                 entering_fail(entering, STAGE_MOUNT, errno, mount->source);
@@ -279,7 +280,7 @@ void rootfs_build(struct entering *entering)
         if (move_mount(entering->root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
                 entering_fail(entering, STAGE_MEMORY_FS, errno, NULL);
         autoclose int memory =
-                make_tmpfs(entering, box->memory_fs_bytes, box->memory_fs_inodes, &entering->devices[1]);
+            make_tmpfs(entering, box->memory_fs_bytes, box->memory_fs_inodes, &entering->devices[1]);
         rootfs_attach(entering, memory, "/tmp", true);
 
         for (size_t i = 0; i < box->mount_count; i++) {
@@ -313,8 +314,8 @@ void rootfs_pivot(struct entering *entering)
         struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
         if (mount_setattr(entering->root, "", AT_EMPTY_PATH, &read_only, sizeof(read_only)) < 0)
                 entering_fail(entering, STAGE_ROOT, errno, NULL);
-        /* pivot_root(".", ".") puts the old root on top of the new one at the same place, and "." then names the
-         * topmost of what is stacked there, the old root (pivot_root(2)). */
+        /* pivot_root(".", ".") puts the old root on top of the new one at the same place, and "." then names
+         * the topmost of what is stacked there, the old root (pivot_root(2)). */
         if (fchdir(entering->root) < 0 || syscall(SYS_pivot_root, ".", ".") < 0 ||
             umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
                 entering_fail(entering, STAGE_ROOT, errno, NULL);

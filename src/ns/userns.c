@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The user namespace: one id, the caller's, which inside is BOX_ID; and the budgets of kernel objects that the
- * kernel counts per user namespace. Both are written through the host's /proc, which is still there: the files
- * of /proc/sys/user always speak of the namespace of the process that opens them.
+ * The user namespace: one id, the caller's, which inside is BOX_ID; and the budgets of kernel objects that
+ * the kernel counts per user namespace. Both are written through the host's /proc, which is still there: the
+ * files of /proc/sys/user always speak of the namespace of the process that opens them.
  */
 #include "lib/fd.h"
 #include "ns/entering.h"
@@ -20,10 +20,10 @@ static int write_file(const char *path, const char *text, size_t length)
         return fd_write_all(fd, text, length);
 }
 
-static void write_id_map(const struct entering *entering, const char *path, unsigned outer)
+static void write_id_map(const struct entering *entering, const char *path, id_t outer)
 {
         char line[64];
-        int length = snprintf(line, sizeof(line), "%u %u 1", BOX_ID, outer);
+        int length = snprintf(line, sizeof(line), "%d %u 1", BOX_ID, outer);
         int error = write_file(path, line, (size_t)length);
         if (error < 0)
                 entering_fail(entering, STAGE_ID_MAP, -error, path);
@@ -31,33 +31,34 @@ static void write_id_map(const struct entering *entering, const char *path, unsi
 
 void userns_map_ids(const struct entering *entering)
 {
-        /* Without privilege the kernel accepts a group map only when setgroups(2) is given up (user_namespaces(7));
-         * the caller's supplementary groups stay what they are, unmapped. */
+        /* Without privilege the kernel accepts a group map only when setgroups(2) is given up
+         * (user_namespaces(7)); the caller's supplementary groups stay what they are, unmapped. */
         int error = write_file("/proc/self/setgroups", "deny", 4);
         if (error < 0)
                 entering_fail(entering, STAGE_ID_MAP, -error, "/proc/self/setgroups");
         write_id_map(entering, "/proc/self/uid_map", entering->box->outer_uid);
         write_id_map(entering, "/proc/self/gid_map", entering->box->outer_gid);
 
-        /* Pid 1 is a copy of the supervisor, memory included. Non-dumpable, the server can neither trace it nor
-         * read its /proc/1/mem, maps, environ or fd. This comes after the maps: the files of a non-dumpable
-         * process belong to root. */
+        /* Pid 1 is a copy of the supervisor, memory included. Non-dumpable, the server can neither trace it
+         * nor read its /proc/1/mem, maps, environ or fd. This comes after the maps: the files of a
+         * non-dumpable process belong to root. */
         if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
                 entering_fail(entering, STAGE_ID_MAP, errno, NULL);
 }
 
 void userns_set_budgets(const struct entering *entering)
 {
-        /* The kernel charges these objects to the user namespace and to every parent: without a bound here one
-         * sandbox can take the user's last inotify instance (the host's default is 128 for all of them). */
+        /* The kernel charges these objects to the user namespace and to every parent: without a bound here
+         * one sandbox can take the user's last inotify instance (the host's default is 128 for all of them).
+         */
         static const struct {
                 const char *path, *value;
                 bool nested_namespaces;
         } budgets[] = {
-                {"/proc/sys/user/max_user_namespaces", "0", true},
-                {"/proc/sys/user/max_inotify_instances", "32", false},
-                {"/proc/sys/user/max_inotify_watches", "16384", false},
-                {"/proc/sys/user/max_fanotify_groups", "0", false},
+            {"/proc/sys/user/max_user_namespaces", "0", true},
+            {"/proc/sys/user/max_inotify_instances", "32", false},
+            {"/proc/sys/user/max_inotify_watches", "16384", false},
+            {"/proc/sys/user/max_fanotify_groups", "0", false},
         };
 
         for (size_t i = 0; i < sizeof(budgets) / sizeof(*budgets); i++) {

@@ -2,17 +2,17 @@
  *
  * See supervise.h.
  *
- * Theory of operation. One poll() loop over the bridge's descriptors, a signalfd, the control socket and, until
- * the server was executed, the failure pipe. Whatever happens sets a deadline or a flag; the loop's head turns
- * due deadlines into signals. A sandbox is only ever ended in one way: SIGKILL to its pid 1, which the kernel
- * extends to everything inside. The server's polite signals come before that:
+ * Theory of operation. One poll() loop over the bridge's descriptors, a signalfd, the control socket and,
+ * until the server was executed, the failure pipe. Whatever happens sets a deadline or a flag; the loop's
+ * head turns due deadlines into signals. A sandbox is only ever ended in one way: SIGKILL to its pid 1, which
+ * the kernel extends to everything inside. The server's polite signals come before that:
  *
  *     end of input (mcp)  → grace → SIGTERM → 2 s → SIGKILL
  *     told to stop        → that signal at once → 2 s → SIGKILL
  *     --timeout           → SIGTERM → 2 s → SIGKILL, status 124
  *
- * It must never wait for a client that does not read: what the server wrote is drained, but a client that takes
- * nothing for two seconds has had its chance.
+ * It must never wait for a client that does not read: what the server wrote is drained, but a client that
+ * takes nothing for two seconds has had its chance.
  */
 #include "run/supervise.h"
 
@@ -35,15 +35,17 @@
 #include <time.h>
 
 enum {
-        KILL_AFTER_MS = 2000,  /* from a polite signal to SIGKILL */
-        DRAIN_MS = 2000,       /* how long a client may take nothing while the rest is handed over */
-        NOTICE_SECONDS = 60,   /* how long before --timeout the person is told */
+        KILL_AFTER_MS = 2000, /* from a polite signal to SIGKILL */
+        DRAIN_MS = 2000,      /* how long a client may take nothing while the rest is handed over */
+        NOTICE_SECONDS = 60,  /* how long before --timeout the person is told */
 };
 
 #define NEVER (-1LL)
 
-/* Signals that are forwarded to the server. SIGKILL and SIGSTOP cannot be; those of a fault are hutch's own. */
-static const int forwarded[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGTSTP, SIGCONT};
+/* Signals that are forwarded to the server. SIGKILL and SIGSTOP cannot be; those of a fault are hutch's own.
+ */
+static const int forwarded[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
+                                SIGUSR2, SIGALRM, SIGTSTP, SIGCONT};
 
 struct supervisor {
         const struct box *box;
@@ -51,17 +53,16 @@ struct supervisor {
         struct terminal terminal;
         struct launch launch;
         int signals;
-        sigset_t inherited; /* the caller's signal mask: the server starts with it */
 
         bool started; /* the server was executed */
         bool exited;  /* pid 1 said how it ended, in wait_status */
         bool ended;   /* pid 1 is gone, with everything inside */
         int wait_status;
 
-        sigset_t sent;      /* polite signals that the server has had: none is repeated */
-        int told_to_stop;   /* the signal that ended hutch's own run, or 0 */
+        sigset_t sent;    /* polite signals that the server has had: none is repeated */
+        int told_to_stop; /* the signal that ended hutch's own run, or 0 */
         bool timed_out;
-        bool hurried;       /* hutch has sent a signal of its own accord */
+        bool hurried; /* hutch has sent a signal of its own accord */
         bool input_ended;
 
         long long term_at, kill_at, notice_at, timeout_at, drain_at; /* monotonic ms, or NEVER */
@@ -111,8 +112,8 @@ static void hurry(struct supervisor *supervisor)
 }
 
 /* Stops hutch as the server was stopped, so that the shell sees a stopped job; returns when it was continued.
- * Only for a job of a terminal: anywhere else a server that stops itself would stop hutch's deadlines too. With
- * no shell in the session nobody could continue it, and the kernel itself lets no job stop then. */
+ * Only for a job of a terminal: anywhere else a server that stops itself would stop hutch's deadlines too.
+ * With no shell in the session nobody could continue it, and the kernel itself lets no job stop then. */
 static void stop_with_server(struct supervisor *supervisor)
 {
         if (supervisor->terminal.descriptor < 0)
@@ -176,8 +177,8 @@ static void read_control(struct supervisor *supervisor)
         }
 }
 
-/* The supervisor's own filter: from here on it moves bytes and sends signals, nothing else. It is loaded while
- * the server is already starting, so it costs no time of anyone's. */
+/* The supervisor's own filter: from here on it moves bytes and sends signals, nothing else. It is loaded
+ * while the server is already starting, so it costs no time of anyone's. */
 static void confine(struct supervisor *supervisor)
 {
         struct seccomp_program filter = seccomp_for_supervisor();
@@ -226,7 +227,8 @@ static void meet_deadlines(struct supervisor *supervisor)
                 message("%d seconds left of --timeout %u", NOTICE_SECONDS, supervisor->box->timeout_seconds);
         if (is_due(&supervisor->timeout_at, now)) {
                 supervisor->timed_out = true;
-                message("the time of --timeout %u is over; stopping the server", supervisor->box->timeout_seconds);
+                message("the time of --timeout %u is over; stopping the server",
+                        supervisor->box->timeout_seconds);
                 hurry(supervisor);
         }
         if (is_due(&supervisor->term_at, now))
@@ -283,9 +285,9 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
         enum { SIGNALS, CONTROL, FAILURE, OWN };
         while (!is_finished(supervisor)) {
                 struct pollfd polls[OWN + BRIDGE_POLL_MAX] = {
-                        [SIGNALS] = {.fd = supervisor->signals, .events = POLLIN},
-                        [CONTROL] = {.fd = supervisor->ended ? -1 : supervisor->launch.control, .events = POLLIN},
-                        [FAILURE] = {.fd = supervisor->launch.failure, .events = POLLIN},
+                    [SIGNALS] = {.fd = supervisor->signals, .events = POLLIN},
+                    [CONTROL] = {.fd = supervisor->ended ? -1 : supervisor->launch.control, .events = POLLIN},
+                    [FAILURE] = {.fd = supervisor->launch.failure, .events = POLLIN},
                 };
                 size_t bridged = bridge_poll(supervisor->bridge, polls + OWN);
                 int ready = poll(polls, OWN + bridged, next_timeout(supervisor));
@@ -312,7 +314,8 @@ static int exit_status(const struct supervisor *supervisor)
                 return 128 + supervisor->told_to_stop;
         if (supervisor->exited && WIFEXITED(supervisor->wait_status))
                 return WEXITSTATUS(supervisor->wait_status);
-        /* The server ended by the signal that hutch sent because the client had gone: that is no failure of it. */
+        /* The server ended by the signal that hutch sent because the client had gone: that is no failure of
+         * it. */
         if (supervisor->hurried && supervisor->input_ended)
                 return 0;
         if (supervisor->exited)
@@ -337,7 +340,7 @@ static bool block_signals(struct supervisor *supervisor, struct error *error)
                 return error_set(error, EXIT_SETUP, "cannot watch for signals: %s", strerror(errno));
         /* Taking the terminal back from the server must not stop hutch. */
         sigaddset(&blocked, SIGTTOU);
-        sigprocmask(SIG_BLOCK, &blocked, &supervisor->inherited);
+        sigprocmask(SIG_BLOCK, &blocked, NULL);
         signal(SIGPIPE, SIG_IGN);
         return true;
 }
@@ -354,15 +357,16 @@ static bool start(struct supervisor *supervisor, struct error *error)
         messages_send_to(bridge_say, supervisor->bridge);
 
         struct launch_stdio stdio = {
-                .terminal = supervisor->terminal.descriptor,
-                .foreground = terminal_is_foreground(&supervisor->terminal),
+            .terminal = supervisor->terminal.descriptor,
+            .foreground = terminal_is_foreground(&supervisor->terminal),
         };
         for (int i = 0; i < 3; i++)
                 stdio.server[i] = supervisor->terminal.passed[i] ? i : server[i];
         bool started = launch_start(box, &stdio, &supervisor->launch, error);
         for (int i = 0; i < 3; i++)
                 fd_close(&server[i]);
-        /* The supervisor holds the values of the person's variables; nothing else of the same user may trace it. */
+        /* The supervisor holds the values of the person's variables; nothing else of the same user may trace
+         * it. */
         (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
         return started;
 }
@@ -390,15 +394,15 @@ static void finish(struct supervisor *supervisor)
 int supervise(const struct box *box, struct held_sources *held, struct error *error)
 {
         struct supervisor supervisor = {
-                .box = box,
-                .launch = {.init = -1, .control = -1, .failure = -1},
-                .signals = -1,
-                .terminal = {.descriptor = -1},
-                .term_at = NEVER,
-                .kill_at = NEVER,
-                .notice_at = NEVER,
-                .timeout_at = NEVER,
-                .drain_at = NEVER,
+            .box = box,
+            .launch = {.init = -1, .control = -1, .failure = -1},
+            .signals = -1,
+            .terminal = {.descriptor = -1},
+            .term_at = NEVER,
+            .kill_at = NEVER,
+            .notice_at = NEVER,
+            .timeout_at = NEVER,
+            .drain_at = NEVER,
         };
         int status = 0;
         sigemptyset(&supervisor.sent);

@@ -13,8 +13,8 @@ struct terminal {
         bool passed[3]; /* which of 0, 1, 2 are that terminal and go to the server as they are */
 };
 
-/* Standard output decides: only when it is this session's terminal is anything passed through. With output in a
- * pipe the terminal stays with hutch's own group, which the other end of the pipe belongs to. */
+/* Standard output decides: only when it is this session's terminal is anything passed through. With output in
+ * a pipe the terminal stays with hutch's own group, which the other end of the pipe belongs to. */
 struct terminal terminal_find(void);
 
 /* Whether hutch's process group is the one that the keys go to. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Makes the 32-bit getpid() through `int 0x80` and prints what the kernel answers: a pid, or a negative errno.
- * x86-64 only.
+ * Makes the 32-bit getpid() through `int 0x80` and prints what the kernel answers: a pid, or a negative
+ * errno. x86-64 only.
  */
 #include <stdio.h>
 

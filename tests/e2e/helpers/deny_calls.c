@@ -18,8 +18,8 @@ static const struct {
         const char *name;
         int number;
 } errors[] = {
-        {"ENOSYS", ENOSYS}, {"EPERM", EPERM},   {"EACCES", EACCES}, {"EINVAL", EINVAL},
-        {"ENOSPC", ENOSPC}, {"EAGAIN", EAGAIN}, {"ENOMEM", ENOMEM}, {"EOPNOTSUPP", EOPNOTSUPP},
+    {"ENOSYS", ENOSYS}, {"EPERM", EPERM},   {"EACCES", EACCES}, {"EINVAL", EINVAL},
+    {"ENOSPC", ENOSPC}, {"EAGAIN", EAGAIN}, {"ENOMEM", ENOMEM}, {"EOPNOTSUPP", EOPNOTSUPP},
 };
 
 static void fail(const char *what, const char *detail)

@@ -33,31 +33,32 @@ static bool is_refused(const char *path)
         return true;
 }
 
-#define MODE_OF(flags, mode)                                                                                   \
-        do {                                                                                                   \
-                va_list list;                                                                                  \
-                va_start(list, flags);                                                                         \
-                mode = (flags) & (O_CREAT | O_TMPFILE) ? va_arg(list, mode_t) : 0;                             \
-                va_end(list);                                                                                  \
+#define MODE_OF(flags, mode)                                                                                 \
+        do {                                                                                                 \
+                va_list list;                                                                                \
+                va_start(list, flags);                                                                       \
+                mode = (flags) & (O_CREAT | O_TMPFILE) ? va_arg(list, mode_t) : 0;                           \
+                va_end(list);                                                                                \
         } while (0)
 
-#define INTERPOSE_OPEN(name)                                                                                   \
-        int name(const char *path, int flags, ...)                                                             \
-        {                                                                                                      \
-                int (*next)(const char *, int, ...) = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, #name); \
-                mode_t mode;                                                                                   \
-                MODE_OF(flags, mode);                                                                          \
-                return is_refused(path) ? -1 : next(path, flags, mode);                                        \
+#define INTERPOSE_OPEN(name)                                                                                 \
+        int name(const char *path, int flags, ...)                                                           \
+        {                                                                                                    \
+                int (*next)(const char *, int, ...) =                                                        \
+                    (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, #name);                                \
+                mode_t mode;                                                                                 \
+                MODE_OF(flags, mode);                                                                        \
+                return is_refused(path) ? -1 : next(path, flags, mode);                                      \
         }
 
-#define INTERPOSE_OPENAT(name)                                                                                 \
-        int name(int folder, const char *path, int flags, ...)                                                 \
-        {                                                                                                      \
-                int (*next)(int, const char *, int, ...) =                                                     \
-                        (int (*)(int, const char *, int, ...))dlsym(RTLD_NEXT, #name);                         \
-                mode_t mode;                                                                                   \
-                MODE_OF(flags, mode);                                                                          \
-                return is_refused(path) ? -1 : next(folder, path, flags, mode);                                \
+#define INTERPOSE_OPENAT(name)                                                                               \
+        int name(int folder, const char *path, int flags, ...)                                               \
+        {                                                                                                    \
+                int (*next)(int, const char *, int, ...) =                                                   \
+                    (int (*)(int, const char *, int, ...))dlsym(RTLD_NEXT, #name);                           \
+                mode_t mode;                                                                                 \
+                MODE_OF(flags, mode);                                                                        \
+                return is_refused(path) ? -1 : next(folder, path, flags, mode);                              \
         }
 
 INTERPOSE_OPEN(open)
