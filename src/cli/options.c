@@ -224,6 +224,7 @@ static bool read_require(struct options *options, const char *text, struct error
         }
 }
 
+/* `value` is "" for an option without one. */
 static bool store(struct parse *parse, const struct option_row *row, const char *value)
 {
         struct options *options = parse->options;
@@ -252,10 +253,10 @@ static bool store(struct parse *parse, const struct option_row *row, const char 
         case OPTION_SECCOMP:
                 return expand_path(row, value, &options->seccomp, error);
         case OPTION_ALLOW_USERNS:
-                if (value && !str_equal(value, "full"))
+                if (value[0] && !str_equal(value, "full"))
                         return error_set(error, EXIT_USAGE, "--allow-userns=%s: the only value is full",
                                          name_shown(value));
-                options->userns = value ? USERNS_FULL : USERNS_ALLOWED;
+                options->userns = value[0] ? USERNS_FULL : USERNS_ALLOWED;
                 return true;
         case OPTION_PROC:
                 if (!str_equal(value, "none"))
@@ -301,7 +302,7 @@ static bool take(struct parse *parse, const struct option_row *row, const char *
         if (before && !row->repeatable && !str_equal(before, parse->given[row->id]))
                 return error_set(parse->error, EXIT_USAGE, "--%s stands there twice with two meanings",
                                  row->name);
-        return store(parse, row, value);
+        return store(parse, row, parse->given[row->id]);
 }
 
 static bool refuse_unknown(struct parse *parse, const char *word)

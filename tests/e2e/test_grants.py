@@ -2,6 +2,7 @@
 """Which files of the host a sandbox sees, at which path, and whether it may write them."""
 import os
 import subprocess
+import tempfile
 
 import pytest
 from harness import PYTHON, STUB
@@ -73,6 +74,31 @@ def test_strange_names_work(hutch):
     strange.mkdir()
     (strange / "f").write_text("strange\n")
     assert hutch("run", "--ro", strange, "--", "cat", strange / "f").out == "strange\n"
+
+
+@pytest.mark.parametrize("parent", ["/var/tmp", "/tmp", "/dev/shm"])
+def test_grants_and_home_may_lie_below_folders_that_the_sandbox_has_itself(hutch, parent):
+    with tempfile.TemporaryDirectory(dir=parent, prefix="granted-") as folder:
+        if parent == "/dev/shm":  # /dev is hutch's own: refused, or there; never silently elsewhere
+            done = hutch("run", "--rw", folder, "--", "sh", "-c", "echo x >made && pwd", cwd=folder)
+            assert done.status == 125 or os.path.exists(f"{folder}/made"), done
+            return
+        done = hutch("run", "--rw", f"{folder}", "--", "sh", "-c", "echo x >made && pwd", cwd=folder, env={"HOME": f"{folder}-home"})
+        assert done.out == f"{folder}\n" and os.path.exists(f"{folder}/made"), done
+        done = hutch("run", "--", "sh", "-c", "cd && pwd", env={"HOME": f"{folder}-home"})
+        assert done.out == f"{folder}-home\n", done
+        assert not os.path.exists(f"{folder}-home") and (parent == "/tmp" or not os.path.exists(f"/tmp/{os.path.basename(folder)}"))
+
+
+def test_a_link_in_the_way_of_a_mount_point_does_not_lead_to_the_host(hutch):
+    """A link that a server left in its own writable folder stands where the next run's mount point shall be: the
+    folders on the way to it must never be made on the host, nor the mount end up elsewhere."""
+    (hutch.home / "victim").mkdir()
+    (hutch.folder / "link").symlink_to(hutch.home / "victim")
+    for options in (["--ro", f"/usr/share:{hutch.folder}/link/sub/deep"], ["--ro", f"/etc/hostname:{hutch.folder}/link/file"]):
+        done = hutch("run", "--rw", hutch.folder, *options, "--", "true")
+        assert os.listdir(hutch.home / "victim") == [], done
+        assert done.status in (0, 125), done
 
 
 def test_a_link_inside_a_grant_does_not_lead_out(hutch):

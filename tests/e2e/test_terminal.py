@@ -44,8 +44,8 @@ def test_control_backslash_ends_it_with_131(on_terminal):
 
 
 def test_a_command_that_handles_control_c_gets_it_exactly_once_and_goes_on(on_terminal):
-    script = ("import signal, time, sys\ncount = 0\ndef handle(*_):\n    global count; count += 1; print('count', count, flush=True)\n"
-              "signal.signal(signal.SIGINT, handle)\nprint('ready', flush=True)\nline = sys.stdin.readline()\nprint('total', count, line)\nsys.exit(count + 20)")
+    script = ("import os, signal, sys\ncount = 0\ndef handle(*_):\n    global count; count += 1; os.write(1, b'count %d\\n' % count)\n"
+              "signal.signal(signal.SIGINT, handle)\nos.write(1, b'ready\\n')\nline = sys.stdin.readline()\nprint('total', count, line)\nsys.exit(count + 20)")
     terminal = on_terminal("run", "--", PYTHON, "-c", script)
     terminal.expect("ready")
     terminal.type("\x03")
@@ -62,8 +62,8 @@ def test_the_terminal_is_a_terminal_inside(on_terminal):
 
 
 def test_window_size_changes_reach_the_program(on_terminal):
-    script = ("import os, signal, sys\nprint('size', *os.get_terminal_size(0), flush=True)\n"
-              "signal.signal(signal.SIGWINCH, lambda *_: (print('size', *os.get_terminal_size(0), flush=True), sys.exit(0)))\nwhile True: signal.pause()")
+    script = ("import os, signal\ndef show(*_): os.write(1, b'size %d %d\\n' % os.get_terminal_size(0))\n"
+              "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGWINCH])\nshow()\nsignal.sigwait([signal.SIGWINCH])\nshow()")
     terminal = on_terminal("run", "--", PYTHON, "-c", script)
     terminal.expect("size 80 24")
     terminal.resize(50, 132)

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
 #
 # A throw-away account without any right, for a root that runs the tests: made, used, and removed again. It has
 # no subordinate ids, because hutch must need none, and it reads a staged copy of the tree, because the clone
@@ -27,7 +28,7 @@ account_remove() {
 account_make() {
         account_sweep
         ACCOUNT=$ACCOUNT_PREFIX$$
-        STAGE=$(mktemp -d /var/tmp/hutch-tests.XXXXXX) || die "no room in /var/tmp"
+        STAGE=$(mktemp -d /tmp/hutch-tests.XXXXXX) || die "no room in /tmp"
         chmod 755 "$STAGE"
         say "account: making the throw-away account $ACCOUNT and the folder $STAGE (both are removed at the end)"
         useradd --no-create-home --home-dir "$STAGE/home" --shell /bin/sh --user-group \

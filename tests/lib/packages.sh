@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
 #
 # Shared by ./bootstrap and tests/run: installs what is missing and builds. Sourced, never run. It must never
 # install a second Node.js beside one that is there, ask for a password, or touch anything outside the clone
@@ -44,7 +45,7 @@ packages_privilege() {
 # Installs the given packages where they are missing. An account that may not is told the one line to run.
 packages_install() {
         local missing privilege
-        command -v dpkg-query >/dev/null && command -v apt-get >/dev/null ||
+        command -v apt-get >/dev/null ||
                 die "only Debian and its derivatives are known here; install the counterparts of: $*, nodejs and npm, then run: meson setup build && ninja -C build"
         mapfile -t missing < <(packages_missing "$@"; packages_node)
         if [ ${#missing[@]} -eq 0 ]; then
