@@ -61,12 +61,25 @@ static bool add_toolchain(struct box *box, struct held_sources *held, const stru
         return true;
 }
 
+/* True when a grant lies below `folder`, so that the folder exists inside, if only as the way there. */
+static bool leads_to_grant(const struct box *box, const char *folder)
+{
+        for (size_t i = 0; i < box->mount_count; i++) {
+                const struct mount *mount = &box->mounts[i];
+                if (mount->kind == MOUNT_BIND && !str_equal(mount->why, "base") && folder[1] &&
+                    path_is_below(mount->destination, folder))
+                        return true;
+        }
+        return false;
+}
+
 /* The working directory: what --cwd says, which must exist inside; else the caller's when the sandbox shows
- * it; else the home. */
+ * it or something below it, so that `python3 src/server.py` means the same inside; else the home. */
 static bool choose_cwd(struct box *box, const char *wanted, const char *callers, struct error *error)
 {
         if (!wanted) {
-                box->cwd = str_copy(mounts_show(box, callers) ? callers : box->home);
+                bool exists = mounts_show(box, callers) || leads_to_grant(box, callers);
+                box->cwd = str_copy(exists ? callers : box->home);
                 return true;
         }
         autofree char *real = realpath(wanted, NULL);
@@ -110,6 +123,8 @@ static bool read_profile(struct box *box, const char *path, const char *cwd, str
 
 static void name_grants(const struct box *box)
 {
+        for (size_t i = 0; i < box->secret_names.count; i++)
+                message_verbose("variable %s (--env)", box->secret_names.values[i]);
         for (size_t i = 0; i < box->mount_count; i++) {
                 const struct mount *mount = &box->mounts[i];
                 if (mount->kind != MOUNT_BIND)

@@ -152,8 +152,28 @@ static void free_mount(struct mount *mount)
         free(mount->why);
 }
 
-/* A grant replaces what is at its destination, and everything that the base has below it (`--ro DIR:/etc` brings
- * its own passwd); what a sandbox cannot be without, proc, devices and memory, stays there. */
+/* Where `destination` leads inside: /bin/x is /usr/bin/x where /bin is a link. The caller frees. */
+static char *follow_inside(const struct box *box, const char *destination)
+{
+        char *path = str_copy(destination);
+        for (size_t i = 0, links = 0; i < box->mount_count && links < MOST_LINKS; i++) {
+                const struct mount *link = &box->mounts[i];
+                size_t length = strlen(link->destination);
+                if (link->kind != MOUNT_LINK || !path_is_below(path, link->destination) || !path[length])
+                        continue;
+                autofree char *parent = path_parent(link->destination);
+                autofree char *target = path_join(parent, link->source);
+                char *followed = str_format("%s%s", target[1] ? target : "", path + length);
+                free(path);
+                path = followed;
+                i = (size_t)-1; /* from the beginning: it may lead through another link */
+                links++;
+        }
+        return path;
+}
+
+/* A grant replaces what is at its destination, and everything that the base has below it (`--ro DIR:/etc`
+ * brings its own passwd); what a sandbox cannot be without, proc, devices and memory, stays there. */
 static void make_room(struct box *box, const char *destination)
 {
         size_t kept = 0;
@@ -208,10 +228,9 @@ bool mounts_add_grant(struct box *box, struct held_sources *held, const char *pa
                     error, EXIT_SETUP,
                     "refusing to grant %s%s: %s; grant a folder that holds only what the server needs", real,
                     writable ? " writable" : "", refusal);
-        if (!destination)
-                destination = real;
-        make_room(box, destination);
-        return add_bind(box, held, real, destination, writable, why, error);
+        autofree char *place = destination ? follow_inside(box, destination) : str_copy(real);
+        make_room(box, place);
+        return add_bind(box, held, real, place, writable, why, error);
 }
 
 bool mounts_add_program(struct box *box, struct held_sources *held, const char *path, const char *why,
@@ -238,11 +257,13 @@ bool mounts_show(const struct box *box, const char *path)
         return mount && mount->kind == MOUNT_BIND && str_equal(mount->source, mount->destination);
 }
 
-static int compare_depth(const void *left, const void *right)
+/* Links last: while mounts are being made, no link may be on the way to a mount point. */
+static bool comes_before(const struct mount *a, const struct mount *b)
 {
-        const struct mount *a = left, *b = right;
-        size_t depth_a = path_depth(a->destination), depth_b = path_depth(b->destination);
-        return depth_a < depth_b ? -1 : depth_a > depth_b;
+        bool link_a = a->kind == MOUNT_LINK, link_b = b->kind == MOUNT_LINK;
+        if (link_a != link_b)
+                return link_b;
+        return path_depth(a->destination) < path_depth(b->destination);
 }
 
 void mounts_sort(struct box *box)
@@ -252,7 +273,7 @@ void mounts_sort(struct box *box)
         for (size_t i = 1; i < box->mount_count; i++) {
                 struct mount moved = box->mounts[i];
                 size_t j = i;
-                for (; j > 0 && compare_depth(&box->mounts[j - 1], &moved) > 0; j--)
+                for (; j > 0 && comes_before(&moved, &box->mounts[j - 1]); j--)
                         box->mounts[j] = box->mounts[j - 1];
                 box->mounts[j] = moved;
         }
@@ -300,7 +321,7 @@ bool mounts_add_base(struct box *box, struct held_sources *held, struct error *e
         add_simple(box, MOUNT_DEV, "/dev");
         add_simple(box, MOUNT_MEMORY, "/dev/shm");
         add_simple(box, MOUNT_MEMORY, "/tmp");
-        mounts_add_link(box, "/var/tmp", "/tmp", "base");
+        add_simple(box, MOUNT_MEMORY, "/var/tmp");
         /* The caller's home path, empty: programs write caches and settings there, and configurations name
          * it. */
         autofree char *real_home = follow(box, box->home, "base");

@@ -33,7 +33,8 @@ bool mounts_add_program(struct box *box, struct held_sources *held, const char *
 /* A symbolic link, unless something is at that place already. */
 void mounts_add_link(struct box *box, const char *destination, const char *text, const char *why);
 
-/* Sorts by depth: a mount never hides one that is more specific. Equal depths keep their order. */
+/* Sorts by depth, links last: a mount never hides one that is more specific, and no link is on the way to a
+ * mount point while mounts are made. Equals keep their order. */
 void mounts_sort(struct box *box);
 
 /* True when `path` inside shows the host object of the same path. */

@@ -36,7 +36,11 @@ static void cover(const struct entering *entering, int proc, const char *name, c
 void proc_mount(const struct entering *entering, const char *destination)
 {
         autoclose int context = fsopen("proc", FSOPEN_CLOEXEC);
-        if (context < 0 || fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+        /* Pid 1 is not dumpable, so its files belong to root; for a caller who is root that protects less (the
+         * numbers of its descriptors can be listed), and only there it is hidden altogether. */
+        bool hide = entering->box->outer_uid == 0;
+        if (context < 0 || (hide && fsconfig(context, FSCONFIG_SET_STRING, "hidepid", "ptraceable", 0) < 0) ||
+            fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
                 entering_fail(entering, STAGE_PROC, errno, NULL);
         /* EPERM here: the /proc that we came from is partly covered, and the kernel does not let a user
          * namespace see through a fresh one what was hidden from it (mount_namespaces(7)). */

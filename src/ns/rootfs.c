@@ -36,7 +36,8 @@
 #define ROOT_INODES (1ULL << 16)
 
 /* True when nothing is mounted on the way to `destination`: the place is in the root's own tmpfs, where
- * everything was made by this module, and paths below the root can be trusted as they are. */
+ * everything was made by this module, and paths below the root can be trusted as they are. That no link is on
+ * the way either is what the box's order is for: a link's text would be resolved on the host. */
 static bool is_own_place(const struct box *box, const char *destination)
 {
         for (size_t i = 0; i < box->mount_count; i++) {
@@ -171,23 +172,16 @@ void rootfs_attach(const struct entering *entering, int tree, const char *destin
 
 static void make_link(const struct entering *entering, const struct mount *mount)
 {
-        const char *destination = mount->destination;
-        if (is_own_place(entering->box, destination)) {
-                make_own_parents(entering, destination);
-                if (symlinkat(mount->source, entering->root, relative(destination)) < 0)
-                        entering_fail(entering, STAGE_MOUNT_POINT, errno, destination);
-                return;
-        }
         const char *name;
         struct stat status;
-        autoclose int parent = open_parent(entering, destination, &name);
-        /* Inside a granted folder the host's own link is already there. */
+        autoclose int parent = open_parent(entering, mount->destination, &name);
+        /* Inside a granted folder the host's own link is already there; elsewhere a mount has the place. */
         if (fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0)
                 return;
         if (!is_memory(entering, parent))
-                entering_fail(entering, STAGE_MOUNT_POINT, ENOENT, destination);
+                entering_fail(entering, STAGE_MOUNT_POINT, ENOENT, mount->destination);
         if (symlinkat(mount->source, parent, name) < 0)
-                entering_fail(entering, STAGE_MOUNT_POINT, errno, destination);
+                entering_fail(entering, STAGE_MOUNT_POINT, errno, mount->destination);
 }
 
 /* Files are made in the root's own tmpfs only: below a grant this would write to the host. */
@@ -217,7 +211,8 @@ static int clone_memory_folder(const struct entering *entering, int memory, cons
 static void mount_memory_folder(const struct entering *entering, int memory, size_t index)
 {
         const struct mount *mount = &entering->box->mounts[index];
-        bool shared = str_equal(mount->destination, "/tmp") || str_equal(mount->destination, "/dev/shm");
+        bool shared = str_equal(mount->destination, "/tmp") || str_equal(mount->destination, "/var/tmp") ||
+                      str_equal(mount->destination, "/dev/shm");
         char name[32];
         snprintf(name, sizeof(name), "%zu", index);
         /* Shared temporary folders carry the sticky bit, which some programs insist on. */
@@ -285,6 +280,8 @@ void rootfs_build(struct entering *entering)
 
         for (size_t i = 0; i < box->mount_count; i++) {
                 const struct mount *mount = &box->mounts[i];
+                if (mount->kind != MOUNT_LINK && i > 0 && box->mounts[i - 1].kind == MOUNT_LINK)
+                        entering_fail(entering, STAGE_MOUNT_POINT, ELOOP, mount->destination);
                 switch (mount->kind) {
                 case MOUNT_BIND:
                         mount_host_object(entering, mount);

@@ -381,8 +381,25 @@ static cJSON *collect_names(const cJSON *root)
         return all;
 }
 
+/* The names of the OCI runtime specification, whether this libseccomp knows the architecture or not. */
+static bool is_architecture(const char *name)
+{
+        static const char *const names[] = {
+            "X86",         "X86_64",   "X32",         "ARM",   "AARCH64", "MIPS", "MIPS64",   "MIPS64N32",
+            "MIPSEL",      "MIPSEL64", "PPC",         "PPC64", "PPC64LE", "S390", "S390X",    "PARISC",
+            "MIPSEL64N32", "RISCV64",  "LOONGARCH64", "M68K",  "SH",      "SHEB", "PARISC64",
+        };
+        static const char prefix[] = "SCMP_ARCH_";
+        if (strncmp(name, prefix, strlen(prefix)) != 0)
+                return false;
+        for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+                if (strcmp(name + strlen(prefix), names[i]) == 0)
+                        return true;
+        return false;
+}
+
 /* The profile's own list of architectures changes nothing: the native one is always filtered, and all others
- * have no calls at all. Only its shape is looked at. */
+ * have no calls at all. Only its form is looked at. */
 static bool check_architectures(const struct compiler *compiler, const cJSON *root)
 {
         const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "architectures");
@@ -393,7 +410,7 @@ static bool check_architectures(const struct compiler *compiler, const cJSON *ro
         cJSON_ArrayForEach(item, list)
         {
                 char quoted[64];
-                if (strncmp(item->valuestring, "SCMP_ARCH_", strlen("SCMP_ARCH_")) != 0)
+                if (!is_architecture(item->valuestring))
                         return refuse(compiler, "%s: unknown architecture \"%s\"", compiler->name,
                                       quote(quoted, item->valuestring));
         }

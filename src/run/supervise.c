@@ -65,6 +65,7 @@ struct supervisor {
         bool hurried; /* hutch has sent a signal of its own accord */
         bool input_ended;
 
+        long long launched_at;                                       /* monotonic ms */
         long long term_at, kill_at, notice_at, timeout_at, drain_at; /* monotonic ms, or NEVER */
         unsigned long long taken; /* bridge_bytes_taken() when drain_at was set */
 };
@@ -124,6 +125,15 @@ static void stop_with_server(struct supervisor *supervisor)
         control(supervisor, CONTROL_CONTINUE, terminal_is_foreground(&supervisor->terminal));
 }
 
+/* Told to stop: by a signal of somebody outside, or by a terminal that has gone. */
+static void stop(struct supervisor *supervisor, int signal_number)
+{
+        if (!supervisor->told_to_stop)
+                supervisor->told_to_stop = signal_number;
+        send_once(supervisor, signal_number);
+        kill_soon(supervisor);
+}
+
 static void take_signal(struct supervisor *supervisor, const struct signalfd_siginfo *info)
 {
         int signal_number = (int)info->ssi_signo;
@@ -146,10 +156,7 @@ static void take_signal(struct supervisor *supervisor, const struct signalfd_sig
                 control(supervisor, CONTROL_SIGNAL, signal_number);
                 return;
         }
-        if (!supervisor->told_to_stop)
-                supervisor->told_to_stop = signal_number;
-        send_once(supervisor, signal_number);
-        kill_soon(supervisor);
+        stop(supervisor, signal_number);
 }
 
 static void read_signals(struct supervisor *supervisor)
@@ -203,6 +210,8 @@ static bool read_failure(struct supervisor *supervisor, struct held_sources *hel
                 return false;
         }
         supervisor->started = true;
+        message_verbose("the server was started %lld ms after the namespaces were asked for",
+                        now_ms() - supervisor->launched_at);
         confine(supervisor);
         if (supervisor->box->timeout_seconds) {
                 supervisor->timeout_at = now_ms() + supervisor->box->timeout_seconds * 1000LL;
@@ -282,12 +291,15 @@ static bool is_finished(struct supervisor *supervisor)
 
 static bool run_loop(struct supervisor *supervisor, struct held_sources *held, struct error *error)
 {
-        enum { SIGNALS, CONTROL, FAILURE, OWN };
+        enum { SIGNALS, CONTROL, FAILURE, TERMINAL, OWN };
         while (!is_finished(supervisor)) {
                 struct pollfd polls[OWN + BRIDGE_POLL_MAX] = {
                     [SIGNALS] = {.fd = supervisor->signals, .events = POLLIN},
                     [CONTROL] = {.fd = supervisor->ended ? -1 : supervisor->launch.control, .events = POLLIN},
                     [FAILURE] = {.fd = supervisor->launch.failure, .events = POLLIN},
+                    /* The hang-up of a terminal is signalled to its foreground group alone, which is the
+                       server's. */
+                    [TERMINAL] = {.fd = supervisor->told_to_stop ? -1 : supervisor->terminal.descriptor},
                 };
                 size_t bridged = bridge_poll(supervisor->bridge, polls + OWN);
                 int ready = poll(polls, OWN + bridged, next_timeout(supervisor));
@@ -297,6 +309,8 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                                 return false;
                         if (polls[SIGNALS].revents)
                                 read_signals(supervisor);
+                        if (polls[TERMINAL].revents)
+                                stop(supervisor, SIGHUP);
                         if (polls[CONTROL].revents && !polls[FAILURE].revents)
                                 read_control(supervisor);
                 }
@@ -362,6 +376,7 @@ static bool start(struct supervisor *supervisor, struct error *error)
         };
         for (int i = 0; i < 3; i++)
                 stdio.server[i] = supervisor->terminal.passed[i] ? i : server[i];
+        supervisor->launched_at = now_ms();
         bool started = launch_start(box, &stdio, &supervisor->launch, error);
         for (int i = 0; i < 3; i++)
                 fd_close(&server[i]);
@@ -381,7 +396,10 @@ static void finish(struct supervisor *supervisor)
                        errno == EINTR)
                         ;
         }
+        bool by_itself = supervisor->exited && WIFEXITED(supervisor->wait_status);
         terminal_take_back(&supervisor->terminal);
+        if (supervisor->started && !by_itself)
+                terminal_restore(&supervisor->terminal);
         messages_send_to(NULL, NULL);
         if (supervisor->bridge)
                 bridge_free(supervisor->bridge);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See terminal.h. Never changes a terminal's modes: what the server sets is what its user sees.
+ * See terminal.h.
  */
 #include "run/terminal.h"
 
@@ -15,6 +15,7 @@ struct terminal terminal_find(void)
         if (!isatty(STDOUT_FILENO) || tcgetpgrp(STDOUT_FILENO) < 0 || fstat(STDOUT_FILENO, &output) < 0)
                 return terminal;
         terminal.descriptor = STDOUT_FILENO;
+        terminal.has_modes = tcgetattr(STDOUT_FILENO, &terminal.modes) == 0;
         for (int i = 0; i < 3; i++)
                 terminal.passed[i] = fstat(i, &other) == 0 && other.st_rdev == output.st_rdev && isatty(i);
         return terminal;
@@ -23,6 +24,12 @@ struct terminal terminal_find(void)
 bool terminal_is_foreground(const struct terminal *terminal)
 {
         return terminal->descriptor >= 0 && tcgetpgrp(terminal->descriptor) == getpgrp();
+}
+
+void terminal_restore(const struct terminal *terminal)
+{
+        if (terminal->has_modes)
+                (void)tcsetattr(terminal->descriptor, TCSANOW, &terminal->modes);
 }
 
 void terminal_take_back(const struct terminal *terminal)

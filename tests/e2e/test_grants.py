@@ -228,3 +228,30 @@ def test_the_stub_server_is_granted_by_its_name(strict):
     client = strict(command=[PYTHON, STUB])
     assert client.call("echo", {"text": "hi"}) == "hi"
     assert client.close() == 0
+
+
+def test_a_destination_behind_one_of_the_sandboxs_links_is_where_the_link_leads(hutch):
+    """/bin is a link inside: what is granted at /bin/x must not end up on the host, nor hide /bin."""
+    (hutch.folder / "f").write_text("there\n")
+    done = hutch("run", "--ro", f"{hutch.folder}/f:/bin/sh", "--", "cat", "/usr/bin/sh")
+    assert done.out == "there\n", done
+    done = hutch("run", "--ro", f"{hutch.folder}/f:/bin/hutch-is-not-here", "--", "true")
+    assert done.status == 125 and not os.path.exists("/bin/hutch-is-not-here"), done
+
+
+def test_a_granted_etc_replaces_the_sandboxs_own_and_nothing_is_written_into_it(hutch):
+    (hutch.folder / "passwd").write_text("me:x:65532:65532::/:/bin/sh\n")
+    done = hutch("run", "--rw", f"{hutch.folder}:/etc", "--", "sh", "-c", "cat /etc/passwd; ls /etc")
+    assert done.out == "me:x:65532:65532::/:/bin/sh\npasswd\n", done
+    assert os.listdir(hutch.folder) == ["passwd"]
+
+
+def test_a_relative_program_below_a_folder_that_is_not_granted(hutch):
+    """Only the package is granted, but the working directory is the caller's, or the command would mean another."""
+    package = hutch.folder / "package"
+    package.mkdir()
+    (package / "package.json").write_text("{}")
+    (package / "server.py").write_text("import os; print(os.getcwd(), os.listdir())")
+    (hutch.folder / "secret").write_text("CANARY")
+    done = hutch("run", "--", PYTHON, "package/server.py")
+    assert done.out == f"{hutch.folder} ['package']\n", done

@@ -205,3 +205,10 @@ def test_told_to_stop_at_any_moment_it_stops(hutch, number):
             assert process.wait(6) in (128 + number, -number)
             process.stdin.close()
     assert_nothing_left(before)
+
+
+def test_run_ends_after_its_input_only_when_a_grace_is_given(hutch):
+    done = hutch("run", "--stop-grace", "0", "--", "sleep", "60")
+    assert done.status == 0 and done.seconds < 5, done
+    done = hutch("run", "--", "sh", "-c", "sleep 1; exit 4")
+    assert done.status == 4, done

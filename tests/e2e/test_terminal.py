@@ -181,3 +181,11 @@ def test_output_piped_while_the_input_is_a_terminal(on_terminal, hutch):
     terminal.expect("in=")
     assert terminal.wait() == 0
     assert re.search(r"out=1", terminal.seen)
+
+
+def test_the_window_is_closed_under_a_server_that_ignores_it(on_terminal):
+    """The kernel signals a hang-up to the foreground group alone, which is not hutch's: it must notice by itself."""
+    terminal = on_terminal("run", "--", "sh", "-c", "trap '' HUP; " + READY + "while :; do sleep 0.1; done")
+    terminal.expect("ready")
+    terminal.hang_up()
+    assert terminal.wait(6) in (128 + signal.SIGHUP, -signal.SIGHUP)
