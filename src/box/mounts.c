@@ -43,12 +43,13 @@ static char *read_passwd_home(void)
         autofree char *text = NULL;
         if (fd_read_file("/etc/passwd", MOST_PASSWD_BYTES, &text) < 0)
                 return NULL;
+        uid_t caller = geteuid();
         /* name:password:uid:gid:comment:home:shell */
         for (char *rest = text, *line; (line = strsep(&rest, "\n"));) {
                 char *fields[6] = {0};
                 for (size_t i = 0; line && i < sizeof(fields) / sizeof(*fields); i++)
                         fields[i] = strsep(&line, ":");
-                if (fields[5] && fields[5][0] == '/' && strtoul(fields[2], NULL, 10) == geteuid())
+                if (fields[5] && fields[5][0] == '/' && strtoul(fields[2], NULL, 10) == caller)
                         return str_copy(fields[5]);
         }
         return NULL;

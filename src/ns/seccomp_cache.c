@@ -21,7 +21,7 @@
 #include <sys/utsname.h>
 
 /* Raised whenever the compiler makes another program from the same profile. */
-#define CACHE_FORMAT 1
+#define CACHE_FORMAT 2
 
 enum { PROFILE_LIMIT = 1 << 20 }; /* larger ones are not worth keeping */
 

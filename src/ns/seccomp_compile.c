@@ -9,6 +9,7 @@
 
 #include "lib/err.h"
 #include "lib/fd.h"
+#include "ns/seccomp_ranges.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -548,6 +549,8 @@ bool seccomp_compile_for(uint32_t architecture, const struct seccomp_source *pro
                 done = refuse(&compiler, "%s is not valid JSON", root ? changes->name : profile->name);
         else
                 done = compile(&compiler, root, changes_root, replaced, program);
+        if (done && !profile->keep_every_comparison)
+                seccomp_ranges(program, architecture);
         if (compiler.filter)
                 seccomp_release(compiler.filter);
         cJSON_Delete(replaced);

@@ -17,7 +17,8 @@ struct seccomp_source {
         const char *name;
         const char *json;
         size_t length;
-        bool must_start_programs; /* refuse it when it permits no execve or no exit_group */
+        bool must_start_programs;   /* refuse it when it permits no execve or no exit_group */
+        bool keep_every_comparison; /* leave the program as libseccomp wrote it, for a test to compare with */
 };
 
 /* Compiles an OCI profile for `architecture` (a token of libseccomp: SCMP_ARCH_X86_64…). `changes`, or NULL,

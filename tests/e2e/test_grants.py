@@ -233,7 +233,7 @@ def test_the_stub_server_is_granted_by_its_name(strict):
 def test_a_destination_behind_one_of_the_sandboxs_links_is_where_the_link_leads(hutch):
     """/bin is a link inside: what is granted at /bin/x must not end up on the host, nor hide /bin."""
     (hutch.folder / "f").write_text("there\n")
-    done = hutch("run", "--ro", f"{hutch.folder}/f:/bin/sh", "--", "cat", "/usr/bin/sh")
+    done = hutch("run", "--ro", f"{hutch.folder}/f:/bin/dash", "--", "cat", "/usr/bin/dash")
     assert done.out == "there\n", done
     done = hutch("run", "--ro", f"{hutch.folder}/f:/bin/hutch-is-not-here", "--", "true")
     assert done.status == 125 and not os.path.exists("/bin/hutch-is-not-here"), done

@@ -225,10 +225,10 @@ static void test_no_such_command(void **state)
 static void test_closed_folder_on_path(void **state)
 {
         (void)state;
-        autofree char *closed = full("T/closed");
-        make_file("T/closed/tool", "", 0755);
         if (geteuid() == 0)
                 skip(); /* nothing is closed to root */
+        autofree char *closed = full("T/closed");
+        make_file("T/closed/tool", "", 0755);
         assert_int_equal(chmod(closed, 0), 0);
         assert_refused(&(struct question){LIST("tool"), "T/closed", NULL, NULL}, EXIT_NOT_FOUND,
                        "not found on PATH");
