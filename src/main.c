@@ -59,8 +59,9 @@ static int run_box(const struct box *box, struct held_sources *held, const struc
                 return print(box_write_json(box, stdout));
         const char *stray = options_stray(&options->command);
         if (stray)
-                message("note: %s stands after -- and went to the command; hutch's own options go before --",
-                        stray);
+                message(
+                    "note: %.*s stands after -- and went to the command; hutch's own options go before --",
+                    (int)strcspn(stray, "="), stray);
         return supervise(box, held, error);
 }
 

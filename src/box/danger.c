@@ -28,6 +28,11 @@ static const struct place machine[] = {
     {"/var/lib/docker", "it holds the container engine's state"},
     {"/var/lib/containers", "it holds the container engine's state"},
     {"/etc/shadow", "it holds password hashes"},
+    {"/etc/shadow-", "it holds password hashes"},
+    {"/etc/gshadow", "it holds password hashes"},
+    {"/etc/gshadow-", "it holds password hashes"},
+    {"/etc/sudoers", "it says who may become root"},
+    {"/etc/sudoers.d", "it says who may become root"},
     {"/etc/ssh", "it holds the machine's private keys"},
     {"/etc/ssl/private", "it holds the machine's private keys"},
 };
@@ -94,9 +99,33 @@ static const struct place personal[] = {
     {".config/hutch", "it holds hutch's own configuration"},
 };
 
+/* hutch's own folders, where the person moved them (XDG base directory specification). */
+static const char *const own_variables[] = {"XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
+                                            "XDG_CONFIG_HOME"};
+
 static bool touches(const char *path, const char *place)
 {
         return path_is_below(path, place) || path_is_below(place, path);
+}
+
+/* A place by its name, and by where it really is: dotfiles are often links to a folder of another name. */
+static bool touches_place(const char *path, const char *place)
+{
+        if (touches(path, place))
+                return true;
+        autofree char *real = realpath(place, NULL);
+        return real && touches(path, real);
+}
+
+static bool touches_own_state(const char *path)
+{
+        for (size_t i = 0; i < sizeof(own_variables) / sizeof(*own_variables); i++) {
+                const char *folder = getenv(own_variables[i]);
+                autofree char *place = folder && folder[0] == '/' ? path_join(folder, "hutch") : NULL;
+                if (place && touches_place(path, place))
+                        return true;
+        }
+        return false;
 }
 
 const char *grant_danger(const char *real_path, const char *home, bool writable)
@@ -104,7 +133,7 @@ const char *grant_danger(const char *real_path, const char *home, bool writable)
         if (real_path[1] == 0)
                 return "it is the whole file system";
         if (home[0] && path_is_below(home, real_path))
-                return "it holds the home folder with everything in it";
+                return "it holds a home folder with everything in it";
         if (str_equal(real_path, "/tmp"))
                 return "it holds the sockets and temporary files of every program of the machine";
         for (size_t i = 0; i < sizeof(machine) / sizeof(*machine); i++)
@@ -113,11 +142,13 @@ const char *grant_danger(const char *real_path, const char *home, bool writable)
         for (size_t i = 0; writable && i < sizeof(programs) / sizeof(*programs); i++)
                 if (path_is_below(real_path, programs[i].path))
                         return programs[i].why;
+        if (touches_own_state(real_path))
+                return "it holds hutch's own state";
         if (!home[0])
                 return NULL;
         for (size_t i = 0; i < sizeof(personal) / sizeof(*personal); i++) {
                 autofree char *place = path_join(home, personal[i].path);
-                if (touches(real_path, place))
+                if (touches_place(real_path, place))
                         return personal[i].why;
         }
         return NULL;

@@ -12,12 +12,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 enum {
         MOST_LINKS = 40, /* as many as the kernel follows (path_resolution(7)) */
         MOST_PASSWD_BYTES = 16 << 20,
+        FIRST_PERSON = 1000, /* lower ids are the system's own accounts (login.defs(5)) */
 };
 
 void held_sources_release(struct held_sources *held)
@@ -35,30 +38,40 @@ static void hold(struct held_sources *held, int descriptor)
         held->descriptors[held->count++] = descriptor;
 }
 
-/* The caller's home in /etc/passwd, or NULL. A client may start hutch with a HOME of its own making, and the
- * person's keys are in the real one. The file itself, not getpwuid(): that loads what nsswitch.conf names
- * into this process and may ask the network. */
-static char *read_passwd_home(void)
+static void add_real(struct str_list *list, const char *path)
+{
+        char *real = path ? realpath(path, NULL) : NULL;
+        if (real && real[1] && !str_list_has(list, real))
+                str_list_take(list, real);
+        else
+                free(real);
+}
+
+/* Adds the homes that /etc/passwd names: the caller's, and for root everybody's, since root can grant them
+ * all. A client may start hutch with a HOME of its own making, and the person's keys are in the real one. The
+ * file itself, not getpwuid(): that loads what nsswitch.conf names into this process and may ask the network.
+ * Returns the caller's as it is spelled there, which the caller frees, or NULL. */
+static char *read_passwd(struct str_list *real)
 {
         autofree char *text = NULL;
+        char *own = NULL;
+        uid_t caller = geteuid();
         if (fd_read_file("/etc/passwd", MOST_PASSWD_BYTES, &text) < 0)
                 return NULL;
-        uid_t caller = geteuid();
         /* name:password:uid:gid:comment:home:shell */
         for (char *rest = text, *line; (line = strsep(&rest, "\n"));) {
                 char *fields[6] = {0};
                 for (size_t i = 0; line && i < sizeof(fields) / sizeof(*fields); i++)
                         fields[i] = strsep(&line, ":");
-                if (fields[5] && fields[5][0] == '/' && strtoul(fields[2], NULL, 10) == caller)
-                        return str_copy(fields[5]);
+                if (!fields[5] || fields[5][0] != '/')
+                        continue;
+                unsigned long id = strtoul(fields[2], NULL, 10);
+                if (id == caller && !own)
+                        own = str_copy(fields[5]);
+                if (id == caller || (caller == 0 && id >= FIRST_PERSON))
+                        add_real(real, fields[5]);
         }
-        return NULL;
-}
-
-static char *real_or_empty(const char *path)
-{
-        char *real = path ? realpath(path, NULL) : NULL;
-        return real ? real : str_copy("");
+        return own;
 }
 
 const struct caller_homes *caller_homes(void)
@@ -67,20 +80,21 @@ const struct caller_homes *caller_homes(void)
         if (homes.spelled)
                 return &homes;
         const char *variable = getenv("HOME");
-        autofree char *database = read_passwd_home();
+        autofree char *database = read_passwd(&homes.real);
         if (!variable || variable[0] != '/')
                 variable = database;
         homes.spelled = variable ? path_join("/", variable) : str_copy("");
-        homes.real[0] = real_or_empty(variable);
-        homes.real[1] = real_or_empty(database);
+        add_real(&homes.real, variable);
         return &homes;
 }
 
 static const char *danger(const char *real_path, bool writable)
 {
         const struct caller_homes *homes = caller_homes();
-        const char *why = grant_danger(real_path, homes->real[0], writable);
-        return why ? why : grant_danger(real_path, homes->real[1], writable);
+        const char *why = grant_danger(real_path, "", writable);
+        for (size_t i = 0; i < homes->real.count && !why; i++)
+                why = grant_danger(real_path, homes->real.values[i], writable);
+        return why;
 }
 
 static struct mount *find_exact(const struct box *box, const char *destination)
@@ -197,7 +211,12 @@ static bool add_bind(struct box *box, struct held_sources *held, const char *rea
 {
         struct stat status;
         /* O_PATH opens nothing of the object itself (a fifo does not wait), but it makes autofs mount. */
-        autoclose int source = open(real, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+        struct open_how how = {
+            .flags = O_PATH | O_CLOEXEC,
+            /* The path is real: a link that is in it now was put there after it was judged. */
+            .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+        };
+        autoclose int source = (int)syscall(SYS_openat2, AT_FDCWD, real, &how, sizeof(how));
         if (source < 0 || fstat(source, &status) < 0)
                 return error_set(error, EXIT_SETUP, "cannot open %s: %s", real, strerror(errno));
         struct mount mount = {
@@ -234,6 +253,25 @@ bool mounts_add_grant(struct box *box, struct held_sources *held, const char *pa
         return add_bind(box, held, real, place, writable, why, error);
 }
 
+/* The writable grant from whose inside a link on the way of `path` leads out to `real`, or NULL. The server
+ * may have made that link in an earlier run: followed, it would grant itself what the person never named. */
+static const struct mount *find_way_out(const struct box *box, const char *path, const char *real)
+{
+        for (size_t i = 0; i < box->mount_count; i++) {
+                const struct mount *link = &box->mounts[i];
+                if (link->kind != MOUNT_LINK || !path_is_below(path, link->destination))
+                        continue;
+                for (size_t j = 0; j < box->mount_count; j++) {
+                        const struct mount *grant = &box->mounts[j];
+                        if (grant->kind == MOUNT_BIND && grant->writable &&
+                            path_is_below(link->destination, grant->source) &&
+                            !path_is_below(real, grant->source))
+                                return grant;
+                }
+        }
+        return NULL;
+}
+
 bool mounts_add_program(struct box *box, struct held_sources *held, const char *path, const char *why,
                         struct error *error)
 {
@@ -243,6 +281,13 @@ bool mounts_add_program(struct box *box, struct held_sources *held, const char *
                                  strerror(errno));
         if (mounts_show(box, real))
                 return true;
+        const struct mount *left = find_way_out(box, path, real);
+        if (left)
+                return error_set(
+                    error, EXIT_SETUP,
+                    "refusing to grant %s, which the command needs: a link leads there out of the "
+                    "writable %s, and the server may have put it there; if it is yours, add --ro %s",
+                    real, left->source, real);
         const char *refusal = danger(real, false);
         if (refusal)
                 return error_set(

@@ -40,10 +40,10 @@ void mounts_sort(struct box *box);
 /* True when `path` inside shows the host object of the same path. */
 bool mounts_show(const struct box *box, const char *path);
 
-/* The caller's home folders, as real paths: $HOME and what the user database says. Each may be "". */
+/* Where the caller's keys may be. */
 struct caller_homes {
-        char *spelled; /* $HOME, or the database's: absolute and normal; "" when there is none */
-        char *real[2];
+        char *spelled;        /* $HOME, or the user database's: absolute and normal; "" when there is none */
+        struct str_list real; /* real paths: of $HOME, of the database's, and for root of everybody's */
 };
 const struct caller_homes *caller_homes(void);
 

@@ -78,7 +78,7 @@ char *search_file(const char *cwd, const char *name, struct search_failure *fail
 }
 
 /* `text` with the characters that glob() would take as a pattern escaped. */
-static char *escape_pattern(const char *text)
+char *search_escape(const char *text)
 {
         char *escaped = str_or_die(malloc(strlen(text) * 2 + 1)), *out = escaped;
         for (; *text; text++) {
@@ -112,8 +112,8 @@ static char *list_copies(const char *name, const char *home)
                 BELOW_HOME = sizeof(below_home) / sizeof(*below_home),
                 ELSEWHERE = sizeof(elsewhere) / sizeof(*elsewhere)
         };
-        autofree char *escaped_name = escape_pattern(name);
-        autofree char *escaped_home = escape_pattern(home ? home : "");
+        autofree char *escaped_name = search_escape(name);
+        autofree char *escaped_home = search_escape(home ? home : "");
         glob_t copies = {0};
         for (size_t i = 0; i < BELOW_HOME + ELSEWHERE; i++) {
                 autofree char *pattern =

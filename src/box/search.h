@@ -27,6 +27,9 @@ char *search_path(const char *path, const char *cwd, const char *name, struct se
 /* The same for a name with a `/` in it. */
 char *search_file(const char *cwd, const char *name, struct search_failure *failure);
 
+/* A pattern for glob(3) that matches `text` itself. The caller frees. */
+char *search_escape(const char *text);
+
 /* Turns a failure into one sentence and returns false. For a bare name it lists copies in places where
  * version managers put programs. */
 bool search_explain(const struct search_failure *failure, const char *name, const char *path,

@@ -84,9 +84,22 @@ static bool is_own_folder(const struct finding *finding, const char *folder)
                 if (str_equal(real, shared[i]))
                         return false;
         /* As /tmp: anybody may put a package.json there. */
-        if ((status.st_mode & S_ISVTX) && (status.st_mode & S_IWOTH))
+        if (status.st_mode & S_IWOTH)
                 return false;
         return !grant_danger(real, finding->real_home, false);
+}
+
+/* True when `folder` is what the person granted writable. The search for a program's root must not go above
+ * it: a server that removes the package.json in its own folder would get the next one above granted. */
+static bool is_writable_grant(const struct finding *finding, const char *folder)
+{
+        const struct box *box = finding->caller->box;
+        autofree char *real = realpath(folder, NULL);
+        for (size_t i = 0; real && box && i < box->mount_count; i++)
+                if (box->mounts[i].kind == MOUNT_BIND && box->mounts[i].writable &&
+                    str_equal(box->mounts[i].source, real))
+                        return true;
+        return false;
 }
 
 static bool is_package_root(const char *folder)
@@ -118,8 +131,13 @@ static char *find_root(const struct finding *finding, const char *start)
                         modules = str_copy(folder);
                 }
                 char *parent = path_parent(folder);
-                if (!nearest && is_package_root(folder))
+                bool ends_here = is_writable_grant(finding, folder);
+                if (!nearest && (ends_here || is_package_root(folder)))
                         nearest = str_copy(folder);
+                if (ends_here) {
+                        free(parent);
+                        break;
+                }
                 if (!nearest && in_bin && exists_in(parent, "lib") && is_own_folder(finding, parent))
                         nearest = str_copy(parent);
                 in_bin = false;
@@ -138,7 +156,8 @@ static bool is_runtime(const char *folder)
 {
         if (exists_in(folder, "bin/node") && exists_in(folder, "include/node"))
                 return true;
-        autofree char *pattern = str_format("%s/lib/python3.*/os.py", folder);
+        autofree char *escaped = search_escape(folder);
+        autofree char *pattern = str_format("%s/lib/python3.*/os.py", escaped);
         glob_t matches = {0};
         bool found = glob(pattern, GLOB_NOSORT, NULL, &matches) == 0;
         globfree(&matches);

@@ -344,6 +344,8 @@ static bool take_letters(struct parse *parse, const char *word)
 static bool refuse_word(struct parse *parse, const char *word)
 {
         const char *before = parse->next >= 2 ? parse->words[parse->next - 2] : "";
+        /* KEY=VALUE without its --env: the value may be a secret. */
+        autofree char *shown = str_copy_n(word, strcspn(word, "="));
         if (str_equal(before, "-v") && strchr(word, ':'))
                 return error_set(
                     parse->error, EXIT_USAGE,
@@ -351,10 +353,10 @@ static bool refuse_word(struct parse *parse, const char *word)
         for (size_t i = parse->next; i < parse->count; i++)
                 if (str_equal(parse->words[i], "--"))
                         return error_set(parse->error, EXIT_USAGE,
-                                         "%s is neither an option nor an option's value", name_shown(word));
+                                         "%s is neither an option nor an option's value", name_shown(shown));
         return error_set(parse->error, EXIT_USAGE,
                          "-- is missing before the command: hutch %s [OPTIONS] -- %s …", parse->subcommand,
-                         name_shown(word));
+                         name_shown(shown));
 }
 
 static bool take_word(struct parse *parse, const char *word)

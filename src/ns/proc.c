@@ -15,6 +15,9 @@
 static const char *const read_only[] = {"sys",  "irq",    "bus",      "fs",   "acpi",
                                         "scsi", "driver", "pressure", "mtrr", "sysrq-trigger"};
 static const char *const masked[] = {"kcore", "keys", "kmsg", "kallsyms", "timer_list"};
+/* Root's alone to read (mode 0400): covered where the caller is root. */
+static const char *const masked_for_root[] = {"kpageflags",  "kpagecount",   "kpagecgroup", "slabinfo",
+                                              "vmallocinfo", "pagetypeinfo", "allocinfo"};
 
 /* Covers `name` below `proc` with a read-only clone of `source` (path), or of itself when source is NULL. */
 static void cover(const struct entering *entering, int proc, const char *name, const char *source)
@@ -39,8 +42,9 @@ void proc_mount(const struct entering *entering, const char *destination)
         autoclose int context = fsopen("proc", FSOPEN_CLOEXEC);
         /* Pid 1 is not dumpable, so its files belong to root; for a caller who is root that protects less
          * (the numbers of its descriptors can be listed), and only there it is hidden altogether. */
-        bool hide = entering->box->outer_uid == 0;
-        if (context < 0 || (hide && fsconfig(context, FSCONFIG_SET_STRING, "hidepid", "ptraceable", 0) < 0) ||
+        bool is_root = entering->box->outer_uid == 0;
+        if (context < 0 ||
+            (is_root && fsconfig(context, FSCONFIG_SET_STRING, "hidepid", "ptraceable", 0) < 0) ||
             fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
                 entering_fail(entering, STAGE_PROC, errno, NULL);
         /* EPERM here: the /proc that we came from is partly covered, and the kernel does not let a user
@@ -58,4 +62,6 @@ void proc_mount(const struct entering *entering, const char *destination)
                 cover(entering, proc, read_only[i], NULL);
         for (size_t i = 0; i < sizeof(masked) / sizeof(*masked); i++)
                 cover(entering, proc, masked[i], "/dev/null");
+        for (size_t i = 0; is_root && i < sizeof(masked_for_root) / sizeof(*masked_for_root); i++)
+                cover(entering, proc, masked_for_root[i], "/dev/null");
 }

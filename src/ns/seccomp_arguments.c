@@ -12,6 +12,7 @@
 #include "ns/seccomp.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/netlink.h>
@@ -86,15 +87,39 @@
         LOAD(offsetof(struct seccomp_data, nr))
 
 /* A terminal shared with the caller's shell: no typing into it (TIOCSTI, and TIOCLINUX's paste), no change of
- * its line discipline, which loads kernel modules. */
+ * its line discipline, which loads kernel modules, no locking everybody else out (TIOCEXCL outlives the server),
+ * and on a virtual console neither its keyboard and modes (KD…, 0x4B00 to 0x4BFF: a key can be made to type a
+ * command) nor its switching (VT_…, 0x5600 to 0x56FF). */
 #define JUDGE_IOCTL                                                                                 \
-        UNLESS_SKIP(__NR_ioctl, 6),                                                                 \
+        UNLESS_SKIP(__NR_ioctl, 10),                                                                \
         LOAD(LOW_HALF(1)),                                                                          \
-        IF_SKIP(TIOCSTI, 3),                                                                        \
-        IF_SKIP(TIOCLINUX, 2),                                                                      \
-        IF_SKIP(TIOCSETD, 1),                                                                       \
+        IF_SKIP(TIOCSTI, 7),                                                                        \
+        IF_SKIP(TIOCLINUX, 6),                                                                      \
+        IF_SKIP(TIOCSETD, 5),                                                                       \
+        IF_SKIP(TIOCEXCL, 4),                                                                       \
+        MASK(0xffffff00),                                                                           \
+        IF_SKIP(0x4b00, 2),                                                                         \
+        IF_SKIP(0x5600, 1),                                                                         \
         PERMIT,                                                                                     \
         REFUSE(EPERM)
+
+/* A lease on a file of a read-only grant would make the host wait whenever it opens that file. */
+#ifdef __NR_fcntl64
+#define JUDGE_FCNTL                                                                                 \
+        IF_SKIP(__NR_fcntl64, 1),                                                                   \
+        UNLESS_SKIP(__NR_fcntl, 4),                                                                 \
+        LOAD(LOW_HALF(1)),                                                                          \
+        IF_SKIP(F_SETLEASE, 1),                                                                     \
+        PERMIT,                                                                                     \
+        REFUSE(EPERM)
+#else
+#define JUDGE_FCNTL                                                                                 \
+        UNLESS_SKIP(__NR_fcntl, 4),                                                                 \
+        LOAD(LOW_HALF(1)),                                                                          \
+        IF_SKIP(F_SETLEASE, 1),                                                                     \
+        PERMIT,                                                                                     \
+        REFUSE(EPERM)
+#endif
 
 /* Families that a server has a use for: UNIX, IP with streams and datagrams (raw, and SOCK_PACKET, which
  * turns INET into PACKET, are not), netlink only for routes and links. All others reach kernel code that is
@@ -139,10 +164,10 @@
 /* clang-format on */
 
 static const struct sock_filter arguments[] = {
-    BEGIN, JUDGE_IOCTL, JUDGE_SOCKET, REFUSE_UNSEEN, JUDGE_CLONE, PERMIT,
+    BEGIN, JUDGE_IOCTL, JUDGE_FCNTL, JUDGE_SOCKET, REFUSE_UNSEEN, JUDGE_CLONE, PERMIT,
 };
 static const struct sock_filter arguments_userns[] = {
-    BEGIN, JUDGE_IOCTL, JUDGE_SOCKET, REFUSE_UNSEEN, PERMIT,
+    BEGIN, JUDGE_IOCTL, JUDGE_FCNTL, JUDGE_SOCKET, REFUSE_UNSEEN, PERMIT,
 };
 
 struct seccomp_program seccomp_arguments(bool userns)

@@ -53,20 +53,23 @@ void userns_set_budgets(const struct entering *entering)
          */
         static const struct {
                 const char *path, *value;
-                bool nested_namespaces;
+                enum box_userns kept_from; /* not lowered from this kind of sandbox on */
         } budgets[] = {
-            {"/proc/sys/user/max_user_namespaces", "0", true},
-            {"/proc/sys/user/max_inotify_instances", "32", false},
-            {"/proc/sys/user/max_inotify_watches", "16384", false},
-            {"/proc/sys/user/max_fanotify_groups", "0", false},
+            {"/proc/sys/user/max_user_namespaces", "0", USERNS_ALLOWED},
+            /* With one of its own a nested sandbox could mount the caller's control group and end what is in
+             * it. Only `full` keeps them, because bubblewrap asks for one. */
+            {"/proc/sys/user/max_cgroup_namespaces", "0", USERNS_FULL},
+            {"/proc/sys/user/max_inotify_instances", "32", USERNS_FULL + 1},
+            {"/proc/sys/user/max_inotify_watches", "16384", USERNS_FULL + 1},
+            {"/proc/sys/user/max_fanotify_groups", "0", USERNS_FULL + 1},
         };
 
         for (size_t i = 0; i < sizeof(budgets) / sizeof(*budgets); i++) {
-                if (budgets[i].nested_namespaces && entering->box->userns != USERNS_NONE)
+                if (entering->box->userns >= budgets[i].kept_from)
                         continue;
                 int error = write_file(budgets[i].path, budgets[i].value, __builtin_strlen(budgets[i].value));
                 /* A kernel without inotify or fanotify has no budget of it, and no such objects. */
-                if (error < 0 && !(error == -ENOENT && !budgets[i].nested_namespaces))
+                if (error < 0 && !(error == -ENOENT && budgets[i].kept_from > USERNS_FULL))
                         entering_fail(entering, STAGE_BUDGET, -error, budgets[i].path);
         }
 }

@@ -52,7 +52,9 @@ struct bridge {
         enum role roles[BRIDGE_POLL_MAX];      /* of the entries that bridge_poll filled last */
         unsigned long long bytes_taken;
 
-        bool input_at_end;
+        bool input_at_end;  /* nothing more can be read */
+        bool input_hung_up; /* the client has closed its end; some of what it wrote may still be to come */
+        unsigned long long bytes_given;
         size_t input_start, input_end; /* read from the client, not yet written to the server */
 
         bool judging;
@@ -88,9 +90,10 @@ static void write_input(struct bridge *bridge)
         if (length > 0 && bridge->server_in >= 0) {
                 ssize_t put = write(bridge->server_in, bridge->input + bridge->input_start, length);
 
-                if (put >= 0)
+                if (put >= 0) {
                         bridge->input_start += (size_t)put;
-                else if (errno != EAGAIN && errno != EINTR)
+                        bridge->bytes_given += (size_t)put;
+                } else if (errno != EAGAIN && errno != EINTR)
                         fd_close(&bridge->server_in);
         }
         if (bridge->server_in < 0 || bridge->input_start == bridge->input_end)
@@ -238,8 +241,10 @@ size_t bridge_poll(struct bridge *bridge, struct pollfd *polls)
 
         if (bridge->input_end > 0)
                 want(bridge, polls, &count, SERVER_IN, bridge->server_in, POLLOUT);
-        else if (!bridge->input_at_end)
-                want(bridge, polls, &count, CLIENT_IN, bridge->client_in.fd, POLLIN);
+        /* With input that the server does not take, only the client's end is waited for. */
+        short wanted = bridge->input_end > 0 ? POLLRDHUP : POLLIN;
+        if (!bridge->input_at_end && !(bridge->input_hung_up && bridge->input_end > 0))
+                want(bridge, polls, &count, CLIENT_IN, bridge->client_in.fd, wanted);
 
         if (bridge->output_passed == 0)
                 want(bridge, polls, &count, SERVER_OUT, bridge->server_out, POLLIN);
@@ -260,7 +265,9 @@ void bridge_move(struct bridge *bridge, const struct pollfd *polls, size_t count
         for (size_t i = 0; i < count; i++)
                 reported[bridge->roles[i]] = polls[i].revents;
 
-        if (reported[CLIENT_IN])
+        if (reported[CLIENT_IN] & (ERRORS | POLLRDHUP))
+                bridge->input_hung_up = true;
+        if (reported[CLIENT_IN] && bridge->input_end == 0)
                 read_input(bridge);
         if (reported[CLIENT_IN] || reported[SERVER_IN])
                 write_input(bridge);
@@ -282,7 +289,12 @@ void bridge_move(struct bridge *bridge, const struct pollfd *polls, size_t count
 
 bool bridge_input_ended(const struct bridge *bridge)
 {
-        return bridge->input_at_end && bridge->server_in < 0;
+        return bridge->input_at_end || bridge->input_hung_up;
+}
+
+unsigned long long bridge_bytes_given(const struct bridge *bridge)
+{
+        return bridge->bytes_given;
 }
 
 bool bridge_client_gone(const struct bridge *bridge)

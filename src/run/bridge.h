@@ -34,9 +34,12 @@ size_t bridge_poll(struct bridge *bridge, struct pollfd *polls);
 /* Moves what poll() reported on the set that the last bridge_poll() filled. Never blocks. */
 void bridge_move(struct bridge *bridge, const struct pollfd *polls, size_t count);
 
-/* The client's input has ended (end of file, hang-up or error on 0) and everything read was passed on or can
- * no longer be; the server's stdin is closed then. */
+/* The client's input has ended: end of file, hang-up or error on 0. The server's stdin is closed as soon as
+ * it has taken what was read; a server that takes nothing cannot hide the end. */
 bool bridge_input_ended(const struct bridge *bridge);
+
+/* Bytes of input that the server took since the start: while they grow, it is still at work on it. */
+unsigned long long bridge_bytes_given(const struct bridge *bridge);
 
 /* The client will take no more output: an error on 1. The server's stdout is closed then, so that it gets
  * SIGPIPE as it would without hutch. */

@@ -36,6 +36,7 @@
 
 enum {
         KILL_AFTER_MS = 2000, /* from a polite signal to SIGKILL */
+        PATIENCE_MS = 60000,  /* how long a server may go on taking what a client that has gone left behind */
         DRAIN_MS = 2000,      /* how long a client may take nothing while the rest is handed over */
         NOTICE_SECONDS = 60,  /* how long before --timeout the person is told */
 };
@@ -64,6 +65,8 @@ struct supervisor {
         bool timed_out;
         bool hurried; /* hutch has sent a signal of its own accord */
         bool input_ended;
+        unsigned long long given; /* bridge_bytes_given() when the grace began */
+        long long patience_ends;  /* from then on taking input in crumbs gains no more time */
 
         long long launched_at;                                       /* monotonic ms */
         long long term_at, kill_at, notice_at, timeout_at, drain_at; /* monotonic ms, or NEVER */
@@ -261,16 +264,23 @@ static int next_timeout(const struct supervisor *supervisor)
         return left < 0 ? 0 : left > 3600000 ? 3600000 : (int)left;
 }
 
-/* The client has gone away, or has said all it will: the server gets its grace. */
+/* The client has gone away, or has said all it will: the server gets its grace, from then or from when it
+ * last took some of the input that is left. */
 static void watch_client(struct supervisor *supervisor)
 {
-        if (supervisor->box->stop_grace_seconds == BOX_NO_GRACE || supervisor->input_ended)
+        if (supervisor->box->stop_grace_seconds == BOX_NO_GRACE || supervisor->hurried)
                 return;
         if (!bridge_input_ended(supervisor->bridge) && !bridge_client_gone(supervisor->bridge))
                 return;
+        unsigned long long given = bridge_bytes_given(supervisor->bridge);
+        long long now = now_ms();
+        if (!supervisor->input_ended)
+                supervisor->patience_ends = now + PATIENCE_MS;
+        else if (given == supervisor->given || now >= supervisor->patience_ends)
+                return;
         supervisor->input_ended = true;
-        if (supervisor->term_at == NEVER)
-                supervisor->term_at = now_ms() + supervisor->box->stop_grace_seconds * 1000LL;
+        supervisor->given = given;
+        supervisor->term_at = now + supervisor->box->stop_grace_seconds * 1000LL;
 }
 
 /* True once the sandbox has ended and the client has, or can no longer get, all that the server wrote. */
@@ -356,6 +366,8 @@ static bool block_signals(struct supervisor *supervisor, struct error *error)
         sigaddset(&blocked, SIGTTOU);
         sigprocmask(SIG_BLOCK, &blocked, NULL);
         signal(SIGPIPE, SIG_IGN);
+        /* Inherited as ignored, the kernel would reap the server itself and never tell pid 1. */
+        signal(SIGCHLD, SIG_DFL);
         return true;
 }
 

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A server may write what it likes into a folder that was granted writable, and another account into one that all may
+write. None of it may make hutch grant more the next time, by itself or by a grant that the person spells the same."""
+import os
+import shutil
+import sys
+import threading
+
+import pytest
+from harness import PYTHON, libc
+
+RENAME_EXCHANGE = 2
+AT_FDCWD = -100
+
+
+@pytest.fixture
+def private(hutch):
+    """A folder that nobody grants."""
+    folder = hutch.home / "private"
+    folder.mkdir()
+    (folder / "index.js").write_text("")
+    (folder / "package.json").write_text("{}")
+    (folder / "__main__.py").write_text(f"print(open({str(folder / 'key')!r}).read())")
+    (folder / "key").write_text("CANARY-private")
+    return folder
+
+
+def refused(done):
+    assert "CANARY" not in done.out and done.status != 0, done
+    return True
+
+
+def test_the_folder_of_the_program_becomes_a_link(hutch, private):
+    project = hutch.folder / "app"
+    project.mkdir()
+    (project / "index.js").write_text("")
+    command = ["run", "--rw", hutch.folder, "--", "node", project / "index.js"]
+    assert hutch(*command).status == 0
+    shutil.rmtree(project)
+    project.symlink_to(private)
+    done = hutch(*command)
+    assert done.status == 125 and "a link leads there out of the writable" in done.err, done
+    done = hutch("run", "--rw", hutch.folder, "--ro", private, *command[3:])
+    assert done.status == 0, done  # the person's own word for it is enough
+
+
+def test_a_folder_as_program_becomes_a_link(hutch, private):
+    (hutch.folder / "app").symlink_to(private)
+    refused(hutch("run", "--rw", hutch.folder, "--", PYTHON, hutch.folder / "app"))
+
+
+def test_a_virtual_environment_names_a_pattern_that_matches_something_else(hutch, private):
+    venv = hutch.folder / ".venv"
+    (venv / "bin").mkdir(parents=True)
+    (venv / "bin/python").symlink_to("/usr/bin/python3")
+    (hutch.folder / "evil/lib/python3.9").mkdir(parents=True)
+    (hutch.folder / "evil/lib/python3.9/os.py").write_text("")
+    (hutch.folder / "e[v]il").symlink_to(private)
+    (venv / "pyvenv.cfg").write_text(f"home = {hutch.folder}/e[v]il/bin\n")
+    refused(hutch("run", "--rw", hutch.folder, "--", venv / "bin/python", "-c", f"print(open({str(private / 'key')!r}).read())"))
+
+
+def test_a_removed_package_json_does_not_make_the_folder_above_the_package(hutch):
+    (hutch.folder / "package.json").write_text("{}")
+    (hutch.folder / ".env").write_text("CANARY-env")
+    package = hutch.folder / "packages/a"
+    package.mkdir(parents=True)
+    (package / "index.js").write_text("console.log(require('fs').readFileSync(__dirname + '/../../.env', 'utf8'))")
+    refused(hutch("run", "--rw", package, "--", "node", package / "index.js"))
+
+
+def test_a_package_json_of_somebody_else_does_not_widen_the_grant(hutch):
+    hutch.folder.chmod(0o777)
+    (hutch.folder / "package.json").write_text("{}")
+    (hutch.folder / "key").write_text("CANARY-shared")
+    program = hutch.folder / "mine"
+    program.mkdir()
+    (program / "index.js").write_text("console.log(require('fs').readFileSync(__dirname + '/../key', 'utf8'))")
+    refused(hutch("run", "--", "node", program / "index.js"))
+
+
+def test_a_granted_folder_is_swapped_while_hutch_judges_it(hutch):
+    """`--ro DIR/c/gcloud` while somebody flips DIR/c and a link to ~/.config: what is granted is never the latter."""
+    (hutch.home / ".config/gcloud").mkdir(parents=True)
+    (hutch.home / ".config/gcloud/key").write_text("CANARY-gcloud")
+    (hutch.folder / "c/gcloud").mkdir(parents=True)
+    (hutch.folder / "c/gcloud/key").write_text("mine")
+    (hutch.folder / "d").symlink_to(hutch.home / ".config")
+    one, other = os.fsencode(hutch.folder / "c"), os.fsencode(hutch.folder / "d")
+    over, flips = threading.Event(), []
+
+    def flip():
+        while not over.is_set():
+            flips.append(libc.renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE))
+
+    thread = threading.Thread(target=flip)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-4)
+    thread.start()
+    try:
+        ends = [hutch("run", "--ro", hutch.folder / "c/gcloud", "--", "cat", hutch.folder / "c/gcloud/key",
+                      hutch.home / ".config/gcloud/key") for _ in range(60)]
+    finally:
+        over.set()
+        thread.join()
+        sys.setswitchinterval(interval)
+    assert len(flips) > 1000 and set(flips) == {0}
+    assert not [done for done in ends if "CANARY" in done.out]
+
+
+# what a name hides
+
+def test_keys_behind_a_link_are_keys(hutch):
+    (hutch.home / "dotfiles").mkdir()
+    (hutch.home / ".ssh").rename(hutch.home / "dotfiles/ssh")
+    (hutch.home / ".ssh").symlink_to("dotfiles/ssh")
+    for path in (hutch.home / ".ssh", hutch.home / "dotfiles", hutch.home / "dotfiles/ssh/id"):
+        done = hutch("run", "--ro", path, "--", "cat", hutch.home / "dotfiles/ssh/id")
+        assert done.status == 125 and "it holds keys" in done.err, done
+
+
+@pytest.mark.parametrize("variable", ["XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"])
+def test_hutchs_own_folders_are_not_granted_wherever_they_are(hutch, variable):
+    folder = hutch.home / "moved/hutch"
+    folder.mkdir(parents=True)
+    for path in (folder, folder.parent):
+        done = hutch("run", "--rw", path, "--", "true", env={variable: str(folder.parent)})
+        assert done.status == 125 and "hutch's own state" in done.err, done
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("path", ["/etc/shadow-", "/etc/gshadow", "/etc/sudoers", "/root"])
+def test_root_does_not_grant_what_only_root_reads(hutch, path):
+    if not os.path.lexists(path):
+        pytest.skip(f"{path} does not exist here")
+    assert hutch("run", "--ro", path, "--", "true").status == 125

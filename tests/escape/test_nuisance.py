@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a server could do to the machine, its users and hutch itself without getting out: each is shown to work
+outside first, where that harms nobody."""
+import fcntl
+import os
+import signal
+import subprocess
+import termios
+
+import pytest
+from harness import PYTHON, STUB_COMMAND, needs_kernel, wait_until
+
+
+def test_a_lease_that_makes_the_host_wait(attempt, hutch):
+    """Who holds a lease on a file is asked before anybody opens it, and has 45 seconds."""
+    file = hutch.folder / "leased"
+    file.write_text("x")
+    attempt(f"import fcntl, os; fcntl.fcntl(os.open({str(file)!r}, os.O_RDONLY), fcntl.F_SETLEASE, fcntl.F_WRLCK); print('GOT-OUT')",
+            "--ro", hutch.folder)
+
+
+def test_the_machines_budget_of_asynchronous_io(attempt):
+    script = ("import ctypes, platform\nnumber = {'x86_64': 206, 'aarch64': 0}[platform.machine()]\ncontext = ctypes.c_ulong(0)\n"
+              "if ctypes.CDLL(None).syscall(number, 8, ctypes.byref(context)) == 0: print('GOT-OUT')\n")
+    needs_kernel(os.path.exists("/proc/sys/fs/aio-nr"), "this kernel has no asynchronous I/O")
+    attempt(script)
+
+
+def test_locking_others_out_of_the_callers_terminal(hutch):
+    """TIOCEXCL stays after the program that set it."""
+    master, slave = os.openpty()
+    name = os.ttyname(slave)
+    try:
+        script = "import fcntl, termios\nfcntl.ioctl(0, termios.TIOCEXCL)"
+        lead = lambda: (os.setsid(), fcntl.ioctl(0, termios.TIOCSCTTY, 0))  # noqa: E731
+        done = subprocess.run([*hutch.argv("run"), "--", PYTHON, "-c", script], stdin=slave, stdout=slave, stderr=subprocess.PIPE,
+                              env=hutch.environment, cwd=hutch.folder, preexec_fn=lead, timeout=20)
+        assert b"PermissionError" in done.stderr, done
+        assert not fcntl.ioctl(slave, 0x80045440, b"\0" * 4) != b"\0" * 4  # TIOCGEXCL
+        subprocess.run([PYTHON, "-c", script], stdin=slave, check=True, timeout=20)
+        assert fcntl.ioctl(slave, 0x80045440, b"\0" * 4) != b"\0" * 4, f"{name}: it cannot be done outside either"
+    finally:
+        os.close(slave)
+        os.close(master)
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("name", ["kpageflags", "kpagecount", "kpagecgroup", "slabinfo", "vmallocinfo", "pagetypeinfo", "allocinfo"])
+def test_what_the_kernel_shows_to_root_only(attempt, name):
+    if not os.path.exists(f"/proc/{name}"):
+        pytest.skip(f"this kernel has no /proc/{name}")
+    attempt(f"print('GOT-OUT' if open('/proc/{name}', 'rb').read(8) else '')")
+
+
+def test_control_groups_cannot_be_mounted_from_a_nested_namespace(hutch):
+    script = "unshare -Urm --cgroup sh -c 'mount -t cgroup2 none /tmp && echo GOT-OUT; ls /tmp/cgroup.procs && echo GOT-OUT'"
+    done = hutch("run", "--allow-userns", "--", "sh", "-c", script)
+    assert "GOT-OUT" not in done.out and done.status != 0, done
+    done = hutch("run", "--allow-userns", "--", "unshare", "-Ur", "true")
+    assert done.status == 0, done  # the namespaces that it is for
+
+
+# hutch itself
+
+def test_a_caller_that_ignores_the_end_of_children(hutch):
+    done = hutch("run", "--", "sh", "-c", "exit 3", preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+    assert done.status == 3, done
+
+
+@pytest.mark.parametrize("length", [10, 70_000, 400_000])
+def test_a_server_that_reads_nothing_does_not_outlive_its_client(hutch, length):
+    """The server fills its own standard input, so that not one byte of the client fits any more."""
+    fill = ("import os\nfd = os.open('/proc/self/fd/0', os.O_WRONLY | os.O_NONBLOCK)\ntry:\n    while os.write(fd, b'x' * 65536): pass\n"
+            "except OSError: pass\nos.close(fd)\nos.write(2, b'full\\n')\nwhile True: os.times()\n")
+    with hutch.start("mcp", "--stop-grace", "1", "--", PYTHON, "-c", fill, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                     stderr=subprocess.PIPE) as process:
+        assert process.stderr.readline() == b"full\n"
+        os.set_blocking(process.stdin.fileno(), False)
+        os.write(process.stdin.fileno(), b"x" * length)
+        process.stdin.close()
+        wait_until(lambda: process.poll() is not None, 8, "the end of hutch")
+        assert process.returncode == 0
+
+
+def test_a_slow_server_gets_all_that_its_client_wrote_before_it_left(hutch):
+    """Longer than the grace, but never idle for so long."""
+    script = ("import sys, time\ntotal = 0\nwhile True:\n    data = sys.stdin.buffer.raw.read(20_000)\n    if not data: break\n"
+              "    total += len(data); time.sleep(0.15)\nprint('{\"total\": %d}' % total)")
+    done = hutch("mcp", "--stop-grace", "1", "--", PYTHON, "-c", script, input=b"x" * 400_000)
+    assert done.out == '{"total": 400000}\n' and done.status == 0, done
+
+
+@pytest.mark.parametrize("words", [["TOKEN=hunter2", "--", "true"], ["TOKEN=hunter2"], ["--", "true", "--env=TOKEN=hunter2"],
+                                   ["--env", "9=hunter2", "--", "true"], ["--env=TOKEN=hunter2", "-v", "--", "true"]])
+def test_no_sentence_shows_a_value(hutch, words):
+    assert "hunter2" not in hutch("run", *words).err
+
+
+def test_marks_that_turn_the_direction_of_text_are_quoted(hutch):
+    done = hutch("run", "--ro", hutch.folder / "a\u202egnp.exe", "--", "true")
+    assert done.status == 125 and "\u202e" not in done.err and "\\xe2\\x80\\xae" in done.err, done
