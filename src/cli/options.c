@@ -275,6 +275,15 @@ static bool store(struct parse *parse, const struct option_row *row, const char 
 
 /* ---- words ---- */
 
+/* Blanks VALUE of KEY=VALUE, which `value` is and which ends `word`, in the process's own argv: until hutch
+ * ends every user of the machine could read it in /proc. */
+static void hide_value(char *word, const char *value)
+{
+        size_t name = strcspn(value, "=");
+        if (value[name])
+                memset(word + strlen(word) - strlen(value) + name + 1, '*', strlen(value) - name - 1);
+}
+
 /* Judges the value's presence, and an option that stands there a second time, before the value itself. */
 static bool take(struct parse *parse, const struct option_row *row, const char *value)
 {
@@ -302,7 +311,11 @@ static bool take(struct parse *parse, const struct option_row *row, const char *
         if (before && !row->repeatable && !str_equal(before, parse->given[row->id]))
                 return error_set(parse->error, EXIT_USAGE, "--%s stands there twice with two meanings",
                                  row->name);
-        return store(parse, row, parse->given[row->id]);
+        if (!store(parse, row, parse->given[row->id]))
+                return false;
+        if (row->id == OPTION_ENV)
+                hide_value(parse->words[parse->next - 1], value);
+        return true;
 }
 
 static bool refuse_unknown(struct parse *parse, const char *word)

@@ -96,6 +96,15 @@ def test_no_sentence_shows_a_value(hutch, words):
     assert "hunter2" not in hutch("run", *words).err
 
 
+@pytest.mark.parametrize("words", [["--env", "TOKEN=hunter2"], ["--env=TOKEN=hunter2"], ["-e", "TOKEN=hunter2"]])
+def test_the_process_table_shows_no_value(hutch, words):
+    with hutch.start("run", *words, "--", "sh", "-c", "echo $TOKEN; exec sleep 60", stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"hunter2\n"
+        line = open(f"/proc/{process.pid}/cmdline").read()
+        assert "TOKEN=" in line and "hunter2" not in line, line
+        process.kill()
+
+
 def test_marks_that_turn_the_direction_of_text_are_quoted(hutch):
     done = hutch("run", "--ro", hutch.folder / "a\u202egnp.exe", "--", "true")
     assert done.status == 125 and "\u202e" not in done.err and "\\xe2\\x80\\xae" in done.err, done

@@ -25,15 +25,15 @@ enum { WORDS_MAX = 16 };
 /* Parses words up to a NULL. */
 static bool parse(struct options *options, struct error *error, const char *const *words)
 {
-        char *argv[WORDS_MAX + 1];
-        int argc = 0;
-        for (; words[argc]; argc++) {
-                assert_true(argc < WORDS_MAX);
-                argv[argc] = (char *)(uintptr_t)words[argc];
+        struct str_list argv = {0}; /* copies: values are blanked in it */
+        for (size_t i = 0; words[i]; i++) {
+                assert_true(i < WORDS_MAX);
+                str_list_add(&argv, words[i]);
         }
-        argv[argc] = NULL;
         *error = (struct error){0};
-        return options_parse(options, "mcp", argc, argv, error);
+        bool parsed = options_parse(options, "mcp", (int)argv.count, argv.values, error);
+        str_list_free(&argv);
+        return parsed;
 }
 
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
