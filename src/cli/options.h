@@ -80,8 +80,8 @@ struct options {
 
 /* Parses what follows the subcommand, argv[0] being the first word after it. `subcommand` ("mcp", "run")
  * stands in messages. Status 2 with one sentence on anything unknown, missing, empty, malformed or
- * contradictory; values of variables never stand in one. After `--help` nothing more is read. Free `options`
- * in both cases. */
+ * contradictory; values of variables never stand in one, and are blanked in `argv`. After `--help` nothing
+ * more is read. Free `options` in both cases. */
 bool options_parse(struct options *options, const char *subcommand, int argc, char **argv,
                    struct error *error);
 
