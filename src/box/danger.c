@@ -9,7 +9,10 @@
 #include "lib/fd.h"
 #include "lib/str.h"
 
+#include <fcntl.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 struct place {
         const char *path;
@@ -99,30 +102,51 @@ static const struct place personal[] = {
     {".config/hutch", "it holds hutch's own configuration"},
 };
 
-/* hutch's own folders, where the person moved them (XDG base directory specification). */
-static const char *const own_variables[] = {"XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
-                                            "XDG_CONFIG_HOME"};
+enum { PERSONAL = sizeof(personal) / sizeof(*personal) };
+
+/* Where the personal places of one home are. Asked once: a start may judge many folders. */
+struct home {
+        struct home *next;
+        char *path;
+        char *named[PERSONAL];
+        char *
+            real[PERSONAL]; /* NULL: the same, or there is none. Dotfiles are often links to another folder */
+};
+
+static const struct home *look_at_home(const char *path)
+{
+        static struct home *known;
+        for (const struct home *home = known; home; home = home->next)
+                if (str_equal(home->path, path))
+                        return home;
+        struct home *home = str_or_die(calloc(1, sizeof(*home)));
+        home->path = str_copy(path);
+        home->next = known;
+        known = home;
+        autoclose int folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        for (size_t i = 0; i < PERSONAL; i++) {
+                home->named[i] = path_join(path, personal[i].path);
+                if (faccessat(folder, personal[i].path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+                        home->real[i] = realpath(home->named[i], NULL);
+        }
+        return home;
+}
 
 static bool touches(const char *path, const char *place)
 {
         return path_is_below(path, place) || path_is_below(place, path);
 }
 
-/* A place by its name, and by where it really is: dotfiles are often links to a folder of another name. */
-static bool touches_place(const char *path, const char *place)
-{
-        if (touches(path, place))
-                return true;
-        autofree char *real = realpath(place, NULL);
-        return real && touches(path, real);
-}
-
+/* hutch's own folders, where the person moved them (XDG base directory specification). */
 static bool touches_own_state(const char *path)
 {
-        for (size_t i = 0; i < sizeof(own_variables) / sizeof(*own_variables); i++) {
-                const char *folder = getenv(own_variables[i]);
-                autofree char *place = folder && folder[0] == '/' ? path_join(folder, "hutch") : NULL;
-                if (place && touches_place(path, place))
+        static const char *const variables[] = {"XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
+                                                "XDG_CONFIG_HOME"};
+        for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++) {
+                const char *folder = getenv(variables[i]);
+                autofree char *named = folder && folder[0] == '/' ? path_join(folder, "hutch") : NULL;
+                autofree char *real = named ? realpath(named, NULL) : NULL;
+                if ((named && touches(path, named)) || (real && touches(path, real)))
                         return true;
         }
         return false;
@@ -144,12 +168,10 @@ const char *grant_danger(const char *real_path, const char *home, bool writable)
                         return programs[i].why;
         if (touches_own_state(real_path))
                 return "it holds hutch's own state";
-        if (!home[0])
-                return NULL;
-        for (size_t i = 0; i < sizeof(personal) / sizeof(*personal); i++) {
-                autofree char *place = path_join(home, personal[i].path);
-                if (touches_place(real_path, place))
+        const struct home *places = home[0] ? look_at_home(home) : NULL;
+        for (size_t i = 0; places && i < PERSONAL; i++)
+                if (touches(real_path, places->named[i]) ||
+                    (places->real[i] && touches(real_path, places->real[i])))
                         return personal[i].why;
-        }
         return NULL;
 }
