@@ -58,7 +58,9 @@ struct entering {
         struct seccomp_program profile;   /* (a) */
         struct seccomp_program arguments; /* (b) */
         struct seccomp_program init_filter;
-        int root;         /* rootfs.c: the new root, once it is attached */
+        pid_t network_maker; /* network.c: the task that makes the network namespace */
+        int network;         /* network.c: that namespace */
+        int root;            /* rootfs.c: the new root, once it is attached */
         dev_t devices[2]; /* rootfs.c: the two memory file systems, of the root and of the writable places */
 };
 
@@ -81,6 +83,11 @@ void dev_mount(const struct entering *entering, const char *destination);
 void userns_map_ids(const struct entering *entering);
 /* userns.c: what this user namespace may still take of the kernel. */
 void userns_set_budgets(const struct entering *entering);
+
+/* network.c: begins to make a network namespace beside what follows; waits for it, enters it, brings lo up.
+ */
+void network_begin(struct entering *entering);
+void network_enter(struct entering *entering);
 
 /* limits.c */
 void limits_set(const struct entering *entering);

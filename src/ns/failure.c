@@ -23,7 +23,7 @@ static const char *const stages[STAGE_COUNT] = {
     [STAGE_PROC] = "mount a fresh /proc",
     [STAGE_PROC_MASK] = "mask a part of /proc:",
     [STAGE_DEVICES] = "set up the sandbox's devices:",
-    [STAGE_NETWORK] = "bring up the sandbox's loopback interface",
+    [STAGE_NETWORK] = "make the sandbox's network namespace",
     [STAGE_HOST_NAME] = "set the sandbox's host name",
     [STAGE_BUDGET] = "set the sandbox's budget in",
     [STAGE_ROOT] = "change to the sandbox's root",
@@ -149,6 +149,8 @@ static const char *explain_path(enum stage stage, int error)
                 return "name one that exists inside, with --cwd";
         if (stage == STAGE_MOUNT_POINT && error == ENAMETOOLONG)
                 return "the path is too long";
+        if (stage == STAGE_NETWORK && error == ENOSPC)
+                return "the sysctl user.max_net_namespaces is reached; close other sandboxes or raise it";
         return NULL;
 }
 

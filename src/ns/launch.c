@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How a sandbox starts, top to bottom. The supervisor clones one child into new namespaces of every kind. The
+ * How a sandbox starts, top to bottom. The supervisor clones one child into new namespaces. The
  * child builds the sandbox around itself, gives up every privilege it has there, forks the server and stays
  * as pid 1. No step is retried in a weaker form: what fails ends the child, and nothing was run.
  */
 #include "ns/launch.h"
 
 #include "lib/fd.h"
-#include "nat/setup.h"
 #include "ns/control.h"
 #include "report/messages.h"
 
@@ -22,9 +21,10 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
+/* All but the network namespace, which takes longest: network.c makes it in the meantime. */
 enum {
-        NEW_NAMESPACES = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC |
-                         CLONE_NEWUTS | CLONE_NEWCGROUP
+        NEW_NAMESPACES =
+            CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP
 };
 
 static struct {
@@ -76,14 +76,13 @@ static _Noreturn void enter(struct entering *entering, bool foreground)
 
         /* 1. Become someone: from here on the process has every capability, in its own namespaces only. */
         userns_map_ids(entering);
+        network_begin(entering);
 
         /* 2. What the sandbox will see, beside what hutch still sees. */
         rootfs_build(entering);
         if (sethostname(BOX_HOST, strlen(BOX_HOST)) < 0)
                 entering_fail(entering, STAGE_HOST_NAME, errno, NULL);
-        int error = setup_loopback();
-        if (error < 0)
-                entering_fail(entering, STAGE_NETWORK, -error, NULL);
+        network_enter(entering);
 
         /* 3. What it may take of the kernel. */
         userns_set_budgets(entering);
