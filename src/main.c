@@ -151,6 +151,17 @@ int main(int argc, char **argv)
         const char *nearest = subcommand_nearest(name);
         if (!name[0])
                 error_set(&error, EXIT_USAGE, "no subcommand: `hutch --help` lists them");
+        else if (strcmp(name, "--") == 0)
+                error_set(&error, EXIT_USAGE, "the subcommand is missing before --: hutch mcp -- COMMAND");
+        else if (name[0] == '-')
+                error_set(&error, EXIT_USAGE,
+                          "%s stands before the subcommand; options stand after it: hutch mcp %s …", name,
+                          name);
+        else if (strchr(name, ' '))
+                error_set(
+                    &error, EXIT_USAGE,
+                    "no subcommand %s: each word is an argument of its own, in a client's \"args\" an item",
+                    name);
         else if (nearest)
                 error_set(&error, EXIT_USAGE, "no subcommand %s: did you mean %s?", name, nearest);
         else

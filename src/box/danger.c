@@ -100,7 +100,33 @@ static const struct place personal[] = {
     {".local/state/hutch", "it holds hutch's own state"},
     {".cache/hutch", "it holds hutch's own state"},
     {".config/hutch", "it holds hutch's own configuration"},
+    {".env", "it holds secrets"},
+    {".config/pip", "it holds a registry token"},
+    {".m2", "it holds registry credentials"},
+    {".gem", "it holds a registry token"},
+    {".gradle", "it holds registry credentials"},
+    {".terraform.d", "it holds an access token"},
+    {".config/rclone", "it holds cloud credentials"},
+    {".continue", "it is an MCP client's configuration: what it names runs outside the sandbox"},
+    {".bash_history", "it holds what was typed, passwords too"},
+    {".zsh_history", "it holds what was typed, passwords too"},
+    {".python_history", "it holds what was typed, passwords too"},
+    {".node_repl_history", "it holds what was typed, passwords too"},
+    {".psql_history", "it holds what was typed, passwords too"},
+    {".mysql_history", "it holds what was typed, passwords too"},
 };
+
+/* Below the home, for writing: the person's own shell and tools run what is in them. */
+static const char *const run_by_the_person[] = {
+    ".bashrc",    ".bash_profile", ".bash_login", ".bash_logout", ".profile",
+    ".zshrc",     ".zshenv",       ".zprofile",   ".zlogin",      ".zlogout",
+    ".xsession",  ".xprofile",     ".xinitrc",    ".config/fish", ".config/environment.d",
+    ".local/bin", "bin",           ".gitconfig",  ".config/git",  ".vimrc",
+    ".vim",       ".config/nvim",  ".emacs.d",    ".oh-my-zsh",
+};
+
+/* Anywhere, for writing: an MCP client starts what these files name, outside of any sandbox. */
+static const char *const client_files[] = {"/.mcp.json", "/.cursor/mcp.json", "/.vscode/mcp.json"};
 
 enum { PERSONAL = sizeof(personal) / sizeof(*personal) };
 
@@ -152,6 +178,25 @@ static bool touches_own_state(const char *path)
         return false;
 }
 
+/* What the person, or a client, runs of it later. */
+static const char *danger_of_writing(const char *path, const char *home)
+{
+        for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++)
+                if (path_is_below(path, programs[i].path))
+                        return programs[i].why;
+        for (size_t i = 0; i < sizeof(client_files) / sizeof(*client_files); i++) {
+                size_t length = strlen(path), end = strlen(client_files[i]);
+                if (length >= end && str_equal(path + length - end, client_files[i]))
+                        return "it is an MCP client's configuration: what it names runs outside the sandbox";
+        }
+        for (size_t i = 0; home[0] && i < sizeof(run_by_the_person) / sizeof(*run_by_the_person); i++) {
+                autofree char *place = path_join(home, run_by_the_person[i]);
+                if (touches(path, place))
+                        return "what is in it runs outside the sandbox";
+        }
+        return NULL;
+}
+
 const char *grant_danger(const char *real_path, const char *home, bool writable)
 {
         if (real_path[1] == 0)
@@ -163,9 +208,9 @@ const char *grant_danger(const char *real_path, const char *home, bool writable)
         for (size_t i = 0; i < sizeof(machine) / sizeof(*machine); i++)
                 if (touches(real_path, machine[i].path))
                         return machine[i].why;
-        for (size_t i = 0; writable && i < sizeof(programs) / sizeof(*programs); i++)
-                if (path_is_below(real_path, programs[i].path))
-                        return programs[i].why;
+        const char *why = writable ? danger_of_writing(real_path, home) : NULL;
+        if (why)
+                return why;
         if (touches_own_state(real_path))
                 return "it holds hutch's own state";
         const struct home *places = home[0] ? look_at_home(home) : NULL;

@@ -5,6 +5,7 @@
 #include "box/make.h"
 
 #include "box/env.h"
+#include "box/notes.h"
 #include "box/toolchain.h"
 #include "lib/fd.h"
 #include "policy/template.h"
@@ -125,6 +126,7 @@ static void name_grants(const struct box *box)
 {
         for (size_t i = 0; i < box->secret_names.count; i++)
                 message_verbose("variable %s (--env)", box->secret_names.values[i]);
+        message_verbose("working directory %s", box->cwd);
         for (size_t i = 0; i < box->mount_count; i++) {
                 const struct mount *mount = &box->mounts[i];
                 if (mount->kind != MOUNT_BIND)
@@ -157,6 +159,7 @@ static bool fill(struct box *box, struct held_sources *held, const struct option
                 return false;
         mounts_sort(box);
         toolchain_note_unseen(toolchain, box);
+        notes_say(box, cwd);
         if (box->verbose) {
                 template_note_missing(template);
                 name_grants(box);

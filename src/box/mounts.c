@@ -234,6 +234,16 @@ static bool add_bind(struct box *box, struct held_sources *held, const char *rea
         return true;
 }
 
+/* Without these no program starts, or the sandbox has not its own /proc and devices. */
+static bool is_system_place(const char *place)
+{
+        static const char *const places[] = {"/usr", "/usr/bin", "/usr/lib", "/usr/lib64", "/proc", "/dev"};
+        for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
+                if (str_equal(place, places[i]))
+                        return true;
+        return false;
+}
+
 bool mounts_add_grant(struct box *box, struct held_sources *held, const char *path, const char *destination,
                       bool writable, const char *why, struct error *error)
 {
@@ -249,6 +259,10 @@ bool mounts_add_grant(struct box *box, struct held_sources *held, const char *pa
                     "refusing to grant %s%s: %s; grant a folder that holds only what the server needs", real,
                     writable ? " writable" : "", refusal);
         autofree char *place = destination ? follow_inside(box, destination) : str_copy(real);
+        if (destination && is_system_place(place))
+                return error_set(error, EXIT_SETUP,
+                                 "cannot put %s at %s: that would hide the sandbox's own %s", real,
+                                 destination, place);
         make_room(box, place);
         return add_bind(box, held, real, place, writable, why, error);
 }

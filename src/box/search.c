@@ -73,7 +73,7 @@ char *search_path(const char *path, const char *cwd, const char *name, struct se
 char *search_file(const char *cwd, const char *name, struct search_failure *failure)
 {
         /* Not folded: `..` behind a link is for the kernel to follow. */
-        char *file = name[0] == '/' ? str_copy(name) : str_format("%s/%s", cwd, name);
+        char *file = name[0] == '/' ? str_copy(name) : str_format("%s/%s", cwd[1] ? cwd : "", name);
         return take_if_executable(file, true, failure);
 }
 
@@ -140,6 +140,12 @@ static char *list_copies(const char *name, const char *home)
 bool search_explain(const struct search_failure *failure, const char *name, const char *path,
                     const char *home, struct error *error)
 {
+        if (strchr(name, ' ') && failure->status == EXIT_NOT_FOUND)
+                return error_set(
+                    error, EXIT_NOT_FOUND,
+                    "the command \"%s\" was not found: the command and each of its arguments are words "
+                    "of their own",
+                    name_shown(name));
         if (strchr(name, '/') || failure->status == EXIT_NOT_EXECUTABLE)
                 return error_set(error, failure->status, "the command %s cannot be started: %s: %s",
                                  name_shown(name), name_shown(failure->path), failure->problem);
@@ -148,5 +154,6 @@ bool search_explain(const struct search_failure *failure, const char *name, cons
         error_quote(shown, sizeof(shown), path ? path : SEARCH_SYSTEM_PATH,
                     strlen(path ? path : SEARCH_SYSTEM_PATH));
         return error_set(error, EXIT_NOT_FOUND, "the command %s was not found on PATH (%s)%s",
-                         name_shown(name), shown, copies);
+                         name_shown(name), shown,
+                         copies[0] ? copies : "; install it, or name it by its path");
 }

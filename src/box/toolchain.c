@@ -596,13 +596,22 @@ static bool is_visible(const struct box *box, const char *path)
                          str_equal(mount->destination, path));
 }
 
+/* True for /, /etc, /home: inside they are there, as the sandbox's own. */
+static bool leads_inside(const struct box *box, const char *path)
+{
+        for (size_t i = 0; i < box->mount_count; i++)
+                if (path_is_below(box->mounts[i].destination, path))
+                        return true;
+        return false;
+}
+
 void toolchain_note_unseen(const struct toolchain *toolchain, const struct box *box)
 {
         autofree char *real_home = realpath(box->home, NULL);
         size_t notes = 0;
         for (size_t i = 0; i < toolchain->data.count; i++) {
                 const char *path = toolchain->data.values[i];
-                if (is_visible(box, path))
+                if (is_visible(box, path) || leads_inside(box, path))
                         continue;
                 if (notes++ == NOTES_MAX) {
                         message("note: more of the arguments are paths that are not visible inside");
@@ -613,6 +622,8 @@ void toolchain_note_unseen(const struct toolchain *toolchain, const struct box *
                 if (danger)
                         message("note: %s is not visible inside (%s)", path, danger);
                 else
-                        message("note: %s is not visible inside; --ro %s would grant it", path, path);
+                        message(
+                            "note: %s is not visible inside; --ro %s would grant it (--rw for writing too)",
+                            path, path);
         }
 }

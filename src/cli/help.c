@@ -16,7 +16,7 @@ const struct subcommand_row subcommand_table[] = {
      "no network and no variable of yours until an option names it.\n"},
     {"run", "[OPTIONS] -- COMMAND [ARG…]", true, "run any command in the same sandbox",
      "The terminal is passed through. hutch ends with the command's own exit status.\n"},
-    {"version", "", false, "show the version and what was built in", NULL},
+    {"version", "", false, "show the version", NULL},
     {"help", "[SUBCOMMAND]", false, "show this help, or a subcommand's", NULL},
     {NULL, NULL, false, NULL, NULL},
 };

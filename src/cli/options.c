@@ -142,7 +142,9 @@ static bool read_env(struct options *options, const char *text, struct error *er
         const char *value = text[length] ? text + length + 1 : getenv(name);
         if (!value)
                 return error_set(error, EXIT_USAGE,
-                                 "--env %s: %s is not set in the environment that hutch was started with",
+                                 "--env %s: %s is not set in the environment that hutch was started with; "
+                                 "set it there (a client's "
+                                 "\"env\"), or leave the option out",
                                  name_shown(name), name_shown(name));
         if (strlen(value) + length + 2 > VARIABLE_MAX)
                 return error_set(error, EXIT_USAGE, "--env %s: name and value have at most %d bytes together",
@@ -327,6 +329,12 @@ static bool refuse_unknown(struct parse *parse, const char *word)
         const char *hint = hint_find(word, length);
         /* What follows = may be anything, a secret too. */
         autofree char *option = str_copy_n(word, length);
+        if (strchr(option, ' '))
+                return error_set(
+                    parse->error, EXIT_USAGE,
+                    "unknown option %s: an option and its value are two words, in a client's \"args\" "
+                    "two items",
+                    name_shown(option));
         if (hint)
                 return error_set(parse->error, EXIT_USAGE, "%s is not an option of hutch: %s", option, hint);
         const char *nearest = str_starts(option, "--") ? name_nearest(option + 2, names) : NULL;
@@ -367,9 +375,7 @@ static bool refuse_word(struct parse *parse, const char *word)
                 if (str_equal(parse->words[i], "--"))
                         return error_set(parse->error, EXIT_USAGE,
                                          "%s is neither an option nor an option's value", name_shown(shown));
-        return error_set(parse->error, EXIT_USAGE,
-                         "-- is missing before the command: hutch %s [OPTIONS] -- %s …", parse->subcommand,
-                         name_shown(shown));
+        return error_set(parse->error, EXIT_USAGE, "-- is missing before the command %s", name_shown(shown));
 }
 
 static bool take_word(struct parse *parse, const char *word)
@@ -432,8 +438,7 @@ bool options_parse(struct options *options, const char *subcommand, int argc, ch
             (struct options){.stop_grace_seconds = ends_with_client ? STOP_GRACE_DEFAULT : BOX_NO_GRACE};
         for (;;) {
                 if (parse.next == parse.count)
-                        return error_set(error, EXIT_USAGE,
-                                         "no command: hutch %s [OPTIONS] -- COMMAND [ARG…]", subcommand);
+                        return error_set(error, EXIT_USAGE, "no command: -- and the command are missing");
                 const char *word = parse.words[parse.next++];
                 if (str_equal(word, "--"))
                         break;
@@ -446,6 +451,10 @@ bool options_parse(struct options *options, const char *subcommand, int argc, ch
                 str_list_add(&options->command, parse.words[parse.next]);
         if (options->command.count == 0)
                 return error_set(error, EXIT_USAGE, "no command after --");
+        if (str_starts(options->command.values[0], "--"))
+                return error_set(error, EXIT_USAGE,
+                                 "%s stands after --, where the command begins; options stand before",
+                                 name_shown(options->command.values[0]));
         if (options->command.values[0][0] == 0)
                 return error_set(error, EXIT_USAGE, "the command after -- is an empty word");
         return compare_grants(options, error);

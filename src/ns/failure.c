@@ -130,7 +130,7 @@ static const char *explain_exec(int error)
         }
 }
 
-static const char *explain_path(enum stage stage, int error)
+static const char *explain_path(enum stage stage, int error, const char *path)
 {
         if (stage == STAGE_SWAPPED)
                 return "something else was put in its place while hutch started; nobody else should be able "
@@ -146,7 +146,9 @@ static const char *explain_path(enum stage stage, int error)
                 return "you may not enter it, or its file system refuses you in a user namespace (a FUSE or "
                        "root-squashed mount)";
         if (stage == STAGE_CWD)
-                return "name one that exists inside, with --cwd";
+                return access(path, F_OK) == 0
+                           ? "it exists, but is not visible inside; grant it with --ro or --rw"
+                           : "name one that exists inside, with --cwd";
         if (stage == STAGE_MOUNT_POINT && error == ENAMETOOLONG)
                 return "the path is too long";
         if (stage == STAGE_NETWORK && error == ENOSPC)
@@ -160,7 +162,7 @@ static bool is_missing_call(enum stage stage, int error)
         return error == ENOSYS || (error == ENODEV && stage != STAGE_DEVICES);
 }
 
-static const char *explain(enum stage stage, int error)
+static const char *explain(enum stage stage, int error, const char *path)
 {
         const char *why = NULL;
         if (stage == STAGE_NAMESPACES)
@@ -171,7 +173,7 @@ static const char *explain(enum stage stage, int error)
                 return "this kernel, or a system call filter around hutch, lacks the call; hutch needs Linux "
                        "5.14 or "
                        "newer";
-        why = explain_path(stage, error);
+        why = explain_path(stage, error, path);
         if (!why && is_refusal(error) && stage < STAGE_STDIO && stage != STAGE_SOURCE &&
             stage != STAGE_SWAPPED)
                 why = explain_refused_step(stage);
@@ -186,7 +188,7 @@ void failure_explain(const struct box *box, const struct failure *failure, struc
         if (stage == STAGE_EXEC)
                 status = failure->error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 
-        const char *why = explain(stage, failure->error);
+        const char *why = explain(stage, failure->error, failure->path);
         const char *path = failure->path;
         error_set(error, status, "cannot %s%s%.*s: %s%s%s", stages[stage], path[0] ? " " : "",
                   (int)strnlen(path, sizeof(failure->path) - 1), path, strerror(failure->error),

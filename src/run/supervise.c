@@ -213,7 +213,7 @@ static bool read_failure(struct supervisor *supervisor, struct held_sources *hel
                 return false;
         }
         supervisor->started = true;
-        message_verbose("the server was started %lld ms after the namespaces were asked for",
+        message_verbose("the command was started %lld ms after the namespaces were asked for",
                         now_ms() - supervisor->launched_at);
         confine(supervisor);
         if (supervisor->box->timeout_seconds) {

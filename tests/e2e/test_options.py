@@ -183,3 +183,50 @@ def test_verbose_says_nothing_on_stdout(hutch):
 def test_help_and_version_go_to_stdout(hutch, words):
     done = hutch(*words)
     assert done.status == 0 and done.out and done.err == "", done
+
+
+# what a beginner writes: one sentence that says what to do
+
+@pytest.mark.parametrize("words, status, says", [
+    (["--", "node", "x"], 2, "hutch mcp --"),
+    (["--ro", "/usr", "mcp", "--", "true"], 2, "options stand after it"),
+    (["mcp --ro /usr -- true"], 2, "an argument of its own"),
+    (["run", "--ro /usr", "--", "true"], 2, "two words"),
+    (["run", "--", "--ro", "/usr", "true"], 2, "options stand before"),
+    (["run", "true"], 2, "-- is missing before the command true"),
+    (["run", "--", "python3 /x.py"], 127, "words of their own"),
+    (["run", "--", "surely-no-such-command"], 127, "install it, or name it by its path"),
+    (["run", "--env", "SURELY_NOT_SET", "--", "true"], 2, "leave the option out"),
+    (["run", "--cwd", "{home}/.ssh", "--", "true"], 125, "it exists, but is not visible inside"),
+    (["run", "--ro", "{home}/notes.txt:/usr", "--", "true"], 125, "would hide the sandbox's own /usr"),
+    (["run", "--rw", "{home}/.bashrc", "--", "true"], 125, "runs outside the sandbox"),
+    (["run", "--rw", "{home}/.mcp.json", "--", "true"], 125, "MCP client's configuration"),
+])
+def test_a_beginners_mistake_gets_the_hint_it_needs(hutch, words, status, says):
+    for name in (".bashrc", ".mcp.json"):
+        (hutch.home / name).write_text("")
+    done = hutch(*[word.format(home=hutch.home) for word in words])
+    assert done.status == status and says in done.err, done
+
+
+@pytest.mark.parametrize("words, says", [
+    (["npx", "--version", "-y"], "downloads what is not installed"),
+    (["ls", "~/x"], "~ is not expanded after --"),
+    (["python3", "-m", "json.tool", "-h"], "the command starts in"),
+])
+def test_what_will_not_do_what_was_meant_is_noted_before_it_runs(hutch, words, says):
+    done = hutch("run", "--", *words)
+    assert [line for line in done.own_lines if says in line], done
+
+
+def test_folders_that_the_sandbox_has_itself_are_no_missing_data(hutch):
+    done = hutch("run", "--", "ls", "/", "/etc", "/var")
+    assert done.status == 0 and not done.own_lines, done
+
+
+def test_secrets_beside_a_program_are_pointed_out(hutch):
+    (hutch.folder / "server.py").write_text("")
+    assert not hutch("run", "--", "python3", hutch.folder / "server.py").own_lines
+    (hutch.folder / ".env").write_text("KEY=1")
+    done = hutch("run", "--", "python3", hutch.folder / "server.py")
+    assert done.status == 0 and f"{hutch.folder}/.env is readable inside" in done.err, done

@@ -616,8 +616,8 @@ static void test_data_is_noted(void **state)
         messages_send_to(hear, heard);
         toolchain_note_unseen(&toolchain, &box);
         messages_send_to(NULL, NULL);
-        autofree char *expected =
-            full("[hutch] note: T/data is not visible inside; --ro T/data would grant it\n");
+        autofree char *expected = full("[hutch] note: T/data is not visible inside; --ro T/data would grant "
+                                       "it (--rw for writing too)\n");
         autofree char *refused = full("T/home/.ssh is not visible inside (it holds keys)");
         assert_non_null(strstr(heard, expected));
         assert_non_null(strstr(heard, refused));

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See notes.h.
+ */
+#include "box/notes.h"
+
+#include "lib/fd.h"
+#include "lib/name.h"
+#include "report/messages.h"
+
+#include <unistd.h>
+
+static const char *base_name(const char *path)
+{
+        const char *slash = strrchr(path, '/');
+        return slash ? slash + 1 : path;
+}
+
+/* Commands that fetch what they run: without a network they try for a minute before they say so. */
+static void note_download(const struct box *box)
+{
+        const char *command = base_name(box->argv.values[0]);
+        bool fetches = str_equal(command, "uvx") || str_equal(command, "bunx");
+        for (size_t i = 1; i < box->argv.count && str_equal(command, "npx"); i++)
+                fetches |= str_equal(box->argv.values[i], "-y") || str_equal(box->argv.values[i], "--yes");
+        if (fetches)
+                message(
+                    "note: %s downloads what is not installed, and no sandbox of this version has a network; "
+                    "install the package in a folder first and name its program after --",
+                    command);
+}
+
+/* A client's configuration goes through no shell. */
+static void note_tilde(const struct box *box)
+{
+        for (size_t i = 0; i < box->argv.count; i++)
+                if (str_starts(box->argv.values[i], "~/")) {
+                        message("note: ~ is not expanded after --; write the whole path instead of %s",
+                                name_shown(box->argv.values[i]));
+                        return;
+                }
+}
+
+/* A relative path, or a Python module, that is looked for where the command does not start. */
+static void note_working_folder(const struct box *box, const char *cwd)
+{
+        if (str_equal(box->cwd, cwd))
+                return;
+        for (size_t i = 1; i < box->argv.count; i++) {
+                const char *word = box->argv.values[i];
+                autofree char *path = path_join(cwd, word);
+                bool relative =
+                    word[0] != '/' && word[0] != '-' && strchr(word, '/') && access(path, F_OK) == 0;
+                if (relative || str_equal(word, "-m")) {
+                        message(
+                            "note: the working directory %s is not visible inside, and the command starts in "
+                            "%s; --ro . would grant it",
+                            name_shown(cwd), name_shown(box->cwd));
+                        return;
+                }
+        }
+}
+
+/* A program that lies among other things brings them along. */
+static void note_secrets_beside_program(const struct box *box)
+{
+        for (size_t i = 0; i < box->mount_count; i++) {
+                const struct mount *mount = &box->mounts[i];
+                if (mount->kind != MOUNT_BIND || !mount->is_folder || str_equal(mount->why, "base") ||
+                    str_equal(mount->why, "--ro") || str_equal(mount->why, "--rw"))
+                        continue;
+                autofree char *file = path_join(mount->source, ".env");
+                if (access(file, F_OK) == 0)
+                        message("note: %s is readable inside, because %s (%s) is; keep secrets elsewhere",
+                                file, mount->source, mount->why);
+        }
+}
+
+void notes_say(const struct box *box, const char *cwd)
+{
+        note_download(box);
+        note_tilde(box);
+        note_working_folder(box, cwd);
+        note_secrets_beside_program(box);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a person should hear before the command runs because it will probably not do what was meant: one line
+ * each on stderr. Nothing is decided or changed here.
+ */
+#ifndef HUTCH_BOX_NOTES_H
+#define HUTCH_BOX_NOTES_H
+
+#include "box/box.h"
+
+/* `cwd`: the caller's working directory, absolute. */
+void notes_say(const struct box *box, const char *cwd);
+
+#endif
