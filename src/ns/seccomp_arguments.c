@@ -103,23 +103,19 @@
         PERMIT,                                                                                     \
         REFUSE(EPERM)
 
-/* A lease on a file of a read-only grant would make the host wait whenever it opens that file. */
 #ifdef __NR_fcntl64
-#define JUDGE_FCNTL                                                                                 \
-        IF_SKIP(__NR_fcntl64, 1),                                                                   \
-        UNLESS_SKIP(__NR_fcntl, 4),                                                                 \
-        LOAD(LOW_HALF(1)),                                                                          \
-        IF_SKIP(F_SETLEASE, 1),                                                                     \
-        PERMIT,                                                                                     \
-        REFUSE(EPERM)
+#define UNLESS_FCNTL_SKIP(count) IF_SKIP(__NR_fcntl64, 1), UNLESS_SKIP(__NR_fcntl, count)
 #else
+#define UNLESS_FCNTL_SKIP(count) UNLESS_SKIP(__NR_fcntl, count)
+#endif
+
+/* A lease on a file of a read-only grant would make the host wait whenever it opens that file. */
 #define JUDGE_FCNTL                                                                                 \
-        UNLESS_SKIP(__NR_fcntl, 4),                                                                 \
+        UNLESS_FCNTL_SKIP(4),                                                                       \
         LOAD(LOW_HALF(1)),                                                                          \
         IF_SKIP(F_SETLEASE, 1),                                                                     \
         PERMIT,                                                                                     \
         REFUSE(EPERM)
-#endif
 
 /* Families that a server has a use for: UNIX, IP with streams and datagrams (raw, and SOCK_PACKET, which
  * turns INET into PACKET, are not), netlink only for routes and links. All others reach kernel code that is
