@@ -125,8 +125,10 @@ static const char *const run_by_the_person[] = {
     ".vim",       ".config/nvim",  ".emacs.d",    ".oh-my-zsh",
 };
 
-/* Anywhere, for writing: an MCP client starts what these files name, outside of any sandbox. */
-static const char *const client_files[] = {"/.mcp.json", "/.cursor/mcp.json", "/.vscode/mcp.json"};
+/* Anywhere, for writing: an MCP client starts what these files, and files in these folders, name, outside of
+ * any sandbox. */
+static const char *const client_files[] = {"/.mcp.json", "/.cursor", "/.cursor/mcp.json",
+                                           "/.vscode",   "/.claude", "/.vscode/mcp.json"};
 
 enum { PERSONAL = sizeof(personal) / sizeof(*personal) };
 
@@ -191,7 +193,8 @@ static const char *danger_of_writing(const char *path, const char *home)
         }
         for (size_t i = 0; home[0] && i < sizeof(run_by_the_person) / sizeof(*run_by_the_person); i++) {
                 autofree char *place = path_join(home, run_by_the_person[i]);
-                if (touches(path, place))
+                autofree char *real = realpath(place, NULL); /* dotfiles are often links */
+                if (touches(path, place) || (real && touches(path, real)))
                         return "what is in it runs outside the sandbox";
         }
         return NULL;

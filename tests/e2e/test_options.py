@@ -201,10 +201,16 @@ def test_help_and_version_go_to_stdout(hutch, words):
     (["run", "--ro", "{home}/notes.txt:/usr", "--", "true"], 125, "would hide the sandbox's own /usr"),
     (["run", "--rw", "{home}/.bashrc", "--", "true"], 125, "runs outside the sandbox"),
     (["run", "--rw", "{home}/.mcp.json", "--", "true"], 125, "MCP client's configuration"),
+    (["run", "--rw", "{home}/project/.cursor", "--", "true"], 125, "MCP client's configuration"),
+    (["run", "--rw", "{home}/dot", "--", "true"], 125, "runs outside the sandbox"),
 ])
 def test_a_beginners_mistake_gets_the_hint_it_needs(hutch, words, status, says):
     for name in (".bashrc", ".mcp.json"):
         (hutch.home / name).write_text("")
+    (hutch.home / "project/.cursor").mkdir(parents=True)
+    (hutch.home / "dot").mkdir()
+    (hutch.home / "dot/zshrc").write_text("")
+    (hutch.home / ".zshrc").symlink_to("dot/zshrc")
     done = hutch(*[word.format(home=hutch.home) for word in words])
     assert done.status == status and says in done.err, done
 
