@@ -87,16 +87,18 @@
         LOAD(offsetof(struct seccomp_data, nr))
 
 /* A terminal shared with the caller's shell: no typing into it (TIOCSTI, and TIOCLINUX's paste), no change of
- * its line discipline, which loads kernel modules, no locking everybody else out (TIOCEXCL outlives the server),
+ * its line discipline, which loads kernel modules, no locking everybody else out or stopping the output (TIOCEXCL and TCXONC outlive
+ * the server),
  * and on a virtual console neither its keyboard and modes (KD…, 0x4B00 to 0x4BFF: a key can be made to type a
  * command) nor its switching (VT_…, 0x5600 to 0x56FF). */
 #define JUDGE_IOCTL                                                                                 \
-        UNLESS_SKIP(__NR_ioctl, 10),                                                                \
+        UNLESS_SKIP(__NR_ioctl, 11),                                                                \
         LOAD(LOW_HALF(1)),                                                                          \
-        IF_SKIP(TIOCSTI, 7),                                                                        \
-        IF_SKIP(TIOCLINUX, 6),                                                                      \
-        IF_SKIP(TIOCSETD, 5),                                                                       \
-        IF_SKIP(TIOCEXCL, 4),                                                                       \
+        IF_SKIP(TIOCSTI, 8),                                                                        \
+        IF_SKIP(TIOCLINUX, 7),                                                                      \
+        IF_SKIP(TIOCSETD, 6),                                                                       \
+        IF_SKIP(TIOCEXCL, 5),                                                                       \
+        IF_SKIP(TCXONC, 4),                                                                         \
         MASK(0xffffff00),                                                                           \
         IF_SKIP(0x4b00, 2),                                                                         \
         IF_SKIP(0x5600, 1),                                                                         \

@@ -52,8 +52,10 @@ struct supervisor {
         const struct box *box;
         struct bridge *bridge;
         struct terminal terminal;
+        bool lent; /* the terminal's foreground is the server's, and hutch gave it */
         struct launch launch;
         int signals;
+        bool ignores_hang_up; /* the caller made it so (nohup) */
 
         bool started; /* the server was executed */
         bool exited;  /* pid 1 said how it ended, in wait_status */
@@ -115,6 +117,22 @@ static void hurry(struct supervisor *supervisor)
         kill_soon(supervisor);
 }
 
+/* Continues the server, with the terminal when hutch itself was given it. */
+static void continue_server(struct supervisor *supervisor)
+{
+        bool foreground = terminal_is_foreground(&supervisor->terminal);
+        supervisor->lent |= foreground;
+        control(supervisor, CONTROL_CONTINUE, foreground);
+}
+
+/* Takes the terminal back where it was lent: from the background it belongs to somebody else by now. */
+static void take_terminal_back(struct supervisor *supervisor)
+{
+        if (supervisor->lent)
+                terminal_take_back(&supervisor->terminal);
+        supervisor->lent = false;
+}
+
 /* Stops hutch as the server was stopped, so that the shell sees a stopped job; returns when it was continued.
  * Only for a job of a terminal: anywhere else a server that stops itself would stop hutch's deadlines too.
  * With no shell in the session nobody could continue it, and the kernel itself lets no job stop then. */
@@ -122,10 +140,10 @@ static void stop_with_server(struct supervisor *supervisor)
 {
         if (supervisor->terminal.descriptor < 0)
                 return;
-        terminal_take_back(&supervisor->terminal);
+        take_terminal_back(supervisor);
         if (getsid(getppid()) == getsid(0))
                 raise(SIGSTOP);
-        control(supervisor, CONTROL_CONTINUE, terminal_is_foreground(&supervisor->terminal));
+        continue_server(supervisor);
 }
 
 /* Told to stop: by a signal of somebody outside, or by a terminal that has gone. */
@@ -140,12 +158,11 @@ static void stop(struct supervisor *supervisor, int signal_number)
 static void take_signal(struct supervisor *supervisor, const struct signalfd_siginfo *info)
 {
         int signal_number = (int)info->ssi_signo;
-        bool from_terminal = info->ssi_code == SI_KERNEL;
         bool stops = signal_number == SIGTERM || signal_number == SIGHUP || signal_number == SIGINT ||
                      signal_number == SIGQUIT;
 
         if (signal_number == SIGCONT) {
-                control(supervisor, CONTROL_CONTINUE, terminal_is_foreground(&supervisor->terminal));
+                continue_server(supervisor);
                 return;
         }
         if (!stops) {
@@ -153,8 +170,8 @@ static void take_signal(struct supervisor *supervisor, const struct signalfd_sig
                 return;
         }
         /* An interrupt is a question under `run`: an interpreter or a debugger may answer it and go on. */
-        bool question = supervisor->box->kind == BOX_RUN &&
-                        (from_terminal || signal_number == SIGINT || signal_number == SIGQUIT);
+        bool question =
+            supervisor->box->kind == BOX_RUN && (signal_number == SIGINT || signal_number == SIGQUIT);
         if (question) {
                 control(supervisor, CONTROL_SIGNAL, signal_number);
                 return;
@@ -309,7 +326,9 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                     [FAILURE] = {.fd = supervisor->launch.failure, .events = POLLIN},
                     /* The hang-up of a terminal is signalled to its foreground group alone, which is the
                        server's. */
-                    [TERMINAL] = {.fd = supervisor->told_to_stop ? -1 : supervisor->terminal.descriptor},
+                    [TERMINAL] = {.fd = supervisor->told_to_stop || supervisor->ignores_hang_up
+                                            ? -1
+                                            : supervisor->terminal.descriptor},
                 };
                 size_t bridged = bridge_poll(supervisor->bridge, polls + OWN);
                 int ready = poll(polls, OWN + bridged, next_timeout(supervisor));
@@ -358,6 +377,8 @@ static bool block_signals(struct supervisor *supervisor, struct error *error)
                 /* What the caller made hutch ignore (nohup) stays ignored, for the server too. */
                 if (sigaction(forwarded[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
                         sigaddset(&blocked, forwarded[i]);
+                else if (forwarded[i] == SIGHUP)
+                        supervisor->ignores_hang_up = true;
         }
         supervisor->signals = signalfd(-1, &blocked, SFD_CLOEXEC | SFD_NONBLOCK);
         if (supervisor->signals < 0)
@@ -388,6 +409,7 @@ static bool start(struct supervisor *supervisor, struct error *error)
         };
         for (int i = 0; i < 3; i++)
                 stdio.server[i] = supervisor->terminal.passed[i] ? i : server[i];
+        supervisor->lent = stdio.foreground;
         supervisor->launched_at = now_ms();
         bool started = launch_start(box, &stdio, &supervisor->launch, error);
         for (int i = 0; i < 3; i++)
@@ -409,9 +431,9 @@ static void finish(struct supervisor *supervisor)
                         ;
         }
         bool by_itself = supervisor->exited && WIFEXITED(supervisor->wait_status);
-        terminal_take_back(&supervisor->terminal);
-        if (supervisor->started && !by_itself)
+        if (supervisor->lent && supervisor->started && !by_itself)
                 terminal_restore(&supervisor->terminal);
+        take_terminal_back(supervisor);
         messages_send_to(NULL, NULL);
         if (supervisor->bridge)
                 bridge_free(supervisor->bridge);

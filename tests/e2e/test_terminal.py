@@ -189,3 +189,26 @@ def test_the_window_is_closed_under_a_server_that_ignores_it(on_terminal):
     terminal.expect("ready")
     terminal.hang_up()
     assert terminal.wait(6) in (128 + signal.SIGHUP, -signal.SIGHUP)
+
+
+@pytest.mark.parametrize("command", ["run -- sleep 0.3 &", "run -- /nowhere &", "run --timeout 1 -- sleep 60 &"])
+def test_a_background_job_leaves_the_terminal_to_the_shell(on_terminal, hutch, command):
+    terminal = on_terminal(argv=OUTER_SHELL)
+    terminal.expect("outer> ")
+    terminal.type(f"{hutch.path} {command}\n")
+    terminal.expect("outer> ")
+    terminal.type("stty intr ^K; wait; echo ali''ve\n")
+    terminal.expect("alive")
+    terminal.expect("outer> ")
+    assert terminal.foreground_group() == terminal.process.pid
+    terminal.type("stty -a | grep -c 'intr = ^K'\n")
+    terminal.expect("1\r\n")  # the modes that the shell's user set meanwhile stay
+    terminal.type("exit\n")
+    terminal.wait()
+
+
+def test_the_output_of_the_callers_terminal_cannot_be_stopped_for_good(on_terminal):
+    script = "import termios\ntry: termios.tcflow(1, termios.TCOOFF); print('stop' + 'ped')\nexcept termios.error as error: print('refused', error.args[0])"
+    terminal = on_terminal("run", "--", PYTHON, "-c", script)
+    terminal.expect("refused 1")
+    assert terminal.wait() == 0
