@@ -30,7 +30,7 @@ static void make(struct box *box, const char *const *env, const char *const *con
         str_list_add(&template.path, "/usr/bin");
         str_list_add(&template.path, "/bin");
         *box = (struct box){.home = str_copy("/home/someone")};
-        assert_true(env_make(box, &options, &template, &folders, &error));
+        assert_true(env_make(box, &options, &template, &folders, &(struct str_list){0}, &error));
         str_list_free(&folders);
         template_free(&template);
         options_free(&options);
@@ -118,7 +118,7 @@ static void test_too_much(void **state)
         struct error error = {0};
         for (unsigned i = 0; i < 9; i++)
                 str_list_take(&options.env, str_format("A%u=%0*d", i, 128 * 1024 - 10, 7));
-        assert_false(env_make(&box, &options, &template, &(struct str_list){0}, &error));
+        assert_false(env_make(&box, &options, &template, &(struct str_list){0}, &(struct str_list){0}, &error));
         assert_int_equal(error.status, EXIT_USAGE);
         assert_true(strlen(error.text) < 200);
         options_free(&options);
