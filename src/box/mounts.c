@@ -344,6 +344,10 @@ static bool judge(struct box *box, const struct held_sources *held, const char *
         const char *refusal = danger(real, writable);
         if (!refusal)
                 return true;
+        /* The sandbox's root is being built on top of it: it cannot be cloned without that. */
+        if (real[1] == 0)
+                return error_set(error, EXIT_SETUP,
+                                 "refusing to grant /: %s; grant the folders that the server needs", refusal);
         if (!str_list_has(&held->unsafe, real))
                 return error_set(error, EXIT_SETUP,
                                  "refusing to grant %s%s: %s; grant a folder that holds only what the server "
@@ -351,7 +355,8 @@ static bool judge(struct box *box, const struct held_sources *held, const char *
                                  real, writable ? " writable" : "", refusal, real);
         message("note: --unsafe-grant voids the sandbox for %s: %s, and the command can %s it", real, refusal,
                 writable ? "read and change" : "read");
-        str_list_add(&box->unsafe_grants, real);
+        if (!str_list_has(&box->unsafe_grants, real))
+                str_list_add(&box->unsafe_grants, real);
         return true;
 }
 
@@ -373,7 +378,7 @@ bool mounts_add_grant(struct box *box, struct held_sources *held, const char *pa
         autofree char *place = destination ? follow_inside(box, destination) : str_copy(real);
         const struct mount *own = find_exact(box, place);
         bool is_own = own && (own->kind == MOUNT_PROC || own->kind == MOUNT_DEV);
-        if (is_own || place[1] == 0 || (destination && is_system_place(place)))
+        if (is_own || (destination && is_system_place(place)))
                 return error_set(error, EXIT_SETUP,
                                  "cannot put %s at %s: that would hide the sandbox's own %s", real,
                                  destination ? destination : place, place);
