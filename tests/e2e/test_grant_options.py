@@ -201,6 +201,14 @@ def test_a_permission_without_its_grant_is_noted(hutch):
         assert done.err.count("permits nothing here") == 1 + bool(options), done
 
 
+@pytest.mark.parametrize("place", ["/proc", "/dev"])
+def test_a_permission_does_not_replace_what_a_sandbox_needs(hutch, place):
+    done = hutch("run", "--ro", place, UNSAFE, place, "--", "true")
+    assert done.status == 125 and f"would hide the sandbox's own {place}" in done.err, done
+    done = hutch("run", "--ro", f"{place}:/host", UNSAFE, place, "--", "ls", "/host")
+    assert done.status == 0 and done.out, done
+
+
 # files of variables
 
 def test_env_files_set_variables_and_env_wins(hutch):
