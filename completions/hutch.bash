@@ -31,7 +31,7 @@ _hutch()
 
         # With a space before each, so that the test finds whole options.
         case " $before" in
-        ' --ro' | ' --rw' | ' --seccomp' | ' --template' | ' -t')
+        ' --ro' | ' --rw' | ' --ro-try' | ' --rw-try' | ' --volume' | ' --unsafe-grant' | ' --env-file' | ' --seccomp' | ' --template' | ' -t')
                 compopt -o filenames
                 mapfile -t COMPREPLY < <(compgen -f -- "$word")
                 ;;
@@ -43,9 +43,9 @@ _hutch()
         ' --require') mapfile -t COMPREPLY < <(compgen -W 'landlock' -- "$word") ;;
         ' --allow-userns') mapfile -t COMPREPLY < <(compgen -W 'full' -- "$word") ;;
         ' --proc') mapfile -t COMPREPLY < <(compgen -W 'none' -- "$word") ;;
-        ' --timeout' | ' --stop-grace') ;;
+        ' --timeout' | ' --stop-grace' | ' --mount' | ' --tmpfs') ;;
         *)
-                mapfile -t COMPREPLY < <(compgen -W ' --template --ro --rw --env --cwd --timeout --stop-grace --raw-stdout --require --seccomp --allow-userns --proc --dry-run --verbose --help -- ' -- "$word")
+                mapfile -t COMPREPLY < <(compgen -W ' --template --ro --rw --ro-try --rw-try --volume --mount --tmpfs --no-auto-grant --unsafe-grant --env --env-file --cwd --timeout --stop-grace --raw-stdout --require --seccomp --allow-userns --proc --dry-run --verbose --help -- ' -- "$word")
                 ;;
         esac
 }

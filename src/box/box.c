@@ -20,6 +20,7 @@ void box_free(struct box *box)
         free(box->executable);
         str_list_free(&box->environment);
         str_list_free(&box->secret_names);
+        str_list_free(&box->unsafe_grants);
         free(box->cwd);
         free(box->home);
         free(box->seccomp_path);

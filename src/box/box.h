@@ -31,7 +31,8 @@ enum box_kind {
 
 enum mount_kind {
         MOUNT_BIND,   /* what is at `source` on the host, with everything mounted below it */
-        MOUNT_MEMORY, /* an empty folder of the sandbox's one memory file system, writable */
+        MOUNT_MEMORY, /* an empty, writable folder in memory: of the sandbox's common file system or its own
+                       */
         MOUNT_FILE,   /* a small file with `content`, read-only */
         MOUNT_LINK,   /* a symbolic link whose text is `source` */
         MOUNT_PROC,   /* a fresh proc, parts masked */
@@ -44,6 +45,7 @@ struct mount {
         char *destination; /* absolute, normal path inside */
         char *content;     /* MOUNT_FILE only */
         bool writable;     /* MOUNT_BIND only: what MOUNT_MEMORY is anyway */
+        uint64_t bytes;    /* MOUNT_MEMORY: a file system of its own of this size; 0: the common one */
         bool is_folder;    /* MOUNT_BIND only */
         dev_t device;      /* MOUNT_BIND only: what the person's path meant when it was judged; entering */
         ino_t inode;       /* compares them, so that a source swapped in between is an error */
@@ -64,7 +66,7 @@ struct box {
         struct str_list argv;         /* as typed */
         char *executable;             /* absolute path inside of argv[0] */
         struct str_list environment;  /* KEY=VALUE, complete */
-        struct str_list secret_names; /* the variables that --env named: shown by name only, always */
+        struct str_list secret_names; /* what --env and --env-file named: shown by name only, always */
         char *cwd;                    /* absolute path inside */
         char *home;                   /* absolute path inside, as the caller spells it */
 
@@ -75,10 +77,11 @@ struct box {
         /* what it sees, in the order in which it is mounted: shallow before deep */
         struct mount *mounts;
         size_t mount_count;
+        struct str_list unsafe_grants; /* real paths that void the sandbox and were granted all the same */
 
         /* what bounds it */
-        uint64_t memory_fs_bytes; /* everything writable in memory, together */
-        uint64_t memory_fs_inodes;
+        uint64_t memory_fs_bytes;    /* everything writable in memory that has no size of its own, together */
+        uint64_t memory_fs_inodes;   /* of each memory file system */
         unsigned timeout_seconds;    /* 0: none */
         unsigned stop_grace_seconds; /* end of input to SIGTERM; BOX_NO_GRACE: it ends nothing */
         bool raw_stdout;

@@ -89,6 +89,8 @@ static cJSON *make_mount(const struct mount *mount)
                 add(object, "device", make_number(mount->device));
                 add(object, "inode", make_number(mount->inode));
         }
+        if (mount->kind == MOUNT_MEMORY)
+                add(object, "bytes", mount->bytes ? make_number(mount->bytes) : cJSON_CreateNull());
         if (mount->content)
                 add(object, "content", make_text(mount->content));
         add(object, "why", make_text(mount->why));
@@ -154,6 +156,7 @@ bool box_write_json(const struct box *box, FILE *out)
         for (size_t i = 0; i < box->mount_count; i++)
                 cJSON_AddItemToArray(mounts, make_mount(&box->mounts[i]));
         add(root, "mounts", mounts);
+        add(root, "unsafe_grants", make_list(&box->unsafe_grants));
         add(root, "limits", make_limits(box));
         add(root, "layers", make_layers(box));
         add(root, "raw_stdout", cJSON_CreateBool(box->raw_stdout));

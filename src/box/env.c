@@ -70,8 +70,20 @@ static const char *choose_terminal(void)
         return caller && is_word(caller, 64) ? caller : "dumb";
 }
 
+/* What a person named is secret. */
+static void set_named(struct box *box, const struct str_list *named)
+{
+        for (size_t i = 0; i < named->count; i++) {
+                const char *entry = named->values[i];
+                autofree char *name = str_copy_n(entry, strcspn(entry, "="));
+                if (!str_list_has(&box->secret_names, name))
+                        str_list_add(&box->secret_names, name);
+                set(&box->environment, str_copy(entry));
+        }
+}
+
 bool env_make(struct box *box, const struct options *options, const struct template *template,
-              const struct str_list *front, struct error *error)
+              const struct str_list *front, const struct str_list *from_files, struct error *error)
 {
         struct str_list *environment = &box->environment;
         size_t bytes = 0;
@@ -86,19 +98,15 @@ bool env_make(struct box *box, const struct options *options, const struct templ
         set(environment, str_copy("SHELL=/bin/sh"));
         for (size_t i = 0; i < template->environment.count; i++)
                 set(environment, str_copy(template->environment.values[i]));
-        for (size_t i = 0; i < options->env.count; i++) {
-                const char *entry = options->env.values[i];
-                autofree char *name = str_copy_n(entry, strcspn(entry, "="));
-                if (!str_list_has(&box->secret_names, name))
-                        str_list_add(&box->secret_names, name);
-                set(environment, str_copy(entry));
-        }
+        set_named(box, from_files);
+        set_named(box, &options->env);
 
         for (size_t i = 0; i < environment->count; i++)
                 bytes += strlen(environment->values[i]) + 1 + sizeof(char *);
         if (bytes > ENVIRONMENT_MAX)
-                return error_set(error, EXIT_USAGE,
-                                 "--env: the variables together have %zu bytes, the most is %d", bytes,
-                                 ENVIRONMENT_MAX);
+                return error_set(
+                    error, EXIT_USAGE,
+                    "--env and --env-file: the variables together have %zu bytes, the most is %d", bytes,
+                    ENVIRONMENT_MAX);
         return true;
 }

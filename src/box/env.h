@@ -2,7 +2,7 @@
  *
  * The environment inside: eight variables that every program expects, the template's constants, and those
  * that
- * --env named. Nothing else of the caller's environment may ever pass.
+ * --env and --env-file named. Nothing else of the caller's environment may ever pass.
  */
 #ifndef HUTCH_BOX_ENV_H
 #define HUTCH_BOX_ENV_H
@@ -11,9 +11,13 @@
 #include "cli/options.h"
 #include "policy/template.h"
 
+/* The kernel's own bound for one string of the environment, with its NUL. */
+enum { ENV_VARIABLE_MAX = 128 * 1024 };
+
 /* Fills box->environment and box->secret_names; box->home must be set. `front`: folders inside that stand
- * before the template's on PATH. Status 2 when all of it together is more than the kernel takes. */
+ * before the template's on PATH. `from_files`: KEY=VALUE of --env-file, which --env replaces. Status 2 when
+ * all of it together is more than the kernel takes. */
 bool env_make(struct box *box, const struct options *options, const struct template *template,
-              const struct str_list *front, struct error *error);
+              const struct str_list *front, const struct str_list *from_files, struct error *error);
 
 #endif

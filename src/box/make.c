@@ -5,6 +5,7 @@
 #include "box/make.h"
 
 #include "box/env.h"
+#include "box/env_file.h"
 #include "box/notes.h"
 #include "box/toolchain.h"
 #include "lib/fd.h"
@@ -35,23 +36,68 @@ static void choose_home(struct box *box)
         box->home = str_copy(usable ? home : "/home/" BOX_USER);
 }
 
-static bool add_grants(struct box *box, struct held_sources *held, const struct options *options,
-                       const char *cwd, struct error *error)
+/* True when nothing is at `path`; what cannot be looked at is not missing. */
+static bool is_missing(const char *path)
+{
+        return access(path, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
+static bool add_host_grants(struct box *box, struct held_sources *held, const struct options *options,
+                            const char *cwd, struct error *error)
 {
         for (size_t i = 0; i < options->grant_count; i++) {
                 const struct grant_option *grant = &options->grants[i];
+                if (grant->memory)
+                        continue;
                 autofree char *path = path_join(cwd, grant->path);
-                if (!mounts_add_grant(box, held, path, grant->destination, grant->writable,
-                                      grant->writable ? "--rw" : "--ro", error))
+                if (grant->optional && is_missing(path))
+                        message_verbose("%s %s: it does not exist and is skipped", grant->option, path);
+                else if (!mounts_add_grant(box, held, path, grant->destination, grant->writable,
+                                           grant->option, error))
                         return false;
         }
         return true;
 }
 
-static bool add_toolchain(struct box *box, struct held_sources *held, const struct toolchain *toolchain,
-                          struct error *error)
+/* After the grants: where a folder of memory lies may depend on links that came with them. */
+static bool add_memory(struct box *box, const struct options *options, struct error *error)
 {
+        for (size_t i = 0; i < options->grant_count; i++) {
+                const struct grant_option *grant = &options->grants[i];
+                if (grant->memory && !mounts_add_memory(box, grant->path, grant->bytes, grant->option, error))
+                        return false;
+        }
+        return true;
+}
+
+static bool add_grants(struct box *box, struct held_sources *held, const struct options *options,
+                       const char *cwd, struct error *error)
+{
+        for (size_t i = 0; i < options->unsafe_grants.count; i++) {
+                autofree char *path = path_join(cwd, options->unsafe_grants.values[i]);
+                mounts_permit_unsafe(held, path);
+        }
+        if (!add_host_grants(box, held, options, cwd, error) || !mounts_check_links(box, held, error) ||
+            !add_memory(box, options, error))
+                return false;
+        for (size_t i = 0; i < held->unsafe.count; i++)
+                if (!str_list_has(&box->unsafe_grants, held->unsafe.values[i]))
+                        message("note: --unsafe-grant %s permits nothing here: no grant of that very path is "
+                                "refused, and the option itself grants nothing",
+                                held->unsafe.values[i]);
+        return true;
+}
+
+static bool add_toolchain(struct box *box, struct held_sources *held, const struct toolchain *toolchain,
+                          bool no_grants, struct error *error)
+{
+        autofree char *real = realpath(toolchain->executable, NULL);
         box->executable = str_copy(toolchain->executable);
+        if (no_grants && !(real && mounts_show(box, real)))
+                return error_set(error, EXIT_SETUP,
+                                 "the command %s is not visible inside, since --no-auto-grant grants nothing "
+                                 "that it names; add --ro %s",
+                                 toolchain->executable, real ? real : toolchain->executable);
         for (size_t i = 0; i < toolchain->grant_count; i++) {
                 const struct toolchain_grant *grant = &toolchain->grants[i];
                 if (grant->link)
@@ -122,13 +168,40 @@ static bool read_profile(struct box *box, const char *path, const char *cwd, str
         return true;
 }
 
+static bool read_env_files(const struct box *box, const struct options *options, const char *cwd,
+                           struct str_list *variables, struct error *error)
+{
+        for (size_t i = 0; i < options->env_files.count; i++) {
+                autofree char *path = path_join(cwd, options->env_files.values[i]);
+                if (!env_file_read(box, path, variables, error))
+                        return false;
+        }
+        return true;
+}
+
+static bool make_environment(struct box *box, const struct options *options, const char *cwd,
+                             const struct template *template, const struct str_list *front,
+                             struct error *error)
+{
+        struct str_list from_files = {0};
+        bool made = read_env_files(box, options, cwd, &from_files, error) &&
+                    env_make(box, options, template, front, &from_files, error);
+        str_list_free(&from_files);
+        return made;
+}
+
 static void name_grants(const struct box *box)
 {
         for (size_t i = 0; i < box->secret_names.count; i++)
-                message_verbose("variable %s (--env)", box->secret_names.values[i]);
+                message_verbose("variable %s (--env or --env-file)", box->secret_names.values[i]);
         message_verbose("working directory %s", box->cwd);
         for (size_t i = 0; i < box->mount_count; i++) {
                 const struct mount *mount = &box->mounts[i];
+                if (mount->kind == MOUNT_MEMORY && mount->bytes)
+                        message_verbose("memory of %ju bytes at %s (%s)", (uintmax_t)mount->bytes,
+                                        mount->destination, mount->why);
+                else if (mount->kind == MOUNT_MEMORY)
+                        message_verbose("memory at %s (%s)", mount->destination, mount->why);
                 if (mount->kind != MOUNT_BIND)
                         continue;
                 bool same = str_equal(mount->source, mount->destination);
@@ -148,14 +221,15 @@ static bool fill(struct box *box, struct held_sources *held, const struct option
             .work = wanted ? wanted : cwd,
             .home = caller_homes()->spelled,
             .box = box,
+            .grant_nothing = options->no_auto_grant,
         };
         /* The grants come first: what a writable one holds may have been put there by an earlier run of the
          * server, and the toolchain does not follow such links. */
         if (!mounts_add_base(box, held, error) || !add_grants(box, held, options, cwd, error) ||
             !toolchain_find(&options->command, &caller, toolchain, error) || !check_userns(box, error) ||
-            !add_toolchain(box, held, toolchain, error) || !choose_cwd(box, wanted, cwd, error) ||
-            !read_profile(box, options->seccomp, cwd, error) ||
-            !env_make(box, options, template, &toolchain->front, error))
+            !add_toolchain(box, held, toolchain, options->no_auto_grant, error) ||
+            !choose_cwd(box, wanted, cwd, error) || !read_profile(box, options->seccomp, cwd, error) ||
+            !make_environment(box, options, cwd, template, &toolchain->front, error))
                 return false;
         mounts_sort(box);
         toolchain_note_unseen(toolchain, box);

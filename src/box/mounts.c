@@ -8,6 +8,7 @@
 #include "box/danger.h"
 #include "box/etc.h"
 #include "lib/fd.h"
+#include "report/messages.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,6 +29,9 @@ void held_sources_release(struct held_sources *held)
         for (size_t i = 0; i < held->count; i++)
                 close(held->descriptors[i]);
         free(held->descriptors);
+        str_list_free(&held->unsafe);
+        str_list_free(&held->links);
+        str_list_free(&held->reached);
         *held = (struct held_sources){0};
 }
 
@@ -118,24 +122,36 @@ void mounts_add_link(struct box *box, const char *destination, const char *text,
         box_add_mount(box, &mount);
 }
 
-/* Repeats inside every symbolic link on the way from "/" to `path`, so that the path means the same, and
- * returns the real path, which the caller frees. NULL with errno when it does not exist or cannot be reached.
- */
-static char *follow(struct box *box, const char *path, const char *why)
+/* The symbolic links that a path led through. */
+struct links {
+        struct str_list places; /* absolute, their folder's path real */
+        struct str_list texts;
+};
+
+static void free_links(struct links *links)
+{
+        str_list_free(&links->places);
+        str_list_free(&links->texts);
+}
+
+/* Adds every symbolic link on the way from "/" to `path` to `links`, and returns the real path, which the
+ * caller frees. NULL with errno when it does not exist or cannot be reached. */
+static char *resolve(const char *path, struct links *links)
 {
         autofree char *rest = str_copy(path);
         char *reached = str_copy("/"); /* real so far */
-        for (unsigned links = 0; rest[strspn(rest, "/")];) {
+        for (unsigned count = 0; rest[strspn(rest, "/")];) {
                 const char *start = rest + strspn(rest, "/");
                 size_t length = strcspn(start, "/");
                 autofree char *component = str_copy_n(start, length);
                 char *next = path_join(reached, component);
                 char text[PATH_MAX];
                 ssize_t size = readlink(next, text, sizeof(text) - 1);
-                if ((size < 0 && errno != EINVAL) || (size >= 0 && ++links > MOST_LINKS)) {
-                        errno = size < 0 ? errno : ELOOP;
+                if ((size < 0 && errno != EINVAL) || (size >= 0 && ++count > MOST_LINKS)) {
+                        int error = size < 0 ? errno : ELOOP;
                         free(next);
                         free(reached);
+                        errno = error;
                         return NULL;
                 }
                 char *left;
@@ -145,8 +161,8 @@ static char *follow(struct box *box, const char *path, const char *why)
                         left = str_copy(start + length);
                 } else {
                         text[size] = 0;
-                        mounts_add_link(box, next, text, why);
-                        free(next);
+                        str_list_take(&links->places, next);
+                        str_list_add(&links->texts, text);
                         left = str_format("%s/%s", text, start + length);
                         if (text[0] == '/') {
                                 free(reached);
@@ -157,6 +173,88 @@ static char *follow(struct box *box, const char *path, const char *why)
                 rest = left;
         }
         return reached;
+}
+
+/* The same, and repeats those links inside, so that the path means the same there. */
+static char *follow(struct box *box, const char *path, const char *why)
+{
+        struct links links = {0};
+        char *real = resolve(path, &links);
+        int error = errno;
+        for (size_t i = 0; i < links.places.count; i++)
+                mounts_add_link(box, links.places.values[i], links.texts.values[i], why);
+        free_links(&links);
+        errno = error;
+        return real;
+}
+
+/* The writable grant that holds the link at `place`, which leads out of it to `real`; or NULL. */
+static const struct mount *find_left(const struct box *box, const char *place, const char *real)
+{
+        for (size_t i = 0; i < box->mount_count; i++) {
+                const struct mount *grant = &box->mounts[i];
+                if (grant->kind == MOUNT_BIND && grant->writable && path_is_below(place, grant->source) &&
+                    !path_is_below(real, grant->source))
+                        return grant;
+        }
+        return NULL;
+}
+
+char *mounts_resolve(const struct box *box, const char *path, const struct mount **left)
+{
+        struct links links = {0};
+        *left = NULL;
+        char *real = resolve(path, &links);
+        int error = errno;
+        for (size_t i = 0; real && i < links.places.count && !*left; i++)
+                *left = find_left(box, links.places.values[i], real);
+        free_links(&links);
+        errno = error;
+        return real;
+}
+
+/* resolve(), and remembers the links for mounts_check_links(). */
+static char *resolve_grant(struct held_sources *held, const char *path, struct links *links)
+{
+        char *real = resolve(path, links);
+        for (size_t i = 0; real && i < links->places.count; i++) {
+                str_list_add(&held->links, links->places.values[i]);
+                str_list_add(&held->reached, real);
+        }
+        return real;
+}
+
+void mounts_permit_unsafe(struct held_sources *held, const char *path)
+{
+        struct links links = {0};
+        char *real = resolve_grant(held, path, &links);
+        if (real)
+                str_list_take(&held->unsafe, real);
+        free_links(&links);
+}
+
+bool mounts_check_links(const struct box *box, const struct held_sources *held, struct error *error)
+{
+        for (size_t i = 0; i < held->links.count; i++) {
+                const struct mount *left = find_left(box, held->links.values[i], held->reached.values[i]);
+                if (left)
+                        return error_set(
+                            error, EXIT_SETUP,
+                            "refusing to grant %s: the link %s leads there out of the writable %s, and the "
+                            "server may have put it there; if it is yours, name %s itself",
+                            held->reached.values[i], held->links.values[i], left->source,
+                            held->reached.values[i]);
+        }
+        return true;
+}
+
+int mounts_open_real(const char *real, int flags)
+{
+        struct open_how how = {
+            .flags = (unsigned)(flags | O_CLOEXEC),
+            .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+        };
+        return (int)syscall(SYS_openat2, AT_FDCWD, real, &how, sizeof(how));
 }
 
 static void free_mount(struct mount *mount)
@@ -211,12 +309,7 @@ static bool add_bind(struct box *box, struct held_sources *held, const char *rea
 {
         struct stat status;
         /* O_PATH opens nothing of the object itself (a fifo does not wait), but it makes autofs mount. */
-        struct open_how how = {
-            .flags = O_PATH | O_CLOEXEC,
-            /* The path is real: a link that is in it now was put there after it was judged. */
-            .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
-        };
-        autoclose int source = (int)syscall(SYS_openat2, AT_FDCWD, real, &how, sizeof(how));
+        autoclose int source = mounts_open_real(real, O_PATH);
         if (source < 0 || fstat(source, &status) < 0)
                 return error_set(error, EXIT_SETUP, "cannot open %s: %s", real, strerror(errno));
         struct mount mount = {
@@ -244,46 +337,72 @@ static bool is_system_place(const char *place)
         return false;
 }
 
+/* Judges a grant: refuses what would void the sandbox, unless --unsafe-grant named that very place. */
+static bool judge(struct box *box, const struct held_sources *held, const char *real, bool writable,
+                  struct error *error)
+{
+        const char *refusal = danger(real, writable);
+        if (!refusal)
+                return true;
+        /* The sandbox's root is being built on top of it: it cannot be cloned without that. */
+        if (real[1] == 0)
+                return error_set(error, EXIT_SETUP,
+                                 "refusing to grant /: %s; grant the folders that the server needs", refusal);
+        if (!str_list_has(&held->unsafe, real))
+                return error_set(error, EXIT_SETUP,
+                                 "refusing to grant %s%s: %s; grant a folder that holds only what the server "
+                                 "needs; --unsafe-grant %s permits it although it voids the sandbox",
+                                 real, writable ? " writable" : "", refusal, real);
+        message("note: --unsafe-grant voids the sandbox for %s: %s, and the command can %s it", real, refusal,
+                writable ? "read and change" : "read");
+        if (!str_list_has(&box->unsafe_grants, real))
+                str_list_add(&box->unsafe_grants, real);
+        return true;
+}
+
 bool mounts_add_grant(struct box *box, struct held_sources *held, const char *path, const char *destination,
                       bool writable, const char *why, struct error *error)
 {
+        struct links links = {0};
+        autofree char *real = resolve_grant(held, path, &links);
+        int failure = errno;
         /* A grant at another place needs none of the links on the way to its source. */
-        autofree char *real = destination ? realpath(path, NULL) : follow(box, path, why);
+        for (size_t i = 0; !destination && i < links.places.count; i++)
+                mounts_add_link(box, links.places.values[i], links.texts.values[i], why);
+        free_links(&links);
         if (!real)
                 return error_set(error, EXIT_SETUP, "cannot grant %s: %s: check the path after %s", path,
-                                 strerror(errno), writable ? "--rw" : "--ro");
-        const char *refusal = danger(real, writable);
-        if (refusal)
-                return error_set(
-                    error, EXIT_SETUP,
-                    "refusing to grant %s%s: %s; grant a folder that holds only what the server needs", real,
-                    writable ? " writable" : "", refusal);
+                                 strerror(failure), why);
+        if (!judge(box, held, real, writable, error))
+                return false;
         autofree char *place = destination ? follow_inside(box, destination) : str_copy(real);
-        if (destination && is_system_place(place))
+        const struct mount *own = find_exact(box, place);
+        bool is_own = own && (own->kind == MOUNT_PROC || own->kind == MOUNT_DEV);
+        if (is_own || (destination && is_system_place(place)))
                 return error_set(error, EXIT_SETUP,
                                  "cannot put %s at %s: that would hide the sandbox's own %s", real,
-                                 destination, place);
+                                 destination ? destination : place, place);
         make_room(box, place);
         return add_bind(box, held, real, place, writable, why, error);
 }
 
-/* The writable grant from whose inside a link on the way of `path` leads out to `real`, or NULL. The server
- * may have made that link in an earlier run: followed, it would grant itself what the person never named. */
-static const struct mount *find_way_out(const struct box *box, const char *path, const char *real)
+bool mounts_add_memory(struct box *box, const char *path, uint64_t bytes, const char *why,
+                       struct error *error)
 {
-        for (size_t i = 0; i < box->mount_count; i++) {
-                const struct mount *link = &box->mounts[i];
-                if (link->kind != MOUNT_LINK || !path_is_below(path, link->destination))
-                        continue;
-                for (size_t j = 0; j < box->mount_count; j++) {
-                        const struct mount *grant = &box->mounts[j];
-                        if (grant->kind == MOUNT_BIND && grant->writable &&
-                            path_is_below(link->destination, grant->source) &&
-                            !path_is_below(real, grant->source))
-                                return grant;
-                }
-        }
-        return NULL;
+        autofree char *place = follow_inside(box, path);
+        if (place[1] == 0 || is_system_place(place))
+                return error_set(error, EXIT_SETUP,
+                                 "cannot put memory at %s: that would hide the sandbox's own %s", path,
+                                 place);
+        make_room(box, place);
+        struct mount mount = {
+            .kind = MOUNT_MEMORY,
+            .destination = str_copy(place),
+            .bytes = bytes,
+            .why = str_copy(why),
+        };
+        box_add_mount(box, &mount);
+        return true;
 }
 
 bool mounts_add_program(struct box *box, struct held_sources *held, const char *path, const char *why,
@@ -295,7 +414,10 @@ bool mounts_add_program(struct box *box, struct held_sources *held, const char *
                                  strerror(errno));
         if (mounts_show(box, real))
                 return true;
-        const struct mount *left = find_way_out(box, path, real);
+        const struct mount *left = NULL;
+        autofree char *again = mounts_resolve(box, path, &left);
+        if (!again || !str_equal(again, real))
+                return error_set(error, EXIT_SETUP, "%s changed while hutch started", path);
         if (left)
                 return error_set(
                     error, EXIT_SETUP,

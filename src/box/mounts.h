@@ -13,6 +13,9 @@
 struct held_sources {
         int *descriptors;
         size_t count;
+        struct str_list unsafe; /* real paths that --unsafe-grant named */
+        struct str_list links; /* every link that a grant's path led through, and beside it in `reached`… */
+        struct str_list reached; /* …the real path that it led to */
 };
 void held_sources_release(struct held_sources *held);
 
@@ -20,11 +23,31 @@ void held_sources_release(struct held_sources *held);
  * proc, devices, and the writable places in memory. box->home must be set. */
 bool mounts_add_base(struct box *box, struct held_sources *held, struct error *error);
 
-/* What the person asked for. `path` is absolute and normal; `destination` NULL means the same path, by both
- * its spelling and its real path (links on the way are made inside as they are on the host). Status 125 when
- * it does not exist, cannot be opened, or would void the sandbox. */
+/* Lets mounts_add_grant() grant what is at `path` (absolute and normal) although that voids the sandbox. */
+void mounts_permit_unsafe(struct held_sources *held, const char *path);
+
+/* What the person asked for, by the option `why`. `path` is absolute and normal; `destination` NULL means the
+ * same path, by both its spelling and its real path (links on the way are made inside as they are on the
+ * host). Status 125 when it does not exist, cannot be opened, or would void the sandbox. */
 bool mounts_add_grant(struct box *box, struct held_sources *held, const char *path, const char *destination,
                       bool writable, const char *why, struct error *error);
+
+/* Once all grants are added: refuses a link, on the way of one of them, that lies in a writable grant and
+ * leads out of it. The server may have made it in an earlier run. */
+bool mounts_check_links(const struct box *box, const struct held_sources *held, struct error *error);
+
+/* An empty, writable folder in memory at `path` inside (absolute and normal), after the grants were added.
+ * `bytes` as in struct mount. Status 125 when it would hide the sandbox's own /usr, /proc or /dev. */
+bool mounts_add_memory(struct box *box, const char *path, uint64_t bytes, const char *why,
+                       struct error *error);
+
+/* The real path of `path` (absolute and normal), which the caller frees, or NULL with errno. *left becomes
+ * the writable grant out of which a link on the way leads, if there is one: the server may have made that
+ * link. */
+char *mounts_resolve(const struct box *box, const char *path, const struct mount **left);
+
+/* Opens a real path, on which any link was put after it was judged. A descriptor, or -1 with errno. */
+int mounts_open_real(const char *real, int flags);
 
 /* What the command itself needs, read-only: skipped when the box already shows it at that path. */
 bool mounts_add_program(struct box *box, struct held_sources *held, const char *path, const char *why,

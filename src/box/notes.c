@@ -67,7 +67,7 @@ static void note_secrets_beside_program(const struct box *box)
         for (size_t i = 0; i < box->mount_count; i++) {
                 const struct mount *mount = &box->mounts[i];
                 if (mount->kind != MOUNT_BIND || !mount->is_folder || str_equal(mount->why, "base") ||
-                    str_equal(mount->why, "--ro") || str_equal(mount->why, "--rw"))
+                    str_starts(mount->why, "--"))
                         continue;
                 autofree char *file = path_join(mount->source, ".env");
                 if (access(file, F_OK) == 0)

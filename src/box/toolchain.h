@@ -25,6 +25,7 @@ struct toolchain_caller {
          * writable grant may have been written by an earlier run of the very program, so it grants nothing
          * that is not plainly an installed interpreter. */
         const struct box *box;
+        bool grant_nothing; /* what the words name is data, like the rest */
 };
 
 struct toolchain_grant {

@@ -20,7 +20,8 @@ static const char identity[] =
     "inside, the command is always the user nonroot (65532), outside it is you; leave the "
     "option out";
 static const char memory_folders[] =
-    "/tmp and the home are empty folders in memory already; leave the option out";
+    "/tmp and the home are empty folders in memory already; leave the option out, or write --tmpfs PATH for "
+    "another one";
 static const char working_folder[] = "write --cwd DIR";
 static const char variables[] = "write --env KEY=VALUE, or --env KEY to pass your own value on";
 
@@ -28,12 +29,10 @@ static const struct {
         const char *spelling;
         const char *hint;
 } hints[] = {
-    {"--volume", grants},
-    {"--mount", grants},
     {"--bind", writable},
-    {"--bind-try", writable},
+    {"--bind-try", "write --rw-try PATH[:DEST]"},
     {"--ro-bind", read_only},
-    {"--ro-bind-try", read_only},
+    {"--ro-bind-try", "write --ro-try PATH[:DEST]"},
     {"--dev-bind",
      "devices of the host cannot be granted; /dev has null, zero, full, random, urandom, tty and "
      "a private pts"},
@@ -41,7 +40,6 @@ static const struct {
      "devices of the host cannot be granted; /dev has null, zero, full, random, urandom, tty and a "
      "private pts"},
     {"--dev", "a sandbox always has a /dev of its own; leave the option out"},
-    {"--tmpfs", memory_folders},
     {"--private", memory_folders},
     {"--whitelist", grants},
     {"--network", no_network},

@@ -8,12 +8,14 @@
 #include "cli/options.h"
 
 #include "box/box.h"
+#include "box/env.h"
 #include "cli/hints.h"
+#include "cli/spellings.h"
+#include "cli/values.h"
 #include "lib/fd.h"
 #include "lib/name.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -21,8 +23,6 @@
 
 enum {
         SECONDS_MAX = 31536000, /* a year: more is a slip of the hand */
-        VARIABLE_MAX =
-            128 * 1024, /* the kernel's own bound for one string of the environment, with its NUL */
         STOP_GRACE_DEFAULT = 5,
 };
 
@@ -33,8 +33,24 @@ const struct option_row option_table[] = {
      "grant a file or folder for reading, at the same path or at DEST", NULL},
     {OPTION_RW, "rw", 0, ARGUMENT_REQUIRED, "PATH[:DEST]", "path", true,
      "the same for reading and writing; what is written stays", NULL},
+    {OPTION_RO_TRY, "ro-try", 0, ARGUMENT_REQUIRED, "PATH[:DEST]", "path", true,
+     "as --ro, and skipped when PATH does not exist", NULL},
+    {OPTION_RW_TRY, "rw-try", 0, ARGUMENT_REQUIRED, "PATH[:DEST]", "path", true,
+     "as --rw, and skipped when PATH does not exist", NULL},
+    {OPTION_VOLUME, "volume", 0, ARGUMENT_REQUIRED, "SRC:DST[:ro]", "path", true,
+     "as --rw SRC:DST, or with :ro as --ro SRC:DST", NULL},
+    {OPTION_MOUNT, "mount", 0, ARGUMENT_REQUIRED, "SPEC", "none", true,
+     "type=bind,source=PATH,target=DEST[,readonly] or type=tmpfs,target=PATH", NULL},
+    {OPTION_TMPFS, "tmpfs", 0, ARGUMENT_REQUIRED, "PATH[:SIZE]", "none", true,
+     "an empty, writable folder in memory, with SIZE as 64m of a size of its own", NULL},
+    {OPTION_NO_AUTO_GRANT, "no-auto-grant", 0, ARGUMENT_NONE, NULL, "none", false,
+     "grant nothing of what the command itself names as its program", NULL},
+    {OPTION_UNSAFE_GRANT, "unsafe-grant", 0, ARGUMENT_REQUIRED, "PATH", "path", true,
+     "permit the grant of exactly PATH although it voids the sandbox", NULL},
     {OPTION_ENV, "env", 'e', ARGUMENT_REQUIRED, "KEY[=VALUE]", "env", true,
      "set a variable, or pass your own value of KEY on", NULL},
+    {OPTION_ENV_FILE, "env-file", 0, ARGUMENT_REQUIRED, "FILE", "file", true,
+     "set the variables of FILE, lines of KEY=VALUE; --env wins over it", NULL},
     {OPTION_CWD, "cwd", 0, ARGUMENT_REQUIRED, "DIR", "folder", false,
      "the working directory inside (default: yours where it is visible, else the home)", NULL},
     {OPTION_TIMEOUT, "timeout", 0, ARGUMENT_REQUIRED, "SECONDS", "none", false,
@@ -90,29 +106,6 @@ static const struct option_row *find_letter(char letter)
 
 /* ---- values ---- */
 
-/* A copy of `text` with a leading `~` or `~/` replaced by the caller's home: a client's config runs through
- * no shell that would have done it. */
-static bool expand_path(const struct option_row *row, const char *text, char **path, struct error *error)
-{
-        const char *home = "";
-        if (text[0] == '~' && (text[1] == '/' || text[1] == 0)) {
-                home = getenv("HOME");
-                if (!home || home[0] != '/')
-                        return error_set(error, EXIT_USAGE,
-                                         "--%s %s: ~ cannot be expanded, HOME is not set to a path",
-                                         row->name, name_shown(text));
-                text++;
-        }
-        autofree char *expanded = str_format("%s%s", home, text);
-        if (strlen(expanded) >= PATH_MAX)
-                return error_set(error, EXIT_USAGE, "--%s %s: a path has at most %d bytes, this one has %zu",
-                                 row->name, name_shown(text), PATH_MAX - 1, strlen(expanded));
-        free(*path);
-        *path = expanded;
-        expanded = NULL;
-        return true;
-}
-
 static bool read_seconds(const struct option_row *row, const char *text, unsigned *seconds,
                          struct error *error)
 {
@@ -146,9 +139,9 @@ static bool read_env(struct options *options, const char *text, struct error *er
                                  "set it there (a client's "
                                  "\"env\"), or leave the option out",
                                  name_shown(name), name_shown(name));
-        if (strlen(value) + length + 2 > VARIABLE_MAX)
+        if (strlen(value) + length + 2 > ENV_VARIABLE_MAX)
                 return error_set(error, EXIT_USAGE, "--env %s: name and value have at most %d bytes together",
-                                 name_shown(name), VARIABLE_MAX - 2);
+                                 name_shown(name), ENV_VARIABLE_MAX - 2);
         str_list_take(&options->env, str_format("%s=%s", name, value));
         return true;
 }
@@ -159,14 +152,39 @@ static bool path_exists(const char *path)
         return lstat(path, &status) == 0;
 }
 
+static void add_grant(struct options *options, const struct grant_option *grant)
+{
+        options->grants =
+            str_or_die(reallocarray(options->grants, options->grant_count + 1, sizeof(*options->grants)));
+        options->grants[options->grant_count++] = *grant;
+}
+
+static const char *spell_grant(enum option_id id)
+{
+        switch (id) {
+        case OPTION_RO:
+                return "--ro";
+        case OPTION_RW:
+                return "--rw";
+        case OPTION_RO_TRY:
+                return "--ro-try";
+        default:
+                return "--rw-try";
+        }
+}
+
 /* Splits PATH[:DEST]. A file's own name may hold colons, so a text that names something is a path as a whole.
  */
 static bool read_grant(struct options *options, const struct option_row *row, const char *text,
                        struct error *error)
 {
-        struct grant_option grant = {.writable = row->id == OPTION_RW};
+        struct grant_option grant = {
+            .writable = row->id == OPTION_RW || row->id == OPTION_RW_TRY,
+            .optional = row->id == OPTION_RO_TRY || row->id == OPTION_RW_TRY,
+            .option = spell_grant(row->id),
+        };
         autofree char *path = NULL, *destination = NULL;
-        if (!expand_path(row, text, &path, error))
+        if (!value_expand_path(grant.option, text, &path, error))
                 return false;
         char *colon = strrchr(path, ':');
         if (colon && !path_exists(path)) {
@@ -182,7 +200,7 @@ static bool read_grant(struct options *options, const struct option_row *row, co
                         colon = memrchr(path, ':', (size_t)(colon - path));
                 if (colon) {
                         autofree char *inside = NULL;
-                        if (!expand_path(row, colon + 1, &inside, error))
+                        if (!value_expand_path(grant.option, colon + 1, &inside, error))
                                 return false;
                         *colon = 0;
                         destination = path_join("/", inside);
@@ -204,9 +222,31 @@ static bool read_grant(struct options *options, const struct option_row *row, co
         grant.path = path;
         grant.destination = destination;
         path = destination = NULL;
-        options->grants =
-            str_or_die(reallocarray(options->grants, options->grant_count + 1, sizeof(*options->grants)));
-        options->grants[options->grant_count++] = grant;
+        add_grant(options, &grant);
+        return true;
+}
+
+static bool read_spelling(struct options *options, spelling_reader *read, const char *text,
+                          struct error *error)
+{
+        struct grant_option grant = {0};
+        bool understood = read(text, &grant, error);
+        if (understood) {
+                add_grant(options, &grant);
+        } else {
+                free(grant.path);
+                free(grant.destination);
+        }
+        return understood;
+}
+
+/* Adds a path to a list, with a leading ~ expanded. */
+static bool read_path(struct str_list *list, const char *option, const char *text, struct error *error)
+{
+        char *path = NULL;
+        if (!value_expand_path(option, text, &path, error))
+                return false;
+        str_list_take(list, path);
         return true;
 }
 
@@ -233,7 +273,7 @@ static bool store(struct parse *parse, const struct option_row *row, const char 
         struct error *error = parse->error;
         switch (row->id) {
         case OPTION_TEMPLATE:
-                return expand_path(row, value, &options->template_name, error);
+                return value_expand_path("--template", value, &options->template_name, error);
         case OPTION_TIMEOUT:
                 return read_seconds(row, value, &options->timeout_seconds, error);
         case OPTION_STOP_GRACE:
@@ -245,15 +285,29 @@ static bool store(struct parse *parse, const struct option_row *row, const char 
                 return true;
         case OPTION_RO:
         case OPTION_RW:
+        case OPTION_RO_TRY:
+        case OPTION_RW_TRY:
                 return read_grant(options, row, value, error);
+        case OPTION_VOLUME:
+                return read_spelling(options, spelling_read_volume, value, error);
+        case OPTION_MOUNT:
+                return read_spelling(options, spelling_read_mount, value, error);
+        case OPTION_TMPFS:
+                return read_spelling(options, spelling_read_tmpfs, value, error);
+        case OPTION_NO_AUTO_GRANT:
+                return options->no_auto_grant = true;
+        case OPTION_UNSAFE_GRANT:
+                return read_path(&options->unsafe_grants, "--unsafe-grant", value, error);
+        case OPTION_ENV_FILE:
+                return read_path(&options->env_files, "--env-file", value, error);
         case OPTION_CWD:
-                return expand_path(row, value, &options->cwd, error);
+                return value_expand_path("--cwd", value, &options->cwd, error);
         case OPTION_REQUIRE:
                 return read_require(options, value, error);
         case OPTION_RAW_STDOUT:
                 return options->raw_stdout = true;
         case OPTION_SECCOMP:
-                return expand_path(row, value, &options->seccomp, error);
+                return value_expand_path("--seccomp", value, &options->seccomp, error);
         case OPTION_ALLOW_USERNS:
                 if (value[0] && !str_equal(value, "full"))
                         return error_set(error, EXIT_USAGE, "--allow-userns=%s: the only value is full",
@@ -370,7 +424,8 @@ static bool refuse_word(struct parse *parse, const char *word)
         if (str_equal(before, "-v") && strchr(word, ':'))
                 return error_set(
                     parse->error, EXIT_USAGE,
-                    "-v is --verbose here; grant a folder with --ro PATH[:DEST] or --rw PATH[:DEST]");
+                    "-v is --verbose here; write --volume SRC:DST[:ro], or --ro PATH[:DEST] or --rw "
+                    "PATH[:DEST]");
         for (size_t i = parse->next; i < parse->count; i++)
                 if (str_equal(parse->words[i], "--"))
                         return error_set(parse->error, EXIT_USAGE,
@@ -409,13 +464,16 @@ static bool compare_grants(struct options *options, struct error *error)
                                 j++;
                                 continue;
                         }
-                        if (!str_equal(path, other_path))
-                                return error_set(
-                                    error, EXIT_USAGE, "two grants have one place inside, %s: %s and %s",
-                                    name_shown(inside), name_shown(one->path), name_shown(other->path));
+                        if (one->memory != other->memory || one->bytes != other->bytes ||
+                            !str_equal(path, other_path))
+                                return error_set(error, EXIT_USAGE,
+                                                 "two grants have one place inside, %s: %s %s and %s %s",
+                                                 name_shown(inside), one->option, name_shown(one->path),
+                                                 other->option, name_shown(other->path));
                         if (one->writable != other->writable)
                                 return error_set(error, EXIT_USAGE, "%s is granted with both --ro and --rw",
                                                  name_shown(one->path));
+                        one->optional &= other->optional;
                         free(other->path);
                         free(other->destination);
                         options->grant_count--;
@@ -471,6 +529,8 @@ void options_free(struct options *options)
         free(options->cwd);
         free(options->seccomp);
         str_list_free(&options->env);
+        str_list_free(&options->env_files);
+        str_list_free(&options->unsafe_grants);
         str_list_free(&options->command);
         *options = (struct options){0};
 }
@@ -483,8 +543,10 @@ const char *options_stray(const struct str_list *command)
                 if (!str_starts(word, "--"))
                         continue;
                 const struct option_row *row = find_long(word + 2, length - 2);
-                /* Nearly every program has these two of its own, and a sandbox is the same without them. */
-                if (row && (row->id == OPTION_HELP || row->id == OPTION_VERBOSE))
+                /* Nearly every program has these two of its own, and a sandbox is the same without them;
+                 * Node.js has the third. */
+                if (row &&
+                    (row->id == OPTION_HELP || row->id == OPTION_VERBOSE || row->id == OPTION_ENV_FILE))
                         continue;
                 if (row || hint_find(word, length))
                         return word;

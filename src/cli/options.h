@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum option_argument {
         ARGUMENT_NONE,
@@ -26,6 +27,14 @@ enum option_id {
         OPTION_VERBOSE,
         OPTION_RO,
         OPTION_RW,
+        OPTION_RO_TRY,
+        OPTION_RW_TRY,
+        OPTION_VOLUME,
+        OPTION_MOUNT,
+        OPTION_TMPFS,
+        OPTION_NO_AUTO_GRANT,
+        OPTION_UNSAFE_GRANT,
+        OPTION_ENV_FILE,
         OPTION_CWD,
         OPTION_REQUIRE,
         OPTION_RAW_STDOUT,
@@ -54,16 +63,23 @@ struct option_row {
 extern const struct option_row option_table[];
 
 struct grant_option {
-        char *path;        /* as written, with a leading ~ expanded */
+        char *path;        /* as written, with a leading ~ expanded; of memory: the place inside, normal */
         char *destination; /* absolute and normal, never "/"; or NULL: the same path */
         bool writable;
+        bool optional;      /* skipped when there is nothing at `path` */
+        bool memory;        /* nothing of the host: an empty folder in memory */
+        uint64_t bytes;     /* of memory: a budget of its own; 0: the sandbox's common one */
+        const char *option; /* as it was spelled, with its dashes; static */
 };
 
 struct options {
-        char *template_name; /* or NULL: the default, mcp-server */
-        struct str_list env; /* KEY=VALUE, in order; a KEY alone got the caller's value here */
+        char *template_name;       /* or NULL: the default, mcp-server */
+        struct str_list env;       /* KEY=VALUE, in order; a KEY alone got the caller's value here */
+        struct str_list env_files; /* as written, with a leading ~ expanded */
         struct grant_option *grants;
         size_t grant_count;
+        struct str_list unsafe_grants; /* as written, with a leading ~ expanded */
+        bool no_auto_grant;
         char *cwd;     /* as written, with a leading ~ expanded, or NULL */
         char *seccomp; /* the same */
         unsigned timeout_seconds;

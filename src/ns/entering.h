@@ -61,7 +61,8 @@ struct entering {
         pid_t network_maker; /* network.c: the task that makes the network namespace */
         int network;         /* network.c: that namespace */
         int root;            /* rootfs.c: the new root, once it is attached */
-        dev_t devices[2]; /* rootfs.c: the two memory file systems, of the root and of the writable places */
+        dev_t *devices;      /* rootfs.c: its memory file systems; the first is the root's */
+        size_t device_count;
 };
 
 /* Reports and ends the calling process. `error` is a positive errno; path may be NULL. */

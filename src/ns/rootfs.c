@@ -4,7 +4,8 @@
  *
  * Theory of operation. Two tmpfs hold what lives in the sandbox's memory. One is the root, with nothing in it
  * but mount points, links and a few small files; it ends read-only. The other has one folder for each
- * writable place; those are cloned as mounts of their own, so that all share one budget. It is attached at
+ * writable place; those are cloned as mounts of their own, so that all share one budget (a place with a size
+ * of its own is a further tmpfs, and shares nothing). It is attached at
  * /tmp first, because a folder can be cloned only from an attached mount, and the sandbox's own /tmp then
  * covers it for ever. Everything else is a clone of a host object: made private and restricted while it is
  * still detached, compared with what was judged, and only then attached. pivot_root(2) then makes the new
@@ -87,8 +88,12 @@ static void make_own_point(const struct entering *entering, const char *destinat
 static bool is_memory(const struct entering *entering, int descriptor)
 {
         struct stat status;
-        return fstat(descriptor, &status) == 0 &&
-               (status.st_dev == entering->devices[0] || status.st_dev == entering->devices[1]);
+        if (fstat(descriptor, &status) < 0)
+                return false;
+        for (size_t i = 0; i < entering->device_count; i++)
+                if (status.st_dev == entering->devices[i])
+                        return true;
+        return false;
 }
 
 /* Opens a path inside, without following any link: what lies below a mount was made by others, and a link
@@ -197,6 +202,29 @@ static void write_file(const struct entering *entering, const struct mount *moun
                 entering_fail(entering, STAGE_MOUNT_POINT, -error, mount->destination);
 }
 
+/* A new tmpfs, detached, whose device is remembered as the sandbox's own. */
+static int make_tmpfs(struct entering *entering, uint64_t bytes, uint64_t inodes, mode_t mode)
+{
+        char size[32], nr_inodes[32], octal[16];
+        snprintf(octal, sizeof(octal), "%o", mode);
+        snprintf(size, sizeof(size), "%llu", (unsigned long long)bytes);
+        snprintf(nr_inodes, sizeof(nr_inodes), "%llu", (unsigned long long)inodes);
+
+        autoclose int context = fsopen("tmpfs", FSOPEN_CLOEXEC);
+        if (context < 0 || fsconfig(context, FSCONFIG_SET_STRING, "size", size, 0) < 0 ||
+            fsconfig(context, FSCONFIG_SET_STRING, "nr_inodes", nr_inodes, 0) < 0 ||
+            fsconfig(context, FSCONFIG_SET_STRING, "mode", octal, 0) < 0 ||
+            fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+                entering_fail(entering, STAGE_MEMORY_FS, errno, NULL);
+        /* Programs may be executed from it: package managers build native add-ons in the home and in /tmp. */
+        int memory = fsmount(context, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+        struct stat status;
+        if (memory < 0 || fstat(memory, &status) < 0)
+                entering_fail(entering, STAGE_MEMORY_FS, errno, NULL);
+        entering->devices[entering->device_count++] = status.st_dev;
+        return memory;
+}
+
 /* A clone of one folder of the tmpfs, whose path from the tmpfs's root is `name`. */
 static int clone_memory_folder(const struct entering *entering, int memory, const char *name, mode_t mode)
 {
@@ -208,15 +236,18 @@ static int clone_memory_folder(const struct entering *entering, int memory, cons
         return tree;
 }
 
-static void mount_memory_folder(const struct entering *entering, int memory, size_t index)
+static void mount_memory_folder(struct entering *entering, int memory, size_t index)
 {
-        const struct mount *mount = &entering->box->mounts[index];
+        const struct box *box = entering->box;
+        const struct mount *mount = &box->mounts[index];
         bool shared = str_equal(mount->destination, "/tmp") || str_equal(mount->destination, "/var/tmp") ||
                       str_equal(mount->destination, "/dev/shm");
+        /* Shared temporary folders carry the sticky bit, which some programs insist on. */
+        mode_t mode = shared ? 01777 : 0700;
         char name[32];
         snprintf(name, sizeof(name), "%zu", index);
-        /* Shared temporary folders carry the sticky bit, which some programs insist on. */
-        autoclose int tree = clone_memory_folder(entering, memory, name, shared ? 01777 : 0700);
+        autoclose int tree = mount->bytes ? make_tmpfs(entering, mount->bytes, box->memory_fs_inodes, mode)
+                                          : clone_memory_folder(entering, memory, name, mode);
         rootfs_attach(entering, tree, mount->destination, true);
 }
 
@@ -244,38 +275,17 @@ static void mount_host_object(const struct entering *entering, const struct moun
         rootfs_attach(entering, tree, mount->destination, mount->is_folder);
 }
 
-/* A new tmpfs, detached. */
-static int make_tmpfs(const struct entering *entering, uint64_t bytes, uint64_t inodes, dev_t *device)
-{
-        char size[32], nr_inodes[32];
-        snprintf(size, sizeof(size), "%llu", (unsigned long long)bytes);
-        snprintf(nr_inodes, sizeof(nr_inodes), "%llu", (unsigned long long)inodes);
-
-        autoclose int context = fsopen("tmpfs", FSOPEN_CLOEXEC);
-        if (context < 0 || fsconfig(context, FSCONFIG_SET_STRING, "size", size, 0) < 0 ||
-            fsconfig(context, FSCONFIG_SET_STRING, "nr_inodes", nr_inodes, 0) < 0 ||
-            fsconfig(context, FSCONFIG_SET_STRING, "mode", "0755", 0) < 0 ||
-            fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
-                entering_fail(entering, STAGE_MEMORY_FS, errno, NULL);
-        /* Programs may be executed from it: package managers build native add-ons in the home and in /tmp. */
-        int memory = fsmount(context, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-        struct stat status;
-        if (memory < 0 || fstat(memory, &status) < 0)
-                entering_fail(entering, STAGE_MEMORY_FS, errno, NULL);
-        *device = status.st_dev;
-        return memory;
-}
-
 void rootfs_build(struct entering *entering)
 {
         const struct box *box = entering->box;
         mode_t inherited = umask(0);
-        entering->root = make_tmpfs(entering, ROOT_BYTES, ROOT_INODES, &entering->devices[0]);
+        /* The root's, the common one, and one for each mount at most. */
+        entering->devices = str_or_die(calloc(box->mount_count + 2, sizeof(*entering->devices)));
+        entering->root = make_tmpfs(entering, ROOT_BYTES, ROOT_INODES, 0755);
         /* On top of the present root, where no path leads: an absolute path starts below it. */
         if (move_mount(entering->root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
                 entering_fail(entering, STAGE_MEMORY_FS, errno, NULL);
-        autoclose int memory =
-            make_tmpfs(entering, box->memory_fs_bytes, box->memory_fs_inodes, &entering->devices[1]);
+        autoclose int memory = make_tmpfs(entering, box->memory_fs_bytes, box->memory_fs_inodes, 0755);
         rootfs_attach(entering, memory, "/tmp", true);
 
         for (size_t i = 0; i < box->mount_count; i++) {

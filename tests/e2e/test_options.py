@@ -135,7 +135,7 @@ def test_the_nearest_option_is_named(hutch, kind):
     assert "--timeout" in refuse(hutch, [kind, "--timeuot", "3", "--", "touch", "{ran}"]).err
 
 
-@pytest.mark.parametrize("words", [["--volume", "/a:/b"], ["--network", "none"], ["--read-only"], ["--cap-drop", "ALL"], ["--rm"], ["-i"]],
+@pytest.mark.parametrize("words", [["--bind", "/a"], ["--network", "none"], ["--read-only"], ["--cap-drop", "ALL"], ["--rm"], ["-i"]],
                          ids=lambda words: words[0])
 def test_an_option_of_another_tool_is_translated(hutch, words):
     assert refuse(hutch, ["run", *words, "--", "touch", "{ran}"]).status == 2

@@ -134,6 +134,31 @@ static void test_custom_profile(void **state)
         box_free(&box);
 }
 
+static void test_memory_says_its_budget(void **state)
+{
+        (void)state;
+        struct box box;
+        fill(&box);
+        box_add_mount(&box, &(struct mount){.kind = MOUNT_MEMORY,
+                                            .destination = str_copy("/own"),
+                                            .bytes = 1ULL << 40,
+                                            .why = str_copy("--tmpfs")});
+        box_add_mount(&box, &(struct mount){.kind = MOUNT_MEMORY,
+                                            .destination = str_copy("/common"),
+                                            .why = str_copy("--tmpfs")});
+        str_list_add(&box.unsafe_grants, "/keys");
+        autofree char *text = describe(&box);
+        assert_non_null(strstr(text, "1099511627776"));
+        cJSON *root = cJSON_Parse(text);
+        const cJSON *mounts = cJSON_GetObjectItemCaseSensitive(root, "mounts");
+        assert_true(cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(mounts, 3), "bytes")));
+        assert_true(cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(mounts, 4), "bytes")));
+        const cJSON *unsafe = cJSON_GetObjectItemCaseSensitive(root, "unsafe_grants");
+        assert_string_equal(cJSON_GetArrayItem(unsafe, 0)->valuestring, "/keys");
+        cJSON_Delete(root);
+        box_free(&box);
+}
+
 static void test_full_disk_is_an_error(void **state)
 {
         (void)state;
@@ -172,11 +197,9 @@ static void test_the_deepest_mount_decides(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_complete_and_valid),
-            cmocka_unit_test(test_secrets_stay_unsaid),
-            cmocka_unit_test(test_custom_profile),
-            cmocka_unit_test(test_full_disk_is_an_error),
-            cmocka_unit_test(test_the_deepest_mount_decides),
+            cmocka_unit_test(test_complete_and_valid),    cmocka_unit_test(test_secrets_stay_unsaid),
+            cmocka_unit_test(test_custom_profile),        cmocka_unit_test(test_memory_says_its_budget),
+            cmocka_unit_test(test_full_disk_is_an_error), cmocka_unit_test(test_the_deepest_mount_decides),
         };
         return cmocka_run_group_tests_name("describe", tests, NULL, NULL);
 }

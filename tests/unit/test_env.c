@@ -30,7 +30,7 @@ static void make(struct box *box, const char *const *env, const char *const *con
         str_list_add(&template.path, "/usr/bin");
         str_list_add(&template.path, "/bin");
         *box = (struct box){.home = str_copy("/home/someone")};
-        assert_true(env_make(box, &options, &template, &folders, &error));
+        assert_true(env_make(box, &options, &template, &folders, &(struct str_list){0}, &error));
         str_list_free(&folders);
         template_free(&template);
         options_free(&options);
@@ -71,6 +71,30 @@ static void test_layers(void **state)
         assert_int_equal(box.environment.count, 8 + 3);
         assert_int_equal(box.secret_names.count, 3);
         assert_string_equal(box.secret_names.values[0], "A");
+        box_free(&box);
+}
+
+static void test_files_come_before_names(void **state)
+{
+        (void)state;
+        struct box box = {.home = str_copy("/h")};
+        struct options options = {0};
+        struct template template = {0};
+        struct str_list files = {0};
+        struct error error = {0};
+        str_list_add(&files, "A=first file");
+        str_list_add(&files, "B=first file");
+        str_list_add(&files, "B=second file");
+        str_list_add(&files, "HOME=/file");
+        str_list_add(&options.env, "A=named");
+        assert_true(env_make(&box, &options, &template, &(struct str_list){0}, &files, &error));
+        assert_true(str_list_has(&box.environment, "A=named"));
+        assert_true(str_list_has(&box.environment, "B=second file"));
+        assert_true(str_list_has(&box.environment, "HOME=/file"));
+        assert_int_equal(box.environment.count, 8 + 2);
+        assert_int_equal(box.secret_names.count, 3);
+        str_list_free(&files);
+        options_free(&options);
         box_free(&box);
 }
 
@@ -118,7 +142,8 @@ static void test_too_much(void **state)
         struct error error = {0};
         for (unsigned i = 0; i < 9; i++)
                 str_list_take(&options.env, str_format("A%u=%0*d", i, 128 * 1024 - 10, 7));
-        assert_false(env_make(&box, &options, &template, &(struct str_list){0}, &error));
+        assert_false(
+            env_make(&box, &options, &template, &(struct str_list){0}, &(struct str_list){0}, &error));
         assert_int_equal(error.status, EXIT_USAGE);
         assert_true(strlen(error.text) < 200);
         options_free(&options);
@@ -130,6 +155,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_nothing_of_the_caller),
             cmocka_unit_test(test_layers),
+            cmocka_unit_test(test_files_come_before_names),
             cmocka_unit_test(test_language_and_terminal),
             cmocka_unit_test(test_too_much),
         };

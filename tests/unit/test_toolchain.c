@@ -171,6 +171,29 @@ static void assert_program(const char *word, const char *const *grants)
 
 /* ---- the command ---- */
 
+static void test_nothing_is_granted_when_so_asked(void **state)
+{
+        (void)state;
+        make_file("T/work/tool", "#!/usr/bin/env no-such-interpreter\n", 0755);
+        make_file("T/work/x.js", "", 0644);
+        struct str_list command = {0};
+        str_list_take(&command, full("T/work/tool"));
+        str_list_take(&command, full("T/work/x.js"));
+        autofree char *cwd = full("T/work");
+        struct toolchain_caller caller = {.cwd = cwd, .work = cwd, .home = "/", .grant_nothing = true};
+        struct toolchain toolchain;
+        struct error error = {0};
+        assert_true(toolchain_find(&command, &caller, &toolchain, &error));
+        assert_string_equal(toolchain.executable, command.values[0]);
+        assert_grants(&toolchain, LIST());
+        assert_list(&toolchain.data, LIST("T/work/x.js"));
+        toolchain_free(&toolchain);
+        caller.grant_nothing = false;
+        assert_false(toolchain_find(&command, &caller, &toolchain, &error));
+        toolchain_free(&toolchain);
+        str_list_free(&command);
+}
+
 static void test_system_command(void **state)
 {
         (void)state;
@@ -652,6 +675,7 @@ static void test_notes_are_bounded(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
+            TEST(test_nothing_is_granted_when_so_asked),
             TEST(test_system_command),
             TEST(test_no_such_command),
             TEST(test_closed_folder_on_path),

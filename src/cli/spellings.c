@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See spellings.h.
+ */
+#include "cli/spellings.h"
+
+#include "cli/values.h"
+#include "lib/fd.h"
+#include "lib/name.h"
+
+#include <stdlib.h>
+
+static bool is_absolute(const char *path)
+{
+        return path[0] == '/' || str_equal(path, "~") || str_starts(path, "~/");
+}
+
+/* Reads a place inside into *place: an absolute path, or one below the home. */
+static bool read_place(const char *option, const char *text, char **place, struct error *error)
+{
+        autofree char *path = NULL;
+        if (!is_absolute(text))
+                return error_set(error, EXIT_USAGE, "%s: the place inside, %s, is not an absolute path",
+                                 option, name_shown(text));
+        if (!value_expand_path(option, text, &path, error))
+                return false;
+        *place = path_join("/", path);
+        if ((*place)[1] == 0)
+                return error_set(error, EXIT_USAGE, "%s: the root of the sandbox cannot be replaced", option);
+        return true;
+}
+
+/* The last colon that an absolute path follows, or NULL. */
+static char *find_destination(char *text)
+{
+        char *colon = strrchr(text, ':');
+        while (colon && !is_absolute(colon + 1))
+                colon = memrchr(text, ':', (size_t)(colon - text));
+        return colon;
+}
+
+bool spelling_read_volume(const char *text, struct grant_option *grant, struct error *error)
+{
+        autofree char *source = str_copy(text);
+        grant->option = "--volume";
+        grant->writable = true;
+        char *colon = strrchr(source, ':');
+        if (colon && (str_equal(colon + 1, "ro") || str_equal(colon + 1, "rw"))) {
+                grant->writable = str_equal(colon + 1, "rw");
+                *colon = 0;
+        }
+        colon = find_destination(source);
+        /* A colon in DST is an engine's further option, as :z, which would be lost. */
+        if (!colon || colon == source || strchr(colon + 1, ':'))
+                return error_set(error, EXIT_USAGE,
+                                 "--volume %s: write SRC:DST, DST an absolute path inside, and nothing but "
+                                 ":ro behind it",
+                                 name_shown(text));
+        *colon = 0;
+        if (!strchr(source, '/') && source[0] != '.' && source[0] != '~')
+                return error_set(error, EXIT_USAGE,
+                                 "--volume %s: there are no named volumes here; SRC is a path of yours: ./%s",
+                                 name_shown(text), name_shown(source));
+        return value_expand_path("--volume", source, &grant->path, error) &&
+               read_place("--volume", colon + 1, &grant->destination, error);
+}
+
+/* What --mount may say, and what it said. */
+enum mount_field { FIELD_TYPE, FIELD_SOURCE, FIELD_TARGET, FIELD_READ_ONLY, FIELD_SIZE, FIELD_COUNT };
+
+static const struct {
+        const char *key;
+        enum mount_field field;
+} mount_keys[] = {
+    {"type", FIELD_TYPE},          {"source", FIELD_SOURCE},      {"src", FIELD_SOURCE},
+    {"target", FIELD_TARGET},      {"destination", FIELD_TARGET}, {"dst", FIELD_TARGET},
+    {"readonly", FIELD_READ_ONLY}, {"ro", FIELD_READ_ONLY},       {"tmpfs-size", FIELD_SIZE},
+};
+
+/* Takes one `key=value` or `key` apart. */
+static bool read_field(char *item, const char *fields[FIELD_COUNT], struct error *error)
+{
+        const char *value = NULL;
+        char *equals = strchr(item, '=');
+        if (equals) {
+                *equals = 0;
+                value = equals + 1;
+        }
+        size_t i = 0;
+        while (i < sizeof(mount_keys) / sizeof(*mount_keys) && !str_equal(mount_keys[i].key, item))
+                i++;
+        if (i == sizeof(mount_keys) / sizeof(*mount_keys))
+                return error_set(error, EXIT_USAGE,
+                                 "--mount: the key \"%s\" is unknown; the keys are type, source, target, "
+                                 "readonly and tmpfs-size (a path with a comma: --ro or --rw PATH:DEST)",
+                                 name_shown(item));
+        enum mount_field field = mount_keys[i].field;
+        if (field == FIELD_READ_ONLY && !value)
+                value = "true";
+        if (!value || !value[0])
+                return error_set(error, EXIT_USAGE, "--mount: %s has no value: %s=…", item, item);
+        if (fields[field])
+                return error_set(error, EXIT_USAGE, "--mount: %s stands there twice", item);
+        fields[field] = value;
+        return true;
+}
+
+static bool read_bind(const char *const fields[FIELD_COUNT], struct grant_option *grant, struct error *error)
+{
+        const char *read_only = fields[FIELD_READ_ONLY] ? fields[FIELD_READ_ONLY] : "false";
+        if (!fields[FIELD_SOURCE] || !fields[FIELD_TARGET] || fields[FIELD_SIZE])
+                return error_set(error, EXIT_USAGE,
+                                 "--mount: write type=bind,source=PATH,target=DEST, with readonly if so");
+        grant->writable = str_equal(read_only, "false") || str_equal(read_only, "0");
+        if (!grant->writable && !str_equal(read_only, "true") && !str_equal(read_only, "1"))
+                return error_set(error, EXIT_USAGE, "--mount: readonly=%s is neither true nor false",
+                                 name_shown(read_only));
+        return value_expand_path("--mount", fields[FIELD_SOURCE], &grant->path, error) &&
+               read_place("--mount", fields[FIELD_TARGET], &grant->destination, error);
+}
+
+static bool read_memory(const char *const fields[FIELD_COUNT], struct grant_option *grant,
+                        struct error *error)
+{
+        if (!fields[FIELD_TARGET] || fields[FIELD_SOURCE] || fields[FIELD_READ_ONLY])
+                return error_set(error, EXIT_USAGE,
+                                 "--mount: write type=tmpfs,target=PATH, with tmpfs-size=SIZE if so");
+        grant->memory = true;
+        if (fields[FIELD_SIZE] && !value_read_size("--mount", fields[FIELD_SIZE], &grant->bytes, error))
+                return false;
+        return read_place("--mount", fields[FIELD_TARGET], &grant->path, error);
+}
+
+bool spelling_read_mount(const char *text, struct grant_option *grant, struct error *error)
+{
+        const char *fields[FIELD_COUNT] = {0};
+        autofree char *copy = str_copy(text);
+        grant->option = "--mount";
+        for (char *rest = copy, *item; (item = strsep(&rest, ","));)
+                if (!read_field(item, fields, error))
+                        return false;
+        const char *type = fields[FIELD_TYPE] ? fields[FIELD_TYPE] : "";
+        if (str_equal(type, "bind"))
+                return read_bind(fields, grant, error);
+        if (str_equal(type, "tmpfs"))
+                return read_memory(fields, grant, error);
+        return error_set(error, EXIT_USAGE,
+                         "--mount: type=%s is not possible here; write type=bind (a path of yours) or "
+                         "type=tmpfs (memory)",
+                         name_shown(type));
+}
+
+bool spelling_read_tmpfs(const char *text, struct grant_option *grant, struct error *error)
+{
+        autofree char *path = str_copy(text);
+        grant->option = "--tmpfs";
+        grant->memory = true;
+        char *colon = strrchr(path, ':');
+        if (colon && !strchr(colon, '/')) {
+                *colon = 0;
+                if (!value_read_size("--tmpfs", colon + 1, &grant->bytes, error))
+                        return false;
+        }
+        return read_place("--tmpfs", path, &grant->path, error);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Grants as container engines spell them. Each becomes the same struct grant_option that --ro and --rw make,
+ * or is refused with status 2: what is not understood is never skipped.
+ */
+#ifndef HUTCH_CLI_SPELLINGS_H
+#define HUTCH_CLI_SPELLINGS_H
+
+#include "cli/options.h"
+
+/* Fills a zeroed grant, whose strings the caller frees, also after a refusal. */
+typedef bool spelling_reader(const char *text, struct grant_option *grant, struct error *error);
+
+/* SRC:DST[:ro] */
+spelling_reader spelling_read_volume;
+/* type=bind,source=…,target=…[,readonly] or type=tmpfs,target=…[,tmpfs-size=…] */
+spelling_reader spelling_read_mount;
+/* PATH[:SIZE] */
+spelling_reader spelling_read_tmpfs;
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Kinds of value that several options have: paths and sizes. `option` stands in messages, with its dashes;
+ * what is wrong is status 2.
+ */
+#ifndef HUTCH_CLI_VALUES_H
+#define HUTCH_CLI_VALUES_H
+
+#include "lib/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A copy of `text` with a leading `~` or `~/` replaced by the caller's home: a client's config runs through
+ * no shell that would have done it. Replaces *path, which the caller frees. */
+bool value_expand_path(const char *option, const char *text, char **path, struct error *error);
+
+/* A number of bytes, at least 1, with k, m or g behind it for units of 1024. */
+bool value_read_size(const char *option, const char *text, uint64_t *bytes, struct error *error);
+
+#endif
