@@ -13,6 +13,7 @@
 #include "box/folders.h"
 #include "box/launchers.h"
 #include "box/search.h"
+#include "box/shims.h"
 #include "lib/fd.h"
 #include "lib/name.h"
 #include "report/messages.h"
@@ -247,12 +248,22 @@ static char *find_env_program(const struct finding *finding, const char *script,
         return NULL;
 }
 
-static void put_in_front(struct finding *finding, const char *program)
+enum place { FIRST, LAST };
+
+/* Puts the program's folder on the inner PATH, first or last of those before the template's. */
+static void put_in_front(struct finding *finding, const char *program, enum place place)
 {
+        struct str_list *front = &finding->result->front;
         autofree char *folder = path_parent(program);
-        if (!folder_in_host_tree(folder) && folder_is_own(&finding->folders, folder) &&
-            !str_list_has(&finding->result->front, folder))
-                str_list_add(&finding->result->front, folder);
+        if (folder_in_host_tree(folder) || !folder_is_own(&finding->folders, folder) ||
+            str_list_has(front, folder))
+                return;
+        str_list_add(front, folder);
+        if (place == LAST)
+                return;
+        char *added = front->values[front->count - 1];
+        memmove(front->values + 1, front->values, (front->count - 1) * sizeof(*front->values));
+        front->values[0] = added;
 }
 
 /* How a file came to be needed. */
@@ -307,7 +318,7 @@ static bool need_interpreter(struct finding *finding, const char *launcher, cons
                             "%s is started by /usr/bin/env, and what its #! line names is neither beside it "
                             "nor on PATH",
                             name_shown(launcher));
-                put_in_front(finding, program);
+                put_in_front(finding, program, LAST);
         } else {
                 program = str_copy(spelled);
         }
@@ -323,11 +334,40 @@ static bool need_interpreter(struct finding *finding, const char *launcher, cons
         return need_file(finding, program, need);
 }
 
+/* When the file at `path` is a version manager's shim, *program becomes what it starts, and inside the shim
+ * is a link to that. */
+static bool need_shim(struct finding *finding, const char *path, struct need need, char **program)
+{
+        struct shim shim;
+        bool found = shims_follow(path, finding->caller, &finding->folders, &shim, finding->error);
+        autofree char *runtime = shim.runtime;
+        *program = shim.program;
+        if (!found || !shim.program)
+                return found;
+        add_grant(finding->result, str_copy(path), str_copy(shim.program), str_copy(need.why));
+        /* Before the shim's own folder: there, a program's neighbours are in its bin. */
+        put_in_front(finding, shim.program, FIRST);
+        if (!runtime)
+                return true;
+        put_in_front(finding, runtime, FIRST);
+        return need_file(finding, runtime, need);
+}
+
 static bool need_file(struct finding *finding, const char *path, struct need need)
 {
         autofree char *current = str_copy(path);
         for (unsigned links = 0; links < LINKS_MAX; links++) {
                 autofree char *link = NULL, *text = NULL;
+                autofree char *shimmed = NULL;
+                if (need.executable && !folder_in_host_tree(current) &&
+                    !need_shim(finding, current, need, &shimmed))
+                        return false;
+                if (shimmed) {
+                        free(current);
+                        current = shimmed;
+                        shimmed = NULL;
+                        continue;
+                }
                 bool has_link = find_link(current, &link, &text);
                 if (!folder_in_host_tree(current) &&
                     !grant_file(finding, current, has_link, need.why, need.trusted))
@@ -418,7 +458,7 @@ static bool find_all(struct finding *finding, const struct str_list *command)
 {
         if (!find_executable(finding, command->values[0]))
                 return false;
-        put_in_front(finding, finding->result->executable);
+        put_in_front(finding, finding->result->executable, LAST);
         const struct need need = {.why = "the command", .executable = true, .trusted = true};
         if (!need_file(finding, finding->result->executable, need))
                 return false;
