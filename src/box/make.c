@@ -52,6 +52,9 @@ static bool add_toolchain(struct box *box, struct held_sources *held, const stru
                           struct error *error)
 {
         box->executable = str_copy(toolchain->executable);
+        /* First, so that --env replaces them. */
+        for (size_t i = 0; i < toolchain->environment.count; i++)
+                str_list_add(&box->environment, toolchain->environment.values[i]);
         for (size_t i = 0; i < toolchain->grant_count; i++) {
                 const struct toolchain_grant *grant = &toolchain->grants[i];
                 if (grant->link)
@@ -158,8 +161,10 @@ static bool fill(struct box *box, struct held_sources *held, const struct option
             !env_make(box, options, template, &toolchain->front, error))
                 return false;
         mounts_sort(box);
+        for (size_t i = 0; i < toolchain->notes.count; i++)
+                message("note: %s", toolchain->notes.values[i]);
         toolchain_note_unseen(toolchain, box);
-        notes_say(box, cwd);
+        notes_say(box, cwd, toolchain->fetches);
         if (box->verbose) {
                 template_note_missing(template);
                 name_grants(box);

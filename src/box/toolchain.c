@@ -10,6 +10,7 @@
 #include "box/toolchain.h"
 
 #include "box/danger.h"
+#include "box/everyday.h"
 #include "box/folders.h"
 #include "box/launchers.h"
 #include "box/search.h"
@@ -454,6 +455,41 @@ static void note_data(struct finding *finding, const char *word)
                 str_list_add(&finding->result->data, path);
 }
 
+static void take_list(struct str_list *to, struct str_list *from)
+{
+        str_list_free(to);
+        *to = *from;
+        *from = (struct str_list){0};
+}
+
+static bool need_everyday(struct finding *finding, struct everyday *everyday)
+{
+        const struct need need = {.why = "program of the command", .executable = true, .trusted = true};
+        for (size_t i = 0; i < everyday->folders.count; i++)
+                if (folder_is_own(&finding->folders, everyday->folders.values[i]))
+                        add_grant(finding->result, str_copy(everyday->folders.values[i]), NULL,
+                                  str_copy("project of the command"));
+        for (size_t i = 0; i < everyday->programs.count; i++)
+                if (!folder_in_host_tree(everyday->programs.values[i]) &&
+                    !need_file(finding, everyday->programs.values[i], need))
+                        return false;
+        take_list(&finding->result->environment, &everyday->environment);
+        take_list(&finding->result->notes, &everyday->notes);
+        finding->result->fetches = everyday->fetches;
+        return true;
+}
+
+/* What commands such as `uv run` and `npx` use of what is installed. */
+static bool need_installed(struct finding *finding, const struct str_list *command)
+{
+        struct everyday everyday = {0};
+        everyday_find(command, &finding->folders, finding->caller->work,
+                      finding->caller->home ? finding->caller->home : "", &everyday);
+        bool found = need_everyday(finding, &everyday);
+        everyday_free(&everyday);
+        return found;
+}
+
 static bool find_all(struct finding *finding, const struct str_list *command)
 {
         if (!find_executable(finding, command->values[0]))
@@ -464,6 +500,8 @@ static bool find_all(struct finding *finding, const struct str_list *command)
                 return false;
         size_t program = launcher_program(command);
         if (program && !need_program(finding, command->values[program]))
+                return false;
+        if (!need_installed(finding, command))
                 return false;
         for (size_t i = 1; i < command->count; i++)
                 if (i != program)
@@ -494,6 +532,8 @@ void toolchain_free(struct toolchain *toolchain)
         free(toolchain->executable);
         str_list_free(&toolchain->front);
         str_list_free(&toolchain->data);
+        str_list_free(&toolchain->environment);
+        str_list_free(&toolchain->notes);
         *toolchain = (struct toolchain){0};
 }
 
