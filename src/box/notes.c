@@ -4,6 +4,7 @@
  */
 #include "box/notes.h"
 
+#include "box/repositories.h"
 #include "lib/fd.h"
 #include "lib/name.h"
 #include "report/messages.h"
@@ -78,4 +79,5 @@ void notes_say(const struct box *box, const char *cwd, bool fetches)
         note_tilde(box);
         note_working_folder(box, cwd);
         note_secrets_beside_program(box);
+        repositories_note(box);
 }
