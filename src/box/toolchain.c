@@ -227,8 +227,8 @@ static char *replace_link(const char *path, const char *link, const char *text)
         return spell(folder, target);
 }
 
-/* The program that `#!/usr/bin/env X` starts: beside the script first, where the inner PATH looks first too.
- */
+/* The program that `#!/usr/bin/env X` starts: in the folders that come first on the inner PATH, beside the
+ * script, on the caller's PATH. */
 static char *find_env_program(const struct finding *finding, const char *script, char *words)
 {
         char *rest = NULL;
@@ -239,6 +239,12 @@ static char *find_env_program(const struct finding *finding, const char *script,
                 return NULL;
         if (strchr(word, '/'))
                 return spell(finding->caller->work, word);
+        const struct str_list *front = &finding->result->front;
+        for (size_t i = 0; i < front->count; i++) {
+                char *found = search_path(front->values[i], "/", word, NULL);
+                if (found)
+                        return found;
+        }
         autofree char *folder = path_parent(script);
         const char *const places[] = {folder, finding->caller->path, SEARCH_SYSTEM_PATH};
         for (size_t i = 0; i < 3; i++) {
