@@ -237,14 +237,15 @@ static void read_npx(const struct reading *reading, size_t options)
                               : index < reading->command->count ? reading->command->values[index]
                                                                 : NULL;
         autofree char *name = request ? package_name(request) : NULL;
+        reading->result->fetches = has_option(reading, options, index, "-y", "--yes");
         if (!name || !is_package_name(name))
                 return;
-        bool consents = has_option(reading, options, index, "-y", "--yes");
         autofree char *folder = str_copy(reading->work);
         /* The home is nobody else's either, only not to be granted. */
         while (folder[1] && (folder_is_own(reading->folders, folder) || str_equal(folder, reading->home))) {
                 char *found = find_in_modules(reading->folders, folder, name);
                 if (found) {
+                        reading->result->fetches = false;
                         str_list_take(&reading->result->programs, found);
                         /* npm looks upward as well, and sees only what is granted. */
                         if (!str_equal(folder, reading->work) && folder_has(folder, "package.json"))
@@ -257,7 +258,6 @@ static void read_npx(const struct reading *reading, size_t options)
                 free(folder);
                 folder = parent;
         }
-        reading->result->fetches = consents;
 }
 
 /* ---- python -m ---- */

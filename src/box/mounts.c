@@ -120,8 +120,8 @@ void mounts_add_link(struct box *box, const char *destination, const char *text,
 
 /* Repeats inside every symbolic link on the way from "/" to `path`, so that the path means the same, and
  * returns the real path, which the caller frees. NULL with errno when it does not exist or cannot be reached.
- */
-static char *follow(struct box *box, const char *path, const char *why)
+ * `passed`, unless it is NULL, gets the real places of the links. */
+static char *follow(struct box *box, const char *path, const char *why, struct str_list *passed)
 {
         autofree char *rest = str_copy(path);
         char *reached = str_copy("/"); /* real so far */
@@ -146,6 +146,8 @@ static char *follow(struct box *box, const char *path, const char *why)
                 } else {
                         text[size] = 0;
                         mounts_add_link(box, next, text, why);
+                        if (passed)
+                                str_list_add(passed, next);
                         free(next);
                         left = str_format("%s/%s", text, start + length);
                         if (text[0] == '/') {
@@ -248,7 +250,7 @@ bool mounts_add_grant(struct box *box, struct held_sources *held, const char *pa
                       bool writable, const char *why, struct error *error)
 {
         /* A grant at another place needs none of the links on the way to its source. */
-        autofree char *real = destination ? realpath(path, NULL) : follow(box, path, why);
+        autofree char *real = destination ? realpath(path, NULL) : follow(box, path, why, NULL);
         if (!real)
                 return error_set(error, EXIT_SETUP, "cannot grant %s: %s: check the path after %s", path,
                                  strerror(errno), writable ? "--rw" : "--ro");
@@ -267,35 +269,33 @@ bool mounts_add_grant(struct box *box, struct held_sources *held, const char *pa
         return add_bind(box, held, real, place, writable, why, error);
 }
 
-/* The writable grant from whose inside a link on the way of `path` leads out to `real`, or NULL. The server
+/* The writable grant from whose inside one of the links on the way leads out to `real`, or NULL. The server
  * may have made that link in an earlier run: followed, it would grant itself what the person never named. */
-static const struct mount *find_way_out(const struct box *box, const char *path, const char *real)
+static const struct mount *find_way_out(const struct box *box, const struct str_list *links, const char *real)
 {
-        for (size_t i = 0; i < box->mount_count; i++) {
-                const struct mount *link = &box->mounts[i];
-                if (link->kind != MOUNT_LINK || !path_is_below(path, link->destination))
-                        continue;
+        for (size_t i = 0; i < links->count; i++)
                 for (size_t j = 0; j < box->mount_count; j++) {
                         const struct mount *grant = &box->mounts[j];
                         if (grant->kind == MOUNT_BIND && grant->writable &&
-                            path_is_below(link->destination, grant->source) &&
+                            path_is_below(links->values[i], grant->source) &&
                             !path_is_below(real, grant->source))
                                 return grant;
                 }
-        }
         return NULL;
 }
 
 bool mounts_add_program(struct box *box, struct held_sources *held, const char *path, const char *why,
                         struct error *error)
 {
-        autofree char *real = follow(box, path, why);
+        struct str_list links = {0};
+        autofree char *real = follow(box, path, why, &links);
+        const struct mount *left = real ? find_way_out(box, &links, real) : NULL;
+        str_list_free(&links);
         if (!real)
                 return error_set(error, EXIT_SETUP, "cannot grant %s, which the command needs: %s", path,
                                  strerror(errno));
         if (mounts_show(box, real))
                 return true;
-        const struct mount *left = find_way_out(box, path, real);
         if (left)
                 return error_set(
                     error, EXIT_SETUP,
@@ -369,7 +369,7 @@ bool mounts_add_base(struct box *box, struct held_sources *held, struct error *e
                         return false;
         /* Names and trust that programs look for; each by its real path, whatever the distribution links. */
         for (const char *const *path = etc_host_paths; *path; path++) {
-                autofree char *real = follow(box, *path, "base");
+                autofree char *real = follow(box, *path, "base", NULL);
                 if (!real)
                         continue;
                 if (!mounts_show(box, real) && !add_bind(box, held, real, real, false, "base", error))
@@ -384,7 +384,7 @@ bool mounts_add_base(struct box *box, struct held_sources *held, struct error *e
         add_simple(box, MOUNT_MEMORY, "/var/tmp");
         /* The caller's home path, empty: programs write caches and settings there, and configurations name
          * it. */
-        autofree char *real_home = follow(box, box->home, "base");
+        autofree char *real_home = follow(box, box->home, "base", NULL);
         if (!find_exact(box, real_home ? real_home : box->home))
                 add_simple(box, MOUNT_MEMORY, real_home ? real_home : box->home);
         return true;
