@@ -89,7 +89,7 @@ static const struct launcher launchers[] = {
     },
 };
 
-static bool list_has(const char *list, const char *word, size_t length)
+bool launcher_words_have(const char *list, const char *word, size_t length)
 {
         for (const char *item = list; *item; item += strspn(item, " ")) {
                 size_t item_length = strcspn(item, " ");
@@ -109,7 +109,7 @@ static const struct launcher *find_launcher(const char *command)
         while (length > 0 && strchr("0123456789.", name[length - 1]))
                 length--;
         for (size_t i = 0; length > 0 && i < sizeof(launchers) / sizeof(*launchers); i++)
-                if (list_has(launchers[i].names, name, length))
+                if (launcher_words_have(launchers[i].names, name, length))
                         return &launchers[i];
         return NULL;
 }
@@ -131,10 +131,10 @@ static enum meaning judge_letters(const struct launcher *launcher, const char *l
 static enum meaning judge_option(const struct launcher *launcher, const char *word)
 {
         size_t length = strlen(word);
-        if (list_has(launcher->value_words, word, length))
+        if (launcher_words_have(launcher->value_words, word, length))
                 return TAKES_NEXT;
         /* `--eval=…` holds the program's text as well. */
-        if (list_has(launcher->no_program, word, strcspn(word, "=")))
+        if (launcher_words_have(launcher->no_program, word, strcspn(word, "=")))
                 return NO_PROGRAM;
         return word[1] == '-' ? ALONE : judge_letters(launcher, word + 1);
 }
@@ -153,7 +153,7 @@ size_t launcher_program(const struct str_list *command)
                         return i + 1 < command->count ? i + 1 : 0;
                 if (str_equal(word, "-"))
                         return 0; /* the program comes through standard input */
-                if (word[0] == '-' || list_has(launcher->value_words, word, strlen(word))) {
+                if (word[0] == '-' || launcher_words_have(launcher->value_words, word, strlen(word))) {
                         switch (judge_option(launcher, word)) {
                         case NO_PROGRAM:
                                 return 0;
@@ -170,4 +170,27 @@ size_t launcher_program(const struct str_list *command)
                 }
         }
         return 0;
+}
+
+const char *launcher_module(const struct str_list *command)
+{
+        const struct launcher *launcher = find_launcher(command->values[0]);
+        if (!launcher || !launcher_words_have(launcher->names, "python", strlen("python")))
+                return NULL;
+        for (size_t i = 1; i < command->count && command->values[i][0] == '-' && command->values[i][1]; i++) {
+                const char *word = command->values[i];
+                if (judge_option(launcher, word) == TAKES_NEXT) {
+                        i++;
+                        continue;
+                }
+                if (word[1] == '-')
+                        continue;
+                /* -I and -P: the working directory is not looked into; -c: what follows is no module. */
+                const char *letter = word + 1 + strcspn(word + 1, "mcIPWX");
+                if (*letter == 'm')
+                        return letter[1] ? letter + 1 : command->values[i + 1];
+                if (*letter == 'c' || *letter == 'I' || *letter == 'P')
+                        return NULL;
+        }
+        return NULL;
 }

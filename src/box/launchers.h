@@ -8,10 +8,18 @@
 
 #include "lib/str.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The index in `command` of the word that names the program, or 0 when none does (`-c`, `-m`, `-e`, no word).
  */
 size_t launcher_program(const struct str_list *command);
+
+/* The module of `python -m MODULE` when it may lie in the working directory, else NULL. It belongs to
+ * `command`. */
+const char *launcher_module(const struct str_list *command);
+
+/* True when the first `length` bytes of `word` are one of the words in `list`, blanks between them. */
+bool launcher_words_have(const char *list, const char *word, size_t length);
 
 #endif

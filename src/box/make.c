@@ -98,6 +98,9 @@ static bool add_toolchain(struct box *box, struct held_sources *held, const stru
                                  "the command %s is not visible inside, since --no-auto-grant grants nothing "
                                  "that it names; add --ro %s",
                                  toolchain->executable, real ? real : toolchain->executable);
+        /* First, so that --env replaces them. */
+        for (size_t i = 0; i < toolchain->environment.count; i++)
+                str_list_add(&box->environment, toolchain->environment.values[i]);
         for (size_t i = 0; i < toolchain->grant_count; i++) {
                 const struct toolchain_grant *grant = &toolchain->grants[i];
                 if (grant->link)
@@ -232,8 +235,10 @@ static bool fill(struct box *box, struct held_sources *held, const struct option
             !make_environment(box, options, cwd, template, &toolchain->front, error))
                 return false;
         mounts_sort(box);
+        for (size_t i = 0; i < toolchain->notes.count; i++)
+                message("note: %s", toolchain->notes.values[i]);
         toolchain_note_unseen(toolchain, box);
-        notes_say(box, cwd);
+        notes_say(box, cwd, toolchain->fetches);
         if (box->verbose) {
                 template_note_missing(template);
                 name_grants(box);

@@ -4,6 +4,7 @@
  */
 #include "box/notes.h"
 
+#include "box/repositories.h"
 #include "lib/fd.h"
 #include "lib/name.h"
 #include "report/messages.h"
@@ -17,17 +18,13 @@ static const char *base_name(const char *path)
 }
 
 /* Commands that fetch what they run: without a network they try for a minute before they say so. */
-static void note_download(const struct box *box)
+static void note_download(const struct box *box, bool fetches)
 {
-        const char *command = base_name(box->argv.values[0]);
-        bool fetches = str_equal(command, "uvx") || str_equal(command, "bunx");
-        for (size_t i = 1; i < box->argv.count && str_equal(command, "npx"); i++)
-                fetches |= str_equal(box->argv.values[i], "-y") || str_equal(box->argv.values[i], "--yes");
         if (fetches)
                 message(
                     "note: %s downloads what is not installed, and no sandbox of this version has a network; "
                     "install the package in a folder first and name its program after --",
-                    command);
+                    base_name(box->argv.values[0]));
 }
 
 /* A client's configuration goes through no shell. */
@@ -76,10 +73,11 @@ static void note_secrets_beside_program(const struct box *box)
         }
 }
 
-void notes_say(const struct box *box, const char *cwd)
+void notes_say(const struct box *box, const char *cwd, bool fetches)
 {
-        note_download(box);
+        note_download(box, fetches);
         note_tilde(box);
         note_working_folder(box, cwd);
         note_secrets_beside_program(box);
+        repositories_note(box);
 }

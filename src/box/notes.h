@@ -9,6 +9,6 @@
 #include "box/box.h"
 
 /* `cwd`: the caller's working directory, absolute. */
-void notes_say(const struct box *box, const char *cwd);
+void notes_say(const struct box *box, const char *cwd, bool fetches);
 
 #endif

@@ -96,18 +96,35 @@ static char *list_copies(const char *name, const char *home)
         static const char *const below_home[] = {
             ".nvm/versions/node/*/bin",
             ".local/share/fnm/node-versions/*/installation/bin",
+            ".fnm/node-versions/*/installation/bin",
+            ".volta/tools/image/node/*/bin",
             ".volta/bin",
             ".local/share/mise/installs/*/*/bin",
             ".asdf/installs/*/*/bin",
+            ".asdf/shims",
             ".pyenv/versions/*/bin",
+            ".local/share/uv/python/*/bin",
+            ".local/share/uv/tools/*/bin",
+            ".local/share/pnpm",
+            ".npm-global/bin",
             ".local/bin",
             ".cargo/bin",
             ".bun/bin",
             ".deno/bin",
+            ".nix-profile/bin",
+            ".linuxbrew/bin",
+            "bin",
         };
-        static const char *const elsewhere[] = {"/usr/local/bin", "/usr/bin",
-                                                "/opt/*/bin",     "/opt/bin",
-                                                "/snap/bin",      "/home/linuxbrew/.linuxbrew/bin"};
+        /* Not /snap/bin: what is there cannot run in a sandbox. */
+        static const char *const elsewhere[] = {
+            "/usr/local/bin",
+            "/usr/bin",
+            "/opt/*/bin",
+            "/opt/bin",
+            "/home/linuxbrew/.linuxbrew/bin",
+            "/nix/var/nix/profiles/default/bin",
+            "/run/current-system/sw/bin",
+        };
         enum {
                 BELOW_HOME = sizeof(below_home) / sizeof(*below_home),
                 ELSEWHERE = sizeof(elsewhere) / sizeof(*elsewhere)

@@ -10,9 +10,12 @@
 #include "box/toolchain.h"
 
 #include "box/danger.h"
+#include "box/everyday.h"
+#include "box/folders.h"
 #include "box/launchers.h"
 #include "box/mounts.h"
 #include "box/search.h"
+#include "box/shims.h"
 #include "lib/fd.h"
 #include "lib/name.h"
 #include "report/messages.h"
@@ -34,136 +37,10 @@ enum {
 
 struct finding {
         const struct toolchain_caller *caller;
-        char *real_home; /* "" when there is none */
+        struct folders folders;
         struct toolchain *result;
         struct error *error;
 };
-
-/* ---- what is inside anyway ---- */
-
-/* The host tree shows these as they are. */
-static bool is_in_host_tree(const char *path)
-{
-        static const char *const shown[] = {"/usr",   "/bin",   "/sbin",   "/lib",
-                                            "/lib32", "/lib64", "/libx32", "/etc/alternatives"};
-        for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++)
-                if (path_is_below(path, shown[i]))
-                        return true;
-        return false;
-}
-
-static bool exists_in(const char *folder, const char *name)
-{
-        autofree char *path = path_join(folder, name);
-        return access(path, F_OK) == 0;
-}
-
-static bool has_name(const char *path, const char *name)
-{
-        return str_equal(strrchr(path, '/') + 1, name);
-}
-
-static bool is_folder(const char *path)
-{
-        struct stat status;
-        return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-/* ---- which folder a file needs ---- */
-
-/* True when a folder may be granted because one program in it was named: not where many programs' or other
- * people's files lie side by side. */
-static bool is_own_folder(const struct finding *finding, const char *folder)
-{
-        /* Other than those that danger.h refuses. */
-        static const char *const shared[] = {"/opt", "/srv", "/mnt", "/media", "/home", "/root", "/boot"};
-        autofree char *real = realpath(folder, NULL);
-        struct stat status;
-        if (!real || stat(real, &status) < 0 || !S_ISDIR(status.st_mode))
-                return false;
-        for (size_t i = 0; i < sizeof(shared) / sizeof(*shared); i++)
-                if (str_equal(real, shared[i]))
-                        return false;
-        /* As /tmp: anybody may put a package.json there. */
-        if (status.st_mode & S_IWOTH)
-                return false;
-        return !grant_danger(real, finding->real_home, false);
-}
-
-/* True when `folder` is what the person granted writable. The search for a program's root must not go above
- * it: a server that removes the package.json in its own folder would get the next one above granted. */
-static bool is_writable_grant(const struct finding *finding, const char *folder)
-{
-        const struct box *box = finding->caller->box;
-        autofree char *real = realpath(folder, NULL);
-        for (size_t i = 0; real && box && i < box->mount_count; i++)
-                if (box->mounts[i].kind == MOUNT_BIND && box->mounts[i].writable &&
-                    str_equal(box->mounts[i].source, real))
-                        return true;
-        return false;
-}
-
-static bool is_package_root(const char *folder)
-{
-        static const char *const markers[] = {"package.json", "pyproject.toml", "setup.py", ".venv",
-                                              "deno.json"};
-        for (size_t i = 0; i < sizeof(markers) / sizeof(*markers); i++)
-                if (exists_in(folder, markers[i]))
-                        return true;
-        return false;
-}
-
-static bool is_venv(const char *folder)
-{
-        return exists_in(folder, "pyvenv.cfg");
-}
-
-/* The folder that a program at or in `start` belongs to, or NULL: the outermost node_modules above it
- * (packages in it need their neighbours), else the nearest package root or installation (bin with lib beside
- * it). */
-static char *find_root(const struct finding *finding, const char *start)
-{
-        autofree char *nearest = NULL, *modules = NULL;
-        char *folder = str_copy(start);
-        bool in_bin = has_name(folder, "bin");
-        while (is_own_folder(finding, folder)) {
-                if (has_name(folder, "node_modules")) {
-                        free(modules);
-                        modules = str_copy(folder);
-                }
-                char *parent = path_parent(folder);
-                bool ends_here = is_writable_grant(finding, folder);
-                if (!nearest && (ends_here || is_package_root(folder)))
-                        nearest = str_copy(folder);
-                if (ends_here) {
-                        free(parent);
-                        break;
-                }
-                if (!nearest && in_bin && exists_in(parent, "lib") && is_own_folder(finding, parent))
-                        nearest = str_copy(parent);
-                in_bin = false;
-                free(folder);
-                folder = parent;
-        }
-        free(folder);
-        char **found = modules ? &modules : &nearest;
-        char *root = *found;
-        *found = NULL;
-        return root;
-}
-
-/* True when `folder` is plainly an installed Python or Node.js. */
-static bool is_runtime(const char *folder)
-{
-        if (exists_in(folder, "bin/node") && exists_in(folder, "include/node"))
-                return true;
-        autofree char *escaped = search_escape(folder);
-        autofree char *pattern = str_format("%s/lib/python3.*/os.py", escaped);
-        glob_t matches = {0};
-        bool found = glob(pattern, GLOB_NOSORT, NULL, &matches) == 0;
-        globfree(&matches);
-        return found;
-}
 
 /* ---- grants ---- */
 
@@ -217,24 +94,11 @@ static void drop_covered(struct toolchain *toolchain)
         toolchain->grant_count = kept;
 }
 
-/* Did the command, in an earlier run, perhaps write what stands at `path`? */
-static bool may_be_written(const struct finding *finding, const char *path)
-{
-        const struct box *box = finding->caller->box;
-        autofree char *folder = path_parent(path);
-        autofree char *real = realpath(folder, NULL);
-        for (size_t i = 0; box && real && i < box->mount_count; i++)
-                if (box->mounts[i].kind == MOUNT_BIND && box->mounts[i].writable &&
-                    path_is_below(real, box->mounts[i].source))
-                        return true;
-        return false;
-}
-
 /* Grants the file itself and nothing beside it. */
 static bool grant_alone(struct finding *finding, const char *path, const char *why)
 {
         autofree char *real = realpath(path, NULL);
-        const char *danger = real ? grant_danger(real, finding->real_home, false) : NULL;
+        const char *danger = real ? grant_danger(real, finding->folders.real_home, false) : NULL;
         /* The person granted it in full knowledge. */
         if (danger && finding->caller->box && mounts_show(finding->caller->box, real))
                 return true;
@@ -262,7 +126,8 @@ static void grant_venv_base(struct finding *finding, const char *venv)
                         return;
                 autofree char *bin = path_join("/", value);
                 autofree char *prefix = path_parent(bin);
-                if (!is_in_host_tree(bin) && is_runtime(prefix) && is_own_folder(finding, prefix))
+                if (!folder_in_host_tree(bin) && folder_is_runtime(prefix) &&
+                    folder_is_own(&finding->folders, prefix))
                         add_grant(finding->result, str_copy(prefix), NULL,
                                   str_format("base of the virtual environment %s", venv));
                 return;
@@ -273,7 +138,7 @@ static void grant_venv_base(struct finding *finding, const char *venv)
 static void grant_venv(struct finding *finding, const char *venv)
 {
         autofree char *above = path_parent(venv);
-        autofree char *project = find_root(finding, above);
+        autofree char *project = folder_find_root(&finding->folders, above);
         add_grant(finding->result, str_copy(venv), NULL, str_copy("virtual environment of the command"));
         if (project)
                 add_grant(finding->result, str_copy(project), NULL,
@@ -288,15 +153,16 @@ static bool grant_file(struct finding *finding, const char *path, bool has_link,
 {
         autofree char *folder = path_parent(path);
         autofree char *above = path_parent(folder);
-        autofree char *root = find_root(finding, folder);
-        bool in_venv = has_name(folder, "bin") && is_venv(above) && is_own_folder(finding, above);
+        autofree char *root = folder_find_root(&finding->folders, folder);
+        bool in_venv =
+            path_has_name(folder, "bin") && folder_is_venv(above) && folder_is_own(&finding->folders, above);
         if (in_venv)
                 grant_venv_base(finding, above);
         if (in_venv && trusted) {
                 grant_venv(finding, above);
                 return true;
         }
-        if (!trusted && !(root && is_runtime(root))) {
+        if (!trusted && !(root && folder_is_runtime(root))) {
                 if (!has_link)
                         str_list_add(&finding->result->data, path);
                 return true;
@@ -307,7 +173,7 @@ static bool grant_file(struct finding *finding, const char *path, bool has_link,
         }
         if (has_link)
                 return true;
-        if (is_own_folder(finding, folder)) {
+        if (folder_is_own(&finding->folders, folder)) {
                 add_grant(finding->result, str_copy(folder), NULL, str_copy(why));
                 return true;
         }
@@ -365,8 +231,8 @@ static char *replace_link(const char *path, const char *link, const char *text)
         return spell(folder, target);
 }
 
-/* The program that `#!/usr/bin/env X` starts: beside the script first, where the inner PATH looks first too.
- */
+/* The program that `#!/usr/bin/env X` starts: in the folders that come first on the inner PATH, beside the
+ * script, on the caller's PATH. */
 static char *find_env_program(const struct finding *finding, const char *script, char *words)
 {
         char *rest = NULL;
@@ -377,6 +243,12 @@ static char *find_env_program(const struct finding *finding, const char *script,
                 return NULL;
         if (strchr(word, '/'))
                 return spell(finding->caller->work, word);
+        const struct str_list *front = &finding->result->front;
+        for (size_t i = 0; i < front->count; i++) {
+                char *found = search_path(front->values[i], "/", word, NULL);
+                if (found)
+                        return found;
+        }
         autofree char *folder = path_parent(script);
         const char *const places[] = {folder, finding->caller->path, SEARCH_SYSTEM_PATH};
         for (size_t i = 0; i < 3; i++) {
@@ -387,12 +259,22 @@ static char *find_env_program(const struct finding *finding, const char *script,
         return NULL;
 }
 
-static void put_in_front(struct finding *finding, const char *program)
+enum place { FIRST, LAST };
+
+/* Puts the program's folder on the inner PATH, first or last of those before the template's. */
+static void put_in_front(struct finding *finding, const char *program, enum place place)
 {
+        struct str_list *front = &finding->result->front;
         autofree char *folder = path_parent(program);
-        if (!is_in_host_tree(folder) && is_own_folder(finding, folder) &&
-            !str_list_has(&finding->result->front, folder))
-                str_list_add(&finding->result->front, folder);
+        if (folder_in_host_tree(folder) || !folder_is_own(&finding->folders, folder) ||
+            str_list_has(front, folder))
+                return;
+        str_list_add(front, folder);
+        if (place == LAST)
+                return;
+        char *added = front->values[front->count - 1];
+        memmove(front->values + 1, front->values, (front->count - 1) * sizeof(*front->values));
+        front->values[0] = added;
 }
 
 /* How a file came to be needed. */
@@ -439,7 +321,7 @@ static bool need_interpreter(struct finding *finding, const char *launcher, cons
         autofree char *program = NULL;
         autofree char *why = str_format("interpreter of %s", launcher);
         autofree char *spelled = spell(finding->caller->work, interpreter);
-        if (has_name(spelled, "env") && is_in_host_tree(spelled)) {
+        if (path_has_name(spelled, "env") && folder_in_host_tree(spelled)) {
                 program = find_env_program(finding, launcher, words);
                 if (!program)
                         return error_set(
@@ -447,7 +329,7 @@ static bool need_interpreter(struct finding *finding, const char *launcher, cons
                             "%s is started by /usr/bin/env, and what its #! line names is neither beside it "
                             "nor on PATH",
                             name_shown(launcher));
-                put_in_front(finding, program);
+                put_in_front(finding, program, LAST);
         } else {
                 program = str_copy(spelled);
         }
@@ -457,10 +339,29 @@ static bool need_interpreter(struct finding *finding, const char *launcher, cons
                 return error_set(finding->error, failure.status,
                                  "the interpreter of %s cannot be started: %s: %s", name_shown(launcher),
                                  name_shown(program), failure.problem);
-        need.trusted = need.trusted && !may_be_written(finding, file);
+        need.trusted = need.trusted && !folder_may_be_written(&finding->folders, file);
         need.why = why;
         need.depth++;
         return need_file(finding, program, need);
+}
+
+/* When the file at `path` is a version manager's shim, *program becomes what it starts, and inside the shim
+ * is a link to that. */
+static bool need_shim(struct finding *finding, const char *path, struct need need, char **program)
+{
+        struct shim shim;
+        bool found = shims_follow(path, finding->caller, &finding->folders, &shim, finding->error);
+        autofree char *runtime = shim.runtime;
+        *program = shim.program;
+        if (!found || !shim.program)
+                return found;
+        add_grant(finding->result, str_copy(path), str_copy(shim.program), str_copy(need.why));
+        /* Before the shim's own folder: there, a program's neighbours are in its bin. */
+        put_in_front(finding, shim.program, FIRST);
+        if (!runtime)
+                return true;
+        put_in_front(finding, runtime, FIRST);
+        return need_file(finding, runtime, need);
 }
 
 static bool need_file(struct finding *finding, const char *path, struct need need)
@@ -468,15 +369,25 @@ static bool need_file(struct finding *finding, const char *path, struct need nee
         autofree char *current = str_copy(path);
         for (unsigned links = 0; links < LINKS_MAX; links++) {
                 autofree char *link = NULL, *text = NULL;
+                autofree char *shimmed = NULL;
+                if (need.executable && !folder_in_host_tree(current) &&
+                    !need_shim(finding, current, need, &shimmed))
+                        return false;
+                if (shimmed) {
+                        free(current);
+                        current = shimmed;
+                        shimmed = NULL;
+                        continue;
+                }
                 bool has_link = find_link(current, &link, &text);
-                if (!is_in_host_tree(current) &&
+                if (!folder_in_host_tree(current) &&
                     !grant_file(finding, current, has_link, need.why, need.trusted))
                         return false;
                 if (!has_link)
                         return !need.executable || need_interpreter(finding, path, current, need);
-                if (need.trusted && !is_in_host_tree(link))
+                if (need.trusted && !folder_in_host_tree(link))
                         add_grant(finding->result, str_copy(link), str_copy(text), str_copy(need.why));
-                need.trusted = need.trusted && !may_be_written(finding, link);
+                need.trusted = need.trusted && !folder_may_be_written(&finding->folders, link);
                 char *target = replace_link(current, link, text);
                 free(current);
                 current = target;
@@ -524,15 +435,15 @@ static bool need_program(struct finding *finding, const char *word)
 {
         const struct need need = {.why = "program of the command", .trusted = true};
         autofree char *path = find_program_file(finding, word);
-        if (!path || is_in_host_tree(path))
+        if (!path || folder_in_host_tree(path))
                 return true;
-        if (!is_folder(path))
+        if (!folder_exists(path))
                 return need_file(finding, path, need);
-        if (!is_own_folder(finding, path)) {
+        if (!folder_is_own(&finding->folders, path)) {
                 str_list_add(&finding->result->data, path);
                 return true;
         }
-        char *root = find_root(finding, path);
+        char *root = folder_find_root(&finding->folders, path);
         add_grant(finding->result, root ? root : str_copy(path), NULL, str_copy(need.why));
         return true;
 }
@@ -554,17 +465,54 @@ static void note_data(struct finding *finding, const char *word)
                 str_list_add(&finding->result->data, path);
 }
 
+static void take_list(struct str_list *to, struct str_list *from)
+{
+        str_list_free(to);
+        *to = *from;
+        *from = (struct str_list){0};
+}
+
+static bool need_everyday(struct finding *finding, struct everyday *everyday)
+{
+        const struct need need = {.why = "program of the command", .executable = true, .trusted = true};
+        for (size_t i = 0; i < everyday->folders.count; i++)
+                if (folder_is_own(&finding->folders, everyday->folders.values[i]))
+                        add_grant(finding->result, str_copy(everyday->folders.values[i]), NULL,
+                                  str_copy("project of the command"));
+        for (size_t i = 0; i < everyday->programs.count; i++)
+                if (!folder_in_host_tree(everyday->programs.values[i]) &&
+                    !need_file(finding, everyday->programs.values[i], need))
+                        return false;
+        take_list(&finding->result->environment, &everyday->environment);
+        take_list(&finding->result->notes, &everyday->notes);
+        finding->result->fetches = everyday->fetches;
+        return true;
+}
+
+/* What commands such as `uv run` and `npx` use of what is installed. */
+static bool need_installed(struct finding *finding, const struct str_list *command)
+{
+        struct everyday everyday = {0};
+        everyday_find(command, &finding->folders, finding->caller->work,
+                      finding->caller->home ? finding->caller->home : "", &everyday);
+        bool found = need_everyday(finding, &everyday);
+        everyday_free(&everyday);
+        return found;
+}
+
 static bool find_all(struct finding *finding, const struct str_list *command)
 {
         if (!find_executable(finding, command->values[0]))
                 return false;
-        put_in_front(finding, finding->result->executable);
+        put_in_front(finding, finding->result->executable, LAST);
         bool grants = !finding->caller->grant_nothing;
         const struct need need = {.why = "the command", .executable = true, .trusted = true};
         if (grants && !need_file(finding, finding->result->executable, need))
                 return false;
         size_t program = grants ? launcher_program(command) : 0;
         if (program && !need_program(finding, command->values[program]))
+                return false;
+        if (grants && !need_installed(finding, command))
                 return false;
         for (size_t i = 1; i < command->count; i++)
                 if (i != program)
@@ -579,7 +527,11 @@ bool toolchain_find(const struct str_list *command, const struct toolchain_calle
         *toolchain = (struct toolchain){0};
         autofree char *real_home = caller->home ? realpath(caller->home, NULL) : NULL;
         struct finding finding = {
-            .caller = caller, .real_home = real_home ? real_home : "", .result = toolchain, .error = error};
+            .caller = caller,
+            .folders = {.box = caller->box, .real_home = real_home ? real_home : ""},
+            .result = toolchain,
+            .error = error,
+        };
         return find_all(&finding, command);
 }
 
@@ -591,6 +543,8 @@ void toolchain_free(struct toolchain *toolchain)
         free(toolchain->executable);
         str_list_free(&toolchain->front);
         str_list_free(&toolchain->data);
+        str_list_free(&toolchain->environment);
+        str_list_free(&toolchain->notes);
         *toolchain = (struct toolchain){0};
 }
 

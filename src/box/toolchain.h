@@ -40,8 +40,11 @@ struct toolchain {
         char *executable;               /* absolute and normal, as spelled, links not resolved */
         struct toolchain_grant *grants; /* no path below another that is a folder */
         size_t grant_count;
-        struct str_list front; /* folders to put before the template's on PATH */
-        struct str_list data;  /* absolute paths of other arguments that exist on the host */
+        struct str_list front;       /* folders to put before the template's on PATH */
+        struct str_list data;        /* absolute paths of other arguments that exist on the host */
+        struct str_list environment; /* KEY=VALUE that the command needs to use what is installed */
+        struct str_list notes;       /* sentences for the person */
+        bool fetches;                /* the command would download what it starts */
 };
 
 /* Finds it all. 127: no such command (names the PATH and copies in known places), 126: it is a folder or not

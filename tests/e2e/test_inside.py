@@ -95,7 +95,7 @@ def test_hostname_is_hutch_and_hostnames_own_resolution_works(hutch):
 
 def test_etc_is_synthetic(hutch):
     permitted = {"passwd", "group", "hosts", "hostname", "resolv.conf", "nsswitch.conf", "localtime", "ld.so.cache", "alternatives", "ssl",
-                 "ca-certificates", "pki", "ca-certificates.conf", "services", "protocols", "mime.types", "ld.so.conf", "ld.so.conf.d"}
+                 "ca-certificates", "pki", "ca-certificates.conf", "services", "protocols", "mime.types", "ld.so.conf", "ld.so.conf.d", "gitconfig"}
     found = set(hutch.inside("ls -A /etc").split())
     assert {"passwd", "group", "hosts", "hostname", "nsswitch.conf"} <= found
     assert found <= permitted, found - permitted

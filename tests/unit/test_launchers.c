@@ -77,6 +77,40 @@ static void test_launchers(void **state)
                         fail_msg("%s: %zu", rows[i].words, program_of(rows[i].words));
 }
 
+static void test_modules(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *words, *module; /* NULL: none */
+        } rows[] = {
+            {"python3 -m pkg x", "pkg"},
+            {"python -mpkg", "pkg"},
+            {"python3 -Bm pkg.sub", "pkg.sub"},
+            {"python -W -m -m pkg", "pkg"},
+            {"python -Wm -m pkg", "pkg"},
+            {"python3 -X dev -u -m pkg", "pkg"},
+            {"python -Im pkg", NULL},
+            {"python -P -m pkg", NULL},
+            {"python -c 1 -m pkg", NULL},
+            {"python x.py -m pkg", NULL},
+            {"python -m", NULL},
+            {"python - -m pkg", NULL},
+            {"node -m pkg", NULL},
+            {"python --check-hash-based-pycs x -m pkg", "pkg"},
+        };
+        for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+                struct str_list command = {0};
+                autofree char *copy = str_copy(rows[i].words);
+                char *rest = NULL;
+                for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+                        str_list_add(&command, word);
+                const char *module = launcher_module(&command);
+                if (rows[i].module ? !module || !str_equal(module, rows[i].module) : module != NULL)
+                        fail_msg("%s: %s", rows[i].words, module ? module : "(none)");
+                str_list_free(&command);
+        }
+}
+
 /* Whatever the words are, the answer is one of them. */
 static void test_random_words(void **state)
 {
@@ -101,7 +135,7 @@ static void test_random_words(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_launchers),
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_launchers), cmocka_unit_test(test_modules),
                                            cmocka_unit_test(test_random_words)};
         return cmocka_run_group_tests_name("launchers", tests, NULL, NULL);
 }

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See everyday.h. Each command has a function that reads its words in its own order: options with the next
+ * word as their value are in a table, whatever else starts with a dash is an option by itself.
+ */
+#include "box/everyday.h"
+
+#include "box/launchers.h"
+#include "box/versions.h"
+#include "lib/fd.h"
+#include "lib/name.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { PROJECT_MAX = 1 << 20 };
+
+struct reading {
+        const struct str_list *command;
+        const struct folders *folders;
+        const char *work;
+        const char *home;
+        struct everyday *result;
+};
+
+static const char *const uv_value_words =
+    "--directory --project --color --config-file --cache-dir --allow-insecure-host -p --python "
+    "--python-preference --with --with-editable --with-requirements --extra --no-extra --group --no-group "
+    "--only-group --env-file --index --default-index -i --index-url --extra-index-url -f --find-links "
+    "--index-strategy --keyring-provider -P --upgrade-package --resolution --prerelease --fork-strategy "
+    "--exclude-newer --link-mode -C --config-setting --no-build-package --no-binary-package "
+    "--refresh-package --reinstall-package --package --from -c --constraints -b --build-constraints "
+    "--overrides -w --no-editable-package --python-platform --torch-backend";
+
+static const char *const npm_value_words = "-p --package -c --call -w --workspace --prefix --userconfig "
+                                           "--globalconfig --cache --registry --script-shell --loglevel";
+
+/* The value of an option at `index`, in the next word or behind `=`; NULL when it is another option. */
+static const char *option_value(const struct reading *reading, size_t index, const char *name)
+{
+        const char *word = reading->command->values[index];
+        size_t length = strlen(name);
+        if (strncmp(word, name, length) != 0)
+                return NULL;
+        if (word[length] == '=')
+                return word + length + 1;
+        return word[length] ? NULL : reading->command->values[index + 1]; /* NULL at the end */
+}
+
+/* The index of the first word from `index` on that is no option and no option's value, or the count. */
+static size_t skip_options(const struct reading *reading, size_t index, const char *value_words)
+{
+        const struct str_list *command = reading->command;
+        for (; index < command->count && command->values[index][0] == '-'; index++) {
+                const char *word = command->values[index];
+                if (str_equal(word, "--"))
+                        return index + 1;
+                index += launcher_words_have(value_words, word, strlen(word));
+        }
+        return index < command->count ? index : command->count;
+}
+
+/* The value of the last option of this name among the words from `start` to before `end`. */
+static const char *find_value(const struct reading *reading, size_t start, size_t end, const char *name)
+{
+        const char *found = NULL;
+        for (size_t i = start; i < end; i++) {
+                const char *value = option_value(reading, i, name);
+                found = value ? value : found;
+        }
+        return found;
+}
+
+static bool has_option(const struct reading *reading, size_t start, size_t end, const char *one,
+                       const char *other)
+{
+        for (size_t i = start; i < end; i++)
+                if (str_equal(reading->command->values[i], one) ||
+                    str_equal(reading->command->values[i], other))
+                        return true;
+        return false;
+}
+
+/* ---- uv ---- */
+
+static bool is_uv_project(const char *folder)
+{
+        return folder_has(folder, "pyproject.toml");
+}
+
+static bool holds_venv(const char *folder)
+{
+        return folder_has(folder, ".venv/pyvenv.cfg");
+}
+
+static bool is_uv_workspace(const char *folder)
+{
+        autofree char *file = path_join(folder, "pyproject.toml");
+        autofree char *text = NULL;
+        return fd_read_file(file, PROJECT_MAX, &text) >= 0 && strstr(text, "[tool.uv.workspace");
+}
+
+/* The folder whose .venv uv uses: the project or the workspace around it; without a project the nearest. */
+static char *find_venv_holder(const struct reading *reading, const char *start, const char *project)
+{
+        if (!project)
+                return folder_find_above(reading->folders, start, holds_venv);
+        if (holds_venv(project))
+                return str_copy(project);
+        autofree char *workspace = folder_find_above(reading->folders, project, is_uv_workspace);
+        return workspace && holds_venv(workspace) ? str_copy(workspace) : NULL;
+}
+
+/* `uv [OPTIONS] run [OPTIONS] COMMAND`: the project, or the workspace around it, and its .venv. */
+static void read_uv_run(const struct reading *reading, size_t run)
+{
+        size_t program = skip_options(reading, run + 1, uv_value_words);
+        const char *directory = find_value(reading, 1, program, "--directory");
+        const char *project = find_value(reading, 1, program, "--project");
+        autofree char *base = path_join(reading->work, directory ? directory : ".");
+        autofree char *start = path_join(base, project ? project : ".");
+        struct everyday *result = reading->result;
+
+        if (program < reading->command->count) {
+                autofree char *script = path_join(base, reading->command->values[program]);
+                bool is_script = !has_option(reading, run, program, "-m", "--module") &&
+                                 !folder_exists(script) && access(script, F_OK) == 0;
+                if (is_script)
+                        str_list_add(&result->programs, script);
+        }
+        autofree char *root = folder_find_above(reading->folders, start, is_uv_project);
+        autofree char *holder = find_venv_holder(reading, start, root);
+        if (root)
+                str_list_add(&result->folders, root);
+        else if ((directory || project) && folder_exists(start))
+                str_list_add(&result->folders, start);
+        str_list_add(&result->environment, "UV_OFFLINE=1");
+        if (holder) {
+                /* What is installed is used as it is: the project cannot be written to. */
+                str_list_add(&result->environment, "UV_NO_SYNC=1");
+                str_list_add(&result->folders, holder);
+                str_list_take(&result->programs, path_join(holder, ".venv/bin/python"));
+        } else if (root) {
+                str_list_take(&result->notes,
+                              str_format("%s has no .venv, and uv can make none without a network; "
+                                         "run `uv sync` there first",
+                                         root));
+        }
+}
+
+/* The tool's name in `name@version`, `name[extra]`, `name==1.0`: NULL when a version is asked for, for which
+ * uv does not use what is installed. */
+static char *plain_tool_name(const char *request)
+{
+        size_t length = strcspn(request, "[");
+        autofree char *name = str_copy_n(request, length);
+        return versions_is_name(name) && !strpbrk(request, "@=<>~!") ? str_copy(name) : NULL;
+}
+
+/* `uvx [OPTIONS] TOOL`: one that `uv tool install` has installed. */
+static void read_uvx(const struct reading *reading, size_t options)
+{
+        size_t tool = skip_options(reading, options, uv_value_words);
+        const char *from = find_value(reading, options, tool, "--from");
+        const char *request = from                             ? from
+                              : tool < reading->command->count ? reading->command->values[tool]
+                                                               : NULL;
+        autofree char *name = request ? plain_tool_name(request) : NULL;
+        const char *folder = getenv("UV_TOOL_DIR"), *data = getenv("XDG_DATA_HOME");
+        autofree char *tools = folder && folder[0] == '/' ? path_join("/", folder)
+                               : data && data[0] == '/'   ? path_join(data, "uv/tools")
+                                                          : path_join(reading->home, ".local/share/uv/tools");
+        autofree char *installed = name ? path_join(tools, name) : NULL;
+        if (!installed || !folder_is_venv(installed)) {
+                reading->result->fetches = request != NULL;
+                return;
+        }
+        str_list_take(&reading->result->programs, path_join(installed, "bin/python"));
+        str_list_add(&reading->result->environment, "UV_OFFLINE=1");
+        str_list_take(&reading->result->environment, str_format("UV_TOOL_DIR=%s", tools));
+}
+
+static void read_uv(const struct reading *reading)
+{
+        const struct str_list *command = reading->command;
+        size_t subcommand = skip_options(reading, 1, uv_value_words);
+        if (subcommand == command->count)
+                return;
+        if (str_equal(command->values[subcommand], "run"))
+                read_uv_run(reading, subcommand);
+        if (str_equal(command->values[subcommand], "tool")) {
+                size_t run = skip_options(reading, subcommand + 1, uv_value_words);
+                if (run < command->count && str_equal(command->values[run], "run"))
+                        read_uvx(reading, run + 1);
+        }
+}
+
+/* ---- npx ---- */
+
+/* `@scope/name@1.0` without its version. The caller frees. */
+static char *package_name(const char *request)
+{
+        const char *at = strchr(request + (request[0] == '@'), '@');
+        return str_copy_n(request, at ? (size_t)(at - request) : strlen(request));
+}
+
+/* One or two components of a path, with nothing in them that leads elsewhere. */
+static bool is_package_name(const char *name)
+{
+        const char *slash = name[0] == '@' ? strchr(name, '/') : NULL;
+        autofree char *scope = slash ? str_copy_n(name + 1, (size_t)(slash - name) - 1) : str_copy("x");
+        return versions_is_name(scope) && versions_is_name(slash ? slash + 1 : name);
+}
+
+/* In `folder`/node_modules: the command of that name, or the package. NULL when it has neither. */
+static char *find_in_modules(const struct folders *folders, const char *folder, const char *name)
+{
+        autofree char *modules = path_join(folder, "node_modules");
+        autofree char *command = str_format("%s/.bin/%s", modules, name);
+        autofree char *package = str_format("%s/%s/package.json", modules, name);
+        if (!folder_is_own(folders, modules))
+                return NULL;
+        if (!strchr(name, '/') && access(command, F_OK) == 0)
+                return str_copy(command);
+        return access(package, F_OK) == 0 ? str_copy(package) : NULL;
+}
+
+/* `npx [OPTIONS] NAME`, `npm exec NAME`: what is installed in the nearest node_modules upward from the
+ * working directory. What is installed beside npm itself comes with it. */
+static void read_npx(const struct reading *reading, size_t options)
+{
+        size_t index = skip_options(reading, options, npm_value_words);
+        const char *package = find_value(reading, options, index, "--package");
+        if (!package)
+                package = find_value(reading, options, index, "-p");
+        const char *request = package                           ? package
+                              : index < reading->command->count ? reading->command->values[index]
+                                                                : NULL;
+        autofree char *name = request ? package_name(request) : NULL;
+        reading->result->fetches = has_option(reading, options, index, "-y", "--yes");
+        if (!name || !is_package_name(name))
+                return;
+        autofree char *folder = str_copy(reading->work);
+        /* The home is nobody else's either, only not to be granted. */
+        while (folder[1] && (folder_is_own(reading->folders, folder) || str_equal(folder, reading->home))) {
+                char *found = find_in_modules(reading->folders, folder, name);
+                if (found) {
+                        reading->result->fetches = false;
+                        str_list_take(&reading->result->programs, found);
+                        /* npm looks upward as well, and sees only what is granted. */
+                        if (!str_equal(folder, reading->work) && folder_has(folder, "package.json"))
+                                str_list_add(&reading->result->folders, folder);
+                        return;
+                }
+                if (folder_is_writable_grant(reading->folders, folder))
+                        break;
+                char *parent = path_parent(folder);
+                free(folder);
+                folder = parent;
+        }
+}
+
+/* ---- python -m ---- */
+
+/* A module that lies in the working directory, where `-m` looks first. */
+static void read_module(const struct reading *reading, const char *module)
+{
+        autofree char *name = str_copy_n(module, strcspn(module, "."));
+        autofree char *folder = path_join(reading->work, name);
+        autofree char *file = str_format("%s.py", folder);
+        if (!versions_is_name(name) || !folder_is_own(reading->folders, reading->work) ||
+            (!folder_exists(folder) && access(file, F_OK) < 0))
+                return;
+        char *root = folder_find_root(reading->folders, reading->work);
+        str_list_take(&reading->result->folders, root ? root : str_copy(reading->work));
+}
+
+void everyday_find(const struct str_list *command, const struct folders *folders, const char *work,
+                   const char *home, struct everyday *everyday)
+{
+        const struct reading reading = {
+            .command = command, .folders = folders, .work = work, .home = home, .result = everyday};
+        const char *slash = strrchr(command->values[0], '/');
+        const char *name = slash ? slash + 1 : command->values[0];
+        const char *module = launcher_module(command);
+        if (str_equal(name, "uv"))
+                read_uv(&reading);
+        else if (str_equal(name, "uvx"))
+                read_uvx(&reading, 1);
+        else if (str_equal(name, "npx"))
+                read_npx(&reading, 1);
+        else if (str_equal(name, "npm") && command->count > 1 &&
+                 (str_equal(command->values[1], "exec") || str_equal(command->values[1], "x")))
+                read_npx(&reading, 2);
+        else if (module)
+                read_module(&reading, module);
+        everyday->fetches |= str_equal(name, "bunx");
+}
+
+void everyday_free(struct everyday *everyday)
+{
+        str_list_free(&everyday->programs);
+        str_list_free(&everyday->folders);
+        str_list_free(&everyday->environment);
+        str_list_free(&everyday->notes);
+        *everyday = (struct everyday){0};
+}

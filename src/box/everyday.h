@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Commands whose words name a program without its path: `uv run`, `uvx`, `npx`, `npm exec`, `python -m`. It
+ * says which files and folders they would use of what is installed, as these tools document it; whether those
+ * may be granted is toolchain.c's to judge. What is not installed cannot be fetched without a network.
+ */
+#ifndef HUTCH_BOX_EVERYDAY_H
+#define HUTCH_BOX_EVERYDAY_H
+
+#include "box/folders.h"
+#include "lib/str.h"
+
+#include <stdbool.h>
+
+/* All paths are absolute, normal, as spelled, and exist. Zero it to begin. */
+struct everyday {
+        struct str_list programs;    /* files that are started: they are needed with their interpreters */
+        struct str_list folders;     /* projects */
+        struct str_list environment; /* KEY=VALUE */
+        struct str_list notes;       /* sentences for the person */
+        bool fetches;                /* the command would download what it starts */
+};
+
+/* What the words ask for. `work` is where their relative paths begin, `home` the caller's. */
+void everyday_find(const struct str_list *command, const struct folders *folders, const char *work,
+                   const char *home, struct everyday *everyday);
+
+void everyday_free(struct everyday *everyday);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See repositories.h. In such a work tree .git is a file with one line, `gitdir: PATH`. A server may write
+ * that file, and a person may follow the note: so a repository is named only when it says itself that this
+ * work tree is its own, in a place that the server could not write.
+ */
+#include "box/repositories.h"
+
+#include "box/danger.h"
+#include "box/mounts.h"
+#include "lib/fd.h"
+#include "lib/name.h"
+#include "report/messages.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+enum { POINTER_MAX = PATH_MAX + 16 };
+
+/* The path in the first line of a file behind `prefix`, relative to `folder`, real; or NULL. */
+static char *read_pointer(const char *file, const char *prefix, const char *folder)
+{
+        autofree char *text = NULL;
+        if (fd_read_file(file, POINTER_MAX, &text) < 0 || !str_starts(text, prefix))
+                return NULL;
+        char *value = text + strlen(prefix);
+        value[strcspn(value, "\r\n")] = 0;
+        autofree char *path = value[0] == '/' ? str_copy(value) : str_format("%s/%s", folder, value);
+        return value[0] ? realpath(path, NULL) : NULL;
+}
+
+/* The repository of a linked worktree: its folder there names the worktree's .git file in turn. */
+static char *find_main_repository(const char *git_folder, const char *git_file)
+{
+        autofree char *back_file = path_join(git_folder, "gitdir");
+        autofree char *common_file = path_join(git_folder, "commondir");
+        autofree char *back = read_pointer(back_file, "", git_folder);
+        autofree char *common = read_pointer(common_file, "", git_folder);
+        autofree char *worktrees = common ? path_join(common, "worktrees") : NULL;
+        bool known = back && common && str_equal(back, git_file) && path_is_below(git_folder, worktrees);
+        return known ? str_copy(common) : NULL;
+}
+
+/* The repository of a submodule: in the .git of a folder above it. */
+static char *find_outer_repository(const char *git_folder, const char *work_tree)
+{
+        const char *mark = strstr(git_folder, "/.git/modules/");
+        autofree char *outer = mark ? str_copy_n(git_folder, (size_t)(mark - git_folder)) : NULL;
+        return outer && path_is_below(work_tree, outer) ? path_join(outer, ".git") : NULL;
+}
+
+static bool is_written_inside(const struct box *box, const char *path)
+{
+        for (size_t i = 0; i < box->mount_count; i++)
+                if (box->mounts[i].kind == MOUNT_BIND && box->mounts[i].writable &&
+                    path_is_below(path, box->mounts[i].source))
+                        return true;
+        return false;
+}
+
+static void note_one(const struct box *box, const struct mount *grant)
+{
+        autofree char *file = path_join(grant->source, ".git");
+        autofree char *git_folder = read_pointer(file, "gitdir: ", grant->source);
+        if (!git_folder || mounts_show(box, git_folder) || is_written_inside(box, git_folder))
+                return;
+        autofree char *linked = find_main_repository(git_folder, file);
+        autofree char *outer = linked ? NULL : find_outer_repository(git_folder, grant->source);
+        const char *repository = linked ? linked : outer;
+        if (!repository || grant_danger(repository, caller_homes()->spelled, grant->writable))
+                return;
+        message("note: the Git repository of %s is %s, which is not visible inside; %s %s would let git work "
+                "there",
+                name_shown(grant->source), name_shown(repository), grant->writable ? "--rw" : "--ro",
+                name_shown(repository));
+}
+
+void repositories_note(const struct box *box)
+{
+        for (size_t i = 0; i < box->mount_count; i++) {
+                const struct mount *mount = &box->mounts[i];
+                if (mount->kind == MOUNT_BIND && mount->is_folder && !str_equal(mount->why, "base"))
+                        note_one(box, mount);
+        }
+}
