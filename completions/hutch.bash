@@ -31,11 +31,11 @@ _hutch()
 
         # With a space before each, so that the test finds whole options.
         case " $before" in
-        ' --ro' | ' --rw' | ' --seccomp' | ' --template' | ' -t')
+        ' --ro' | ' --rw' | ' --protect' | ' --hide' | ' --seccomp' | ' --template' | ' -t')
                 compopt -o filenames
                 mapfile -t COMPREPLY < <(compgen -f -- "$word")
                 ;;
-        ' --cwd')
+        ' --cwd' | ' --overlay')
                 compopt -o filenames
                 mapfile -t COMPREPLY < <(compgen -d -- "$word")
                 ;;
@@ -45,7 +45,7 @@ _hutch()
         ' --proc') mapfile -t COMPREPLY < <(compgen -W 'none' -- "$word") ;;
         ' --timeout' | ' --stop-grace') ;;
         *)
-                mapfile -t COMPREPLY < <(compgen -W ' --template --ro --rw --env --cwd --timeout --stop-grace --raw-stdout --require --seccomp --allow-userns --proc --dry-run --verbose --help -- ' -- "$word")
+                mapfile -t COMPREPLY < <(compgen -W ' --template --ro --rw --overlay --protect --no-protect --hide --env --cwd --timeout --stop-grace --raw-stdout --require --seccomp --allow-userns --proc --dry-run --verbose --help -- ' -- "$word")
                 ;;
         esac
 }

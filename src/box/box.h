@@ -30,24 +30,27 @@ enum box_kind {
 };
 
 enum mount_kind {
-        MOUNT_BIND,   /* what is at `source` on the host, with everything mounted below it */
-        MOUNT_MEMORY, /* an empty folder of the sandbox's one memory file system, writable */
-        MOUNT_FILE,   /* a small file with `content`, read-only */
-        MOUNT_LINK,   /* a symbolic link whose text is `source` */
-        MOUNT_PROC,   /* a fresh proc, parts masked */
-        MOUNT_DEV,    /* the fixed set of devices, a private devpts, shm */
+        MOUNT_BIND,    /* what is at `source` on the host, with everything mounted below it */
+        MOUNT_OVERLAY, /* the folder at `source`, whose changes stay in memory and vanish */
+        MOUNT_MASK,    /* nothing: an empty file or folder over what a grant would show here */
+        MOUNT_MEMORY,  /* an empty folder of the sandbox's one memory file system, writable */
+        MOUNT_FILE,    /* a small file with `content`, read-only */
+        MOUNT_LINK,    /* a symbolic link whose text is `source` */
+        MOUNT_PROC,    /* a fresh proc, parts masked */
+        MOUNT_DEV,     /* the fixed set of devices, a private devpts, shm */
 };
 
 struct mount {
         enum mount_kind kind;
-        char *source;      /* MOUNT_BIND: real host path. MOUNT_LINK: the link's text. Else NULL */
+        char *source; /* MOUNT_BIND, MOUNT_OVERLAY: real host path. MOUNT_LINK: the link's text. Else NULL */
         char *destination; /* absolute, normal path inside */
         char *content;     /* MOUNT_FILE only */
         bool writable;     /* MOUNT_BIND only: what MOUNT_MEMORY is anyway */
-        bool is_folder;    /* MOUNT_BIND only */
-        dev_t device;      /* MOUNT_BIND only: what the person's path meant when it was judged; entering */
-        ino_t inode;       /* compares them, so that a source swapped in between is an error */
-        char *why;         /* for --dry-run and --verbose: "--rw", "program of the command", "base"… */
+        bool is_folder;    /* MOUNT_BIND and MOUNT_MASK; MOUNT_OVERLAY always is */
+        dev_t
+            device; /* MOUNT_BIND, MOUNT_OVERLAY: what the person's path meant when it was judged; entering */
+        ino_t inode; /* compares them, so that a source swapped in between is an error */
+        char *why;   /* for --dry-run and --verbose: "--rw", "program of the command", "base"… */
 };
 
 enum box_userns {

@@ -13,6 +13,8 @@
 struct held_sources {
         int *descriptors;
         size_t count;
+        struct watched_folder *watched; /* protect.h: kept until the end of the run */
+        size_t watched_count;
 };
 void held_sources_release(struct held_sources *held);
 
@@ -25,6 +27,20 @@ bool mounts_add_base(struct box *box, struct held_sources *held, struct error *e
  * it does not exist, cannot be opened, or would void the sandbox. */
 bool mounts_add_grant(struct box *box, struct held_sources *held, const char *path, const char *destination,
                       bool writable, const char *why, struct error *error);
+
+/* The same for a folder whose changes are to vanish: only reading it is granted. */
+bool mounts_add_overlay(struct box *box, struct held_sources *held, const char *path, const char *destination,
+                        struct error *error);
+
+/* Appends a clone of the host object at `real`, which was judged by the caller. */
+bool mounts_add_bind(struct box *box, struct held_sources *held, const char *real, const char *destination,
+                     bool writable, const char *why, struct error *error);
+
+/* True when the mount shows a part of the host that the person, or the command, named. */
+bool mounts_is_grant(const struct mount *mount);
+
+/* Where `mount` would show the host object `real`, which its source holds or is. The caller frees. */
+char *mounts_place(const struct mount *mount, const char *real);
 
 /* What the command itself needs, read-only: skipped when the box already shows it at that path. */
 bool mounts_add_program(struct box *box, struct held_sources *held, const char *path, const char *why,

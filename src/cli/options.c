@@ -33,6 +33,14 @@ const struct option_row option_table[] = {
      "grant a file or folder for reading, at the same path or at DEST", NULL},
     {OPTION_RW, "rw", 0, ARGUMENT_REQUIRED, "PATH[:DEST]", "path", true,
      "the same for reading and writing; what is written stays", NULL},
+    {OPTION_OVERLAY, "overlay", 0, ARGUMENT_REQUIRED, "PATH[:DEST]", "folder", true,
+     "grant a folder; what is written there stays in memory and vanishes", NULL},
+    {OPTION_PROTECT, "protect", 0, ARGUMENT_REQUIRED, "PATH", "path", true,
+     "keep a path inside a writable grant read-only", NULL},
+    {OPTION_NO_PROTECT, "no-protect", 0, ARGUMENT_NONE, NULL, "none", false,
+     "make .git/hooks, .mcp.json and their like in writable grants writable too", NULL},
+    {OPTION_HIDE, "hide", 0, ARGUMENT_REQUIRED, "PATTERN", "path", true,
+     "hide a path, or what matches a pattern (.env*) anywhere in the grants", NULL},
     {OPTION_ENV, "env", 'e', ARGUMENT_REQUIRED, "KEY[=VALUE]", "env", true,
      "set a variable, or pass your own value of KEY on", NULL},
     {OPTION_CWD, "cwd", 0, ARGUMENT_REQUIRED, "DIR", "folder", false,
@@ -164,7 +172,7 @@ static bool path_exists(const char *path)
 static bool read_grant(struct options *options, const struct option_row *row, const char *text,
                        struct error *error)
 {
-        struct grant_option grant = {.writable = row->id == OPTION_RW};
+        struct grant_option grant = {.writable = row->id == OPTION_RW, .overlay = row->id == OPTION_OVERLAY};
         autofree char *path = NULL, *destination = NULL;
         if (!expand_path(row, text, &path, error))
                 return false;
@@ -210,6 +218,28 @@ static bool read_grant(struct options *options, const struct option_row *row, co
         return true;
 }
 
+static bool add_path(struct str_list *list, const struct option_row *row, const char *text,
+                     struct error *error)
+{
+        char *path = NULL;
+        if (!expand_path(row, text, &path, error))
+                return false;
+        str_list_take(list, path);
+        return true;
+}
+
+static bool read_hide(struct options *options, const struct option_row *row, const char *text,
+                      struct error *error)
+{
+        if (strstr(text, "**"))
+                return error_set(
+                    error, EXIT_USAGE,
+                    "--hide %s: ** means nothing here; a pattern without a / matches names at any "
+                    "depth",
+                    name_shown(text));
+        return add_path(&options->hide, row, text, error);
+}
+
 static bool read_require(struct options *options, const char *text, struct error *error)
 {
         for (const char *item = text;; item++) {
@@ -246,6 +276,14 @@ static bool store(struct parse *parse, const struct option_row *row, const char 
         case OPTION_RO:
         case OPTION_RW:
                 return read_grant(options, row, value, error);
+        case OPTION_OVERLAY:
+                return read_grant(options, row, value, error);
+        case OPTION_PROTECT:
+                return add_path(&options->protect, row, value, error);
+        case OPTION_NO_PROTECT:
+                return options->no_protect = true;
+        case OPTION_HIDE:
+                return read_hide(options, row, value, error);
         case OPTION_CWD:
                 return expand_path(row, value, &options->cwd, error);
         case OPTION_REQUIRE:
@@ -393,6 +431,11 @@ static bool take_word(struct parse *parse, const char *word)
 
 /* ---- what needs two options ---- */
 
+static const char *grant_spelling(const struct grant_option *grant)
+{
+        return grant->overlay ? "--overlay" : grant->writable ? "--rw" : "--ro";
+}
+
 /* Drops a grant that stands there twice, and refuses two for one place inside. */
 static bool compare_grants(struct options *options, struct error *error)
 {
@@ -413,9 +456,10 @@ static bool compare_grants(struct options *options, struct error *error)
                                 return error_set(
                                     error, EXIT_USAGE, "two grants have one place inside, %s: %s and %s",
                                     name_shown(inside), name_shown(one->path), name_shown(other->path));
-                        if (one->writable != other->writable)
-                                return error_set(error, EXIT_USAGE, "%s is granted with both --ro and --rw",
-                                                 name_shown(one->path));
+                        if (one->writable != other->writable || one->overlay != other->overlay)
+                                return error_set(error, EXIT_USAGE, "%s is granted with both %s and %s",
+                                                 name_shown(one->path), grant_spelling(one),
+                                                 grant_spelling(other));
                         free(other->path);
                         free(other->destination);
                         options->grant_count--;
@@ -470,6 +514,8 @@ void options_free(struct options *options)
         free(options->template_name);
         free(options->cwd);
         free(options->seccomp);
+        str_list_free(&options->protect);
+        str_list_free(&options->hide);
         str_list_free(&options->env);
         str_list_free(&options->command);
         *options = (struct options){0};

@@ -22,6 +22,10 @@ enum option_argument {
 enum option_id {
         OPTION_TEMPLATE,
         OPTION_TIMEOUT,
+        OPTION_OVERLAY,
+        OPTION_PROTECT,
+        OPTION_NO_PROTECT,
+        OPTION_HIDE,
         OPTION_ENV,
         OPTION_VERBOSE,
         OPTION_RO,
@@ -57,6 +61,7 @@ struct grant_option {
         char *path;        /* as written, with a leading ~ expanded */
         char *destination; /* absolute and normal, never "/"; or NULL: the same path */
         bool writable;
+        bool overlay; /* what is written vanishes */
 };
 
 struct options {
@@ -64,8 +69,11 @@ struct options {
         struct str_list env; /* KEY=VALUE, in order; a KEY alone got the caller's value here */
         struct grant_option *grants;
         size_t grant_count;
-        char *cwd;     /* as written, with a leading ~ expanded, or NULL */
-        char *seccomp; /* the same */
+        struct str_list protect; /* as written, with a leading ~ expanded */
+        bool no_protect;
+        struct str_list hide; /* the same; a pattern when it has one of *?[ */
+        char *cwd;            /* as written, with a leading ~ expanded, or NULL */
+        char *seccomp;        /* the same */
         unsigned timeout_seconds;
         unsigned stop_grace_seconds; /* BOX_NO_GRACE: the end of input ends nothing */
         unsigned verbose;
