@@ -4,6 +4,7 @@
  * status.
  */
 #include "box/make.h"
+#include "box/protect.h"
 #include "cli/help.h"
 #include "cli/options.h"
 #include "lib/fd.h"
@@ -83,6 +84,7 @@ static int start_sandbox(const struct subcommand_row *row, enum box_kind kind, i
                 status = complain(&error, row);
 
         held_sources_release(&held);
+        protect_release(&held);
         box_free(&box);
         options_free(&options);
         return status;

@@ -30,26 +30,28 @@ enum box_kind {
 };
 
 enum mount_kind {
-        MOUNT_BIND,   /* what is at `source` on the host, with everything mounted below it */
-        MOUNT_MEMORY, /* an empty, writable folder in memory: of the sandbox's common file system or its own
-                       */
-        MOUNT_FILE,   /* a small file with `content`, read-only */
-        MOUNT_LINK,   /* a symbolic link whose text is `source` */
-        MOUNT_PROC,   /* a fresh proc, parts masked */
-        MOUNT_DEV,    /* the fixed set of devices, a private devpts, shm */
+        MOUNT_BIND,    /* what is at `source` on the host, with everything mounted below it */
+        MOUNT_OVERLAY, /* the folder at `source`, whose changes stay in memory and vanish */
+        MOUNT_MASK,    /* nothing: an empty file or folder over what a grant would show here */
+        MOUNT_MEMORY,  /* an empty, writable folder in memory: of the common file system or its own */
+        MOUNT_FILE,    /* a small file with `content`, read-only */
+        MOUNT_LINK,    /* a symbolic link whose text is `source` */
+        MOUNT_PROC,    /* a fresh proc, parts masked */
+        MOUNT_DEV,     /* the fixed set of devices, a private devpts, shm */
 };
 
 struct mount {
         enum mount_kind kind;
-        char *source;      /* MOUNT_BIND: real host path. MOUNT_LINK: the link's text. Else NULL */
+        char *source; /* MOUNT_BIND, MOUNT_OVERLAY: real host path. MOUNT_LINK: the link's text. Else NULL */
         char *destination; /* absolute, normal path inside */
         char *content;     /* MOUNT_FILE only */
         bool writable;     /* MOUNT_BIND only: what MOUNT_MEMORY is anyway */
         uint64_t bytes;    /* MOUNT_MEMORY: a file system of its own of this size; 0: the common one */
-        bool is_folder;    /* MOUNT_BIND only */
-        dev_t device;      /* MOUNT_BIND only: what the person's path meant when it was judged; entering */
-        ino_t inode;       /* compares them, so that a source swapped in between is an error */
-        char *why;         /* for --dry-run and --verbose: "--rw", "program of the command", "base"… */
+        bool is_folder;    /* MOUNT_BIND and MOUNT_MASK; MOUNT_OVERLAY always is */
+        dev_t
+            device; /* MOUNT_BIND, MOUNT_OVERLAY: what the person's path meant when it was judged; entering */
+        ino_t inode; /* compares them, so that a source swapped in between is an error */
+        char *why;   /* for --dry-run and --verbose: "--rw", "program of the command", "base"… */
 };
 
 enum box_userns {

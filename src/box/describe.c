@@ -75,17 +75,20 @@ static cJSON *make_environment(const struct box *box)
 static cJSON *make_mount(const struct mount *mount)
 {
         static const char *const kinds[] = {
-            [MOUNT_BIND] = "bind", [MOUNT_MEMORY] = "memory", [MOUNT_FILE] = "file",
-            [MOUNT_LINK] = "link", [MOUNT_PROC] = "proc",     [MOUNT_DEV] = "dev",
+            [MOUNT_BIND] = "bind",     [MOUNT_OVERLAY] = "overlay", [MOUNT_MASK] = "mask",
+            [MOUNT_MEMORY] = "memory", [MOUNT_FILE] = "file",       [MOUNT_LINK] = "link",
+            [MOUNT_PROC] = "proc",     [MOUNT_DEV] = "dev",
         };
         cJSON *object = str_or_die(cJSON_CreateObject());
         add(object, "kind", make_text(kinds[mount->kind]));
         add(object, "destination", make_text(mount->destination));
         if (mount->source)
                 add(object, "source", make_text(mount->source));
-        if (mount->kind == MOUNT_BIND) {
+        if (mount->kind == MOUNT_BIND)
                 add(object, "writable", cJSON_CreateBool(mount->writable));
+        if (mount->kind == MOUNT_BIND || mount->kind == MOUNT_MASK)
                 add(object, "folder", cJSON_CreateBool(mount->is_folder));
+        if (mount->kind == MOUNT_BIND || mount->kind == MOUNT_OVERLAY) {
                 add(object, "device", make_number(mount->device));
                 add(object, "inode", make_number(mount->inode));
         }

@@ -6,7 +6,10 @@
 
 #include "box/env.h"
 #include "box/env_file.h"
+#include "box/hide.h"
 #include "box/notes.h"
+#include "box/protect.h"
+#include "box/sockets.h"
 #include "box/toolchain.h"
 #include "lib/fd.h"
 #include "policy/template.h"
@@ -50,10 +53,14 @@ static bool add_host_grants(struct box *box, struct held_sources *held, const st
                 if (grant->memory)
                         continue;
                 autofree char *path = path_join(cwd, grant->path);
-                if (grant->optional && is_missing(path))
+                if (grant->optional && is_missing(path)) {
                         message_verbose("%s %s: it does not exist and is skipped", grant->option, path);
-                else if (!mounts_add_grant(box, held, path, grant->destination, grant->writable,
-                                           grant->option, error))
+                        continue;
+                }
+                bool added = grant->overlay ? mounts_add_overlay(box, held, path, grant->destination, error)
+                                            : mounts_add_grant(box, held, path, grant->destination,
+                                                               grant->writable, grant->option, error);
+                if (!added)
                         return false;
         }
         return true;
@@ -116,8 +123,7 @@ static bool leads_to_grant(const struct box *box, const char *folder)
 {
         for (size_t i = 0; i < box->mount_count; i++) {
                 const struct mount *mount = &box->mounts[i];
-                if (mount->kind == MOUNT_BIND && !str_equal(mount->why, "base") && folder[1] &&
-                    path_is_below(mount->destination, folder))
+                if (mounts_is_grant(mount) && folder[1] && path_is_below(mount->destination, folder))
                         return true;
         }
         return false;
@@ -205,11 +211,16 @@ static void name_grants(const struct box *box)
                                         mount->destination, mount->why);
                 else if (mount->kind == MOUNT_MEMORY)
                         message_verbose("memory at %s (%s)", mount->destination, mount->why);
-                if (mount->kind != MOUNT_BIND)
+                if (mount->kind == MOUNT_MASK)
+                        message_verbose("hidden %s (%s)", mount->destination, mount->why);
+                if (mount->kind != MOUNT_BIND && mount->kind != MOUNT_OVERLAY)
                         continue;
                 bool same = str_equal(mount->source, mount->destination);
-                message_verbose("%s %s%s%s (%s)", mount->writable ? "writable" : "read-only", mount->source,
-                                same ? "" : " as ", same ? "" : mount->destination, mount->why);
+                const char *how = mount->kind == MOUNT_OVERLAY ? "overlay of"
+                                  : mount->writable            ? "writable"
+                                                               : "read-only";
+                message_verbose("%s %s%s%s (%s)", how, mount->source, same ? "" : " as ",
+                                same ? "" : mount->destination, mount->why);
         }
 }
 
@@ -232,7 +243,9 @@ static bool fill(struct box *box, struct held_sources *held, const struct option
             !toolchain_find(&options->command, &caller, toolchain, error) || !check_userns(box, error) ||
             !add_toolchain(box, held, toolchain, options->no_auto_grant, error) ||
             !choose_cwd(box, wanted, cwd, error) || !read_profile(box, options->seccomp, cwd, error) ||
-            !make_environment(box, options, cwd, template, &toolchain->front, error))
+            !make_environment(box, options, cwd, template, &toolchain->front, error) ||
+            !hide_add(box, &options->hide, cwd, error) || !sockets_hide(box, error) ||
+            !protect_add(box, held, options, cwd, error))
                 return false;
         mounts_sort(box);
         for (size_t i = 0; i < toolchain->notes.count; i++)

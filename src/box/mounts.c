@@ -32,7 +32,8 @@ void held_sources_release(struct held_sources *held)
         str_list_free(&held->unsafe);
         str_list_free(&held->links);
         str_list_free(&held->reached);
-        *held = (struct held_sources){0};
+        held->descriptors = NULL;
+        held->count = 0;
 }
 
 static void hold(struct held_sources *held, int descriptor)
@@ -303,8 +304,7 @@ static void make_room(struct box *box, const char *destination)
         box->mount_count = kept;
 }
 
-/* Appends a clone of the host object at `real`. */
-static bool add_bind(struct box *box, struct held_sources *held, const char *real, const char *destination,
+bool mounts_add_bind(struct box *box, struct held_sources *held, const char *real, const char *destination,
                      bool writable, const char *why, struct error *error)
 {
         struct stat status;
@@ -383,7 +383,31 @@ bool mounts_add_grant(struct box *box, struct held_sources *held, const char *pa
                                  "cannot put %s at %s: that would hide the sandbox's own %s", real,
                                  destination ? destination : place, place);
         make_room(box, place);
-        return add_bind(box, held, real, place, writable, why, error);
+        return mounts_add_bind(box, held, real, place, writable, why, error);
+}
+
+bool mounts_add_overlay(struct box *box, struct held_sources *held, const char *path, const char *destination,
+                        struct error *error)
+{
+        if (!mounts_add_grant(box, held, path, destination, false, "--overlay", error))
+                return false;
+        struct mount *added = &box->mounts[box->mount_count - 1];
+        if (!added->is_folder)
+                return error_set(error, EXIT_SETUP,
+                                 "cannot make an overlay of %s: it is no folder; name the one it lies in",
+                                 path);
+        added->kind = MOUNT_OVERLAY;
+        return true;
+}
+
+bool mounts_is_grant(const struct mount *mount)
+{
+        return mount->kind == MOUNT_OVERLAY || (mount->kind == MOUNT_BIND && !str_equal(mount->why, "base"));
+}
+
+char *mounts_place(const struct mount *mount, const char *real)
+{
+        return str_format("%s%s", mount->destination, real + strlen(mount->source));
 }
 
 bool mounts_add_memory(struct box *box, const char *path, uint64_t bytes, const char *why,
@@ -430,13 +454,14 @@ bool mounts_add_program(struct box *box, struct held_sources *held, const char *
                     error, EXIT_SETUP,
                     "refusing to grant %s, which the command needs: %s; move the program elsewhere", real,
                     refusal);
-        return add_bind(box, held, real, real, false, why, error);
+        return mounts_add_bind(box, held, real, real, false, why, error);
 }
 
 bool mounts_show(const struct box *box, const char *path)
 {
         const struct mount *mount = box_find_mount(box, path);
-        return mount && mount->kind == MOUNT_BIND && str_equal(mount->source, mount->destination);
+        return mount && (mount->kind == MOUNT_BIND || mount->kind == MOUNT_OVERLAY) &&
+               str_equal(mount->source, mount->destination);
 }
 
 /* Links last: while mounts are being made, no link may be on the way to a mount point. */
@@ -480,7 +505,7 @@ static bool add_tree_folder(struct box *box, struct held_sources *held, const ch
                 mounts_add_link(box, path, text, "base");
                 return true;
         }
-        return add_bind(box, held, path, path, false, "base", error);
+        return mounts_add_bind(box, held, path, path, false, "base", error);
 }
 
 bool mounts_add_base(struct box *box, struct held_sources *held, struct error *error)
@@ -494,7 +519,7 @@ bool mounts_add_base(struct box *box, struct held_sources *held, struct error *e
                 autofree char *real = follow(box, *path, "base");
                 if (!real)
                         continue;
-                if (!mounts_show(box, real) && !add_bind(box, held, real, real, false, "base", error))
+                if (!mounts_show(box, real) && !mounts_add_bind(box, held, real, real, false, "base", error))
                         return false;
         }
         etc_add_files(box);

@@ -15,7 +15,9 @@ struct held_sources {
         size_t count;
         struct str_list unsafe; /* real paths that --unsafe-grant named */
         struct str_list links; /* every link that a grant's path led through, and beside it in `reached`… */
-        struct str_list reached; /* …the real path that it led to */
+        struct str_list reached;        /* …the real path that it led to */
+        struct watched_folder *watched; /* protect.h: kept until the end of the run */
+        size_t watched_count;
 };
 void held_sources_release(struct held_sources *held);
 
@@ -48,6 +50,19 @@ char *mounts_resolve(const struct box *box, const char *path, const struct mount
 
 /* Opens a real path, on which any link was put after it was judged. A descriptor, or -1 with errno. */
 int mounts_open_real(const char *real, int flags);
+/* The same for a folder whose changes are to vanish: only reading it is granted. */
+bool mounts_add_overlay(struct box *box, struct held_sources *held, const char *path, const char *destination,
+                        struct error *error);
+
+/* Appends a clone of the host object at `real`, which was judged by the caller. */
+bool mounts_add_bind(struct box *box, struct held_sources *held, const char *real, const char *destination,
+                     bool writable, const char *why, struct error *error);
+
+/* True when the mount shows a part of the host that the person, or the command, named. */
+bool mounts_is_grant(const struct mount *mount);
+
+/* Where `mount` would show the host object `real`, which its source holds or is. The caller frees. */
+char *mounts_place(const struct mount *mount, const char *real);
 
 /* What the command itself needs, read-only: skipped when the box already shows it at that path. */
 bool mounts_add_program(struct box *box, struct held_sources *held, const char *path, const char *why,

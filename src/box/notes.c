@@ -67,7 +67,8 @@ static void note_secrets_beside_program(const struct box *box)
                     str_starts(mount->why, "--"))
                         continue;
                 autofree char *file = path_join(mount->source, ".env");
-                if (access(file, F_OK) == 0)
+                autofree char *place = path_join(mount->destination, ".env");
+                if (box_find_mount(box, place)->kind != MOUNT_MASK && access(file, F_OK) == 0)
                         message("note: %s is readable inside, because %s (%s) is; keep secrets elsewhere",
                                 file, mount->source, mount->why);
         }

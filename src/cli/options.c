@@ -47,6 +47,14 @@ const struct option_row option_table[] = {
      "grant nothing of what the command itself names as its program", NULL},
     {OPTION_UNSAFE_GRANT, "unsafe-grant", 0, ARGUMENT_REQUIRED, "PATH", "path", true,
      "permit the grant of exactly PATH although it voids the sandbox", NULL},
+    {OPTION_OVERLAY, "overlay", 0, ARGUMENT_REQUIRED, "PATH[:DEST]", "folder", true,
+     "grant a folder; what is written there stays in memory and vanishes", NULL},
+    {OPTION_PROTECT, "protect", 0, ARGUMENT_REQUIRED, "PATH", "path", true,
+     "keep a path inside a writable grant read-only", NULL},
+    {OPTION_NO_PROTECT, "no-protect", 0, ARGUMENT_NONE, NULL, "none", false,
+     "make .git/hooks, .mcp.json and their like in writable grants writable too", NULL},
+    {OPTION_HIDE, "hide", 0, ARGUMENT_REQUIRED, "PATTERN", "path", true,
+     "hide a path, or what matches a pattern (.env*) anywhere in the grants", NULL},
     {OPTION_ENV, "env", 'e', ARGUMENT_REQUIRED, "KEY[=VALUE]", "env", true,
      "set a variable, or pass your own value of KEY on", NULL},
     {OPTION_ENV_FILE, "env-file", 0, ARGUMENT_REQUIRED, "FILE", "file", true,
@@ -168,6 +176,8 @@ static const char *spell_grant(enum option_id id)
                 return "--rw";
         case OPTION_RO_TRY:
                 return "--ro-try";
+        case OPTION_OVERLAY:
+                return "--overlay";
         default:
                 return "--rw-try";
         }
@@ -181,6 +191,7 @@ static bool read_grant(struct options *options, const struct option_row *row, co
         struct grant_option grant = {
             .writable = row->id == OPTION_RW || row->id == OPTION_RW_TRY,
             .optional = row->id == OPTION_RO_TRY || row->id == OPTION_RW_TRY,
+            .overlay = row->id == OPTION_OVERLAY,
             .option = spell_grant(row->id),
         };
         autofree char *path = NULL, *destination = NULL;
@@ -250,6 +261,17 @@ static bool read_path(struct str_list *list, const char *option, const char *tex
         return true;
 }
 
+static bool read_hide(struct options *options, const char *text, struct error *error)
+{
+        if (strstr(text, "**"))
+                return error_set(
+                    error, EXIT_USAGE,
+                    "--hide %s: ** means nothing here; a pattern without a / matches names at any "
+                    "depth",
+                    name_shown(text));
+        return read_path(&options->hide, "--hide", text, error);
+}
+
 static bool read_require(struct options *options, const char *text, struct error *error)
 {
         for (const char *item = text;; item++) {
@@ -300,6 +322,14 @@ static bool store(struct parse *parse, const struct option_row *row, const char 
                 return read_path(&options->unsafe_grants, "--unsafe-grant", value, error);
         case OPTION_ENV_FILE:
                 return read_path(&options->env_files, "--env-file", value, error);
+        case OPTION_OVERLAY:
+                return read_grant(options, row, value, error);
+        case OPTION_PROTECT:
+                return read_path(&options->protect, "--protect", value, error);
+        case OPTION_NO_PROTECT:
+                return options->no_protect = true;
+        case OPTION_HIDE:
+                return read_hide(options, value, error);
         case OPTION_CWD:
                 return value_expand_path("--cwd", value, &options->cwd, error);
         case OPTION_REQUIRE:
@@ -470,9 +500,9 @@ static bool compare_grants(struct options *options, struct error *error)
                                                  "two grants have one place inside, %s: %s %s and %s %s",
                                                  name_shown(inside), one->option, name_shown(one->path),
                                                  other->option, name_shown(other->path));
-                        if (one->writable != other->writable)
-                                return error_set(error, EXIT_USAGE, "%s is granted with both --ro and --rw",
-                                                 name_shown(one->path));
+                        if (one->writable != other->writable || one->overlay != other->overlay)
+                                return error_set(error, EXIT_USAGE, "%s is granted with both %s and %s",
+                                                 name_shown(one->path), one->option, other->option);
                         one->optional &= other->optional;
                         free(other->path);
                         free(other->destination);
@@ -528,6 +558,8 @@ void options_free(struct options *options)
         free(options->template_name);
         free(options->cwd);
         free(options->seccomp);
+        str_list_free(&options->protect);
+        str_list_free(&options->hide);
         str_list_free(&options->env);
         str_list_free(&options->env_files);
         str_list_free(&options->unsafe_grants);

@@ -23,6 +23,10 @@ enum option_argument {
 enum option_id {
         OPTION_TEMPLATE,
         OPTION_TIMEOUT,
+        OPTION_OVERLAY,
+        OPTION_PROTECT,
+        OPTION_NO_PROTECT,
+        OPTION_HIDE,
         OPTION_ENV,
         OPTION_VERBOSE,
         OPTION_RO,
@@ -66,6 +70,7 @@ struct grant_option {
         char *path;        /* as written, with a leading ~ expanded; of memory: the place inside, normal */
         char *destination; /* absolute and normal, never "/"; or NULL: the same path */
         bool writable;
+        bool overlay;       /* what is written vanishes */
         bool optional;      /* skipped when there is nothing at `path` */
         bool memory;        /* nothing of the host: an empty folder in memory */
         uint64_t bytes;     /* of memory: a budget of its own; 0: the sandbox's common one */
@@ -80,8 +85,11 @@ struct options {
         size_t grant_count;
         struct str_list unsafe_grants; /* as written, with a leading ~ expanded */
         bool no_auto_grant;
-        char *cwd;     /* as written, with a leading ~ expanded, or NULL */
-        char *seccomp; /* the same */
+        struct str_list protect; /* as written, with a leading ~ expanded */
+        bool no_protect;
+        struct str_list hide; /* the same; a pattern when it has one of *?[ */
+        char *cwd;            /* as written, with a leading ~ expanded, or NULL */
+        char *seccomp;        /* the same */
         unsigned timeout_seconds;
         unsigned stop_grace_seconds; /* BOX_NO_GRACE: the end of input ends nothing */
         unsigned verbose;

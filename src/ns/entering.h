@@ -20,6 +20,7 @@ enum stage {
         STAGE_SOURCE,  /* a granted path cannot be opened */
         STAGE_SWAPPED, /* it is not the object that was judged */
         STAGE_MOUNT_POINT,
+        STAGE_OVERLAY,
         STAGE_MOUNT,
         STAGE_PROC,
         STAGE_PROC_MASK,
@@ -75,6 +76,14 @@ void rootfs_pivot(struct entering *entering);
 /* rootfs.c: attaches a detached mount at a path inside. Its mount point is made when it is missing and its
  * place is in the sandbox's own memory; nothing is ever made on the host. */
 void rootfs_attach(const struct entering *entering, int tree, const char *destination, bool folder);
+
+/* rootfs.c: a detached clone of the host object that `mount` names: what was judged, private, and read-only
+ * unless the mount is writable. */
+int rootfs_clone_source(const struct entering *entering, const struct mount *mount);
+
+/* overlay.c: a detached overlay of the folder that box->mounts[index] names; what is written goes to the
+ * sandbox's memory, whose root is `memory`. Changes the working directory. */
+int overlay_make(const struct entering *entering, int memory, size_t index);
 
 /* proc.c, dev.c */
 void proc_mount(const struct entering *entering, const char *destination);

@@ -19,6 +19,7 @@ static const char *const stages[STAGE_COUNT] = {
     [STAGE_SOURCE] = "open",
     [STAGE_SWAPPED] = "use",
     [STAGE_MOUNT_POINT] = "make a mount point at",
+    [STAGE_OVERLAY] = "make an overlay of",
     [STAGE_MOUNT] = "mount",
     [STAGE_PROC] = "mount a fresh /proc",
     [STAGE_PROC_MASK] = "mask a part of /proc:",
@@ -145,6 +146,13 @@ static const char *explain_path(enum stage stage, int error, const char *path)
         if (stage == STAGE_SOURCE && is_refusal(error))
                 return "you may not enter it, or its file system refuses you in a user namespace (a FUSE or "
                        "root-squashed mount)";
+        if (stage == STAGE_OVERLAY && error == EINVAL)
+                return "another file system is mounted below it, or overlayfs does not take its own; name a "
+                       "folder without, or grant it with --ro";
+        if (stage == STAGE_OVERLAY && (is_refusal(error) || error == ENODEV))
+                return "overlayfs is missing, or this kernel does not permit it in user namespaces (Linux "
+                       "5.11 "
+                       "does); grant the folder with --ro";
         if (stage == STAGE_CWD)
                 return access(path, F_OK) == 0
                            ? "it exists, but is not visible inside; grant it with --ro or --rw"
@@ -159,7 +167,7 @@ static const char *explain_path(enum stage stage, int error, const char *path)
 /* The call itself is missing, not the permission. */
 static bool is_missing_call(enum stage stage, int error)
 {
-        return error == ENOSYS || (error == ENODEV && stage != STAGE_DEVICES);
+        return error == ENOSYS || (error == ENODEV && stage != STAGE_DEVICES && stage != STAGE_OVERLAY);
 }
 
 static const char *explain(enum stage stage, int error, const char *path)

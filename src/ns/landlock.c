@@ -114,7 +114,8 @@ void landlock_enter(const struct entering *entering)
 
         for (size_t i = 0; files && i < box->mount_count; i++) {
                 const struct mount *mount = &box->mounts[i];
-                if (mount->kind == MOUNT_MEMORY || (mount->kind == MOUNT_BIND && mount->writable))
+                if (mount->kind == MOUNT_MEMORY || mount->kind == MOUNT_OVERLAY ||
+                    (mount->kind == MOUNT_BIND && mount->writable))
                         allow_below(entering, ruleset, mount->destination, attribute.handled_access_fs);
                 /* Writing to /dev/null and terminals, not making nodes; the id maps of nested user
                  * namespaces. */

@@ -251,12 +251,11 @@ static void mount_memory_folder(struct entering *entering, int memory, size_t in
         rootfs_attach(entering, tree, mount->destination, true);
 }
 
-static void mount_host_object(const struct entering *entering, const struct mount *mount)
+int rootfs_clone_source(const struct entering *entering, const struct mount *mount)
 {
         struct stat status;
-        autoclose int tree =
-            open_tree(AT_FDCWD, mount->source,
-                      OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW);
+        int tree = open_tree(AT_FDCWD, mount->source,
+                             OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW);
         if (tree < 0 || fstat(tree, &status) < 0)
                 entering_fail(entering, STAGE_SOURCE, errno, mount->source);
         /* The path was judged a moment ago; whoever can rename there may have put something else in its place
@@ -272,6 +271,42 @@ static void mount_host_object(const struct entering *entering, const struct moun
         };
         if (mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof(attributes)) < 0)
                 entering_fail(entering, STAGE_MOUNT, errno, mount->source);
+        return tree;
+}
+
+static void mount_host_object(const struct entering *entering, const struct mount *mount)
+{
+        autoclose int tree = rootfs_clone_source(entering, mount);
+        rootfs_attach(entering, tree, mount->destination, mount->is_folder);
+}
+
+static void mount_overlay(const struct entering *entering, int memory, size_t index)
+{
+        autoclose int tree = overlay_make(entering, memory, index);
+        rootfs_attach(entering, tree, entering->box->mounts[index].destination, true);
+}
+
+/* Nothing, where a grant would show something: the null device over what is no folder. */
+static void mount_mask(const struct entering *entering, int memory, size_t index)
+{
+        const struct mount *mount = &entering->box->mounts[index];
+        struct mount_attr attributes = {
+            .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
+            .propagation = MS_PRIVATE,
+        };
+        char name[32];
+        snprintf(name, sizeof(name), "%zu", index);
+        autoclose int tree =
+            mount->is_folder
+                ? clone_memory_folder(entering, memory, name, 0555)
+                : open_tree(AT_FDCWD, "/dev/null", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
+        struct stat status;
+        if (tree < 0 || fstat(tree, &status) < 0)
+                entering_fail(entering, STAGE_SOURCE, errno, "/dev/null");
+        if (!mount->is_folder && (!S_ISCHR(status.st_mode) || status.st_rdev != makedev(1, 3)))
+                entering_fail(entering, STAGE_SWAPPED, ENODEV, "/dev/null");
+        if (mount_setattr(tree, "", AT_EMPTY_PATH, &attributes, sizeof(attributes)) < 0)
+                entering_fail(entering, STAGE_MOUNT, errno, mount->destination);
         rootfs_attach(entering, tree, mount->destination, mount->is_folder);
 }
 
@@ -295,6 +330,12 @@ void rootfs_build(struct entering *entering)
                 switch (mount->kind) {
                 case MOUNT_BIND:
                         mount_host_object(entering, mount);
+                        break;
+                case MOUNT_OVERLAY:
+                        mount_overlay(entering, memory, i);
+                        break;
+                case MOUNT_MASK:
+                        mount_mask(entering, memory, i);
                         break;
                 case MOUNT_MEMORY:
                         mount_memory_folder(entering, memory, i);

@@ -16,6 +16,7 @@
  */
 #include "run/supervise.h"
 
+#include "box/protect.h"
 #include "lib/fd.h"
 #include "ns/control.h"
 #include "ns/launch.h"
@@ -464,5 +465,7 @@ int supervise(const struct box *box, struct held_sources *held, struct error *er
             run_loop(&supervisor, held, error))
                 status = exit_status(&supervisor);
         finish(&supervisor);
+        if (supervisor.started)
+                protect_report(held);
         return status;
 }

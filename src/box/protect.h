@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the person's own programs run or obey later, inside a writable grant: it stays read-only where it
+ * exists, and what a run puts in its place where it does not is said at the end. Nothing is ever created.
+ */
+#ifndef HUTCH_BOX_PROTECT_H
+#define HUTCH_BOX_PROTECT_H
+
+#include "box/box.h"
+#include "box/mounts.h"
+#include "cli/options.h"
+
+/* Adds the read-only mounts, and binds on itself every folder between a writable grant and any mount below
+ * it: a folder that is a mount point cannot be renamed, so that no path leads around the mount. Call when the
+ * box has every other mount. What is to be looked at again later goes to held->watched. Status 2 when
+ * --protect names what is in no writable grant, or does not exist. */
+bool protect_add(struct box *box, struct held_sources *held, const struct options *options, const char *cwd,
+                 struct error *error);
+
+/* Says which protected names came into being during the run. Opens nothing and follows no link: the
+ * supervisor may do neither, and the sandbox had the folders in its hands. */
+void protect_report(const struct held_sources *held);
+
+void protect_release(struct held_sources *held);
+
+#endif

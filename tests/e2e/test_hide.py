@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a grant holds and the sandbox does not see: by path, by pattern, and sockets of other programs."""
+import json
+import os
+import socket
+import subprocess
+
+import pytest
+from harness import PYTHON
+
+
+@pytest.fixture
+def project(hutch):
+    for name in (".env", "sub/.env.local", "sub/deep/.env", "sub/other.txt", "secrets/key", "app/[id]/page"):
+        (hutch.folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (hutch.folder / name).write_text(f"CANARY {name}\n")
+    return hutch.folder
+
+
+@pytest.mark.parametrize("grant", ["--ro", "--rw", "--overlay"])
+def test_a_file_is_empty_and_a_folder_too(hutch, project, grant):
+    done = hutch("run", grant, ".", "--hide", "sub/other.txt", "--hide", "secrets", "--", "sh", "-c",
+                 "cat sub/other.txt; ls -A secrets; cat .env; touch secrets/new || echo x >sub/other.txt; rm -rf secrets sub/other.txt; mv secrets x; mv sub x")
+    assert done.out == "CANARY .env\n", done
+    assert (project / "secrets/key").read_text() and (project / "sub/other.txt").read_text() == "CANARY sub/other.txt\n"
+
+
+@pytest.mark.parametrize("grant", ["--ro", "--rw", "--overlay"])
+def test_a_pattern_matches_names_at_any_depth(hutch, project, grant):
+    assert hutch.inside("cat .env sub/.env.local sub/deep/.env sub/other.txt", grant, ".", "--hide", ".env*") == "CANARY sub/other.txt\n"
+
+
+def test_a_pattern_with_a_slash_is_a_path(hutch, project):
+    out = hutch.inside("cat .env sub/.env.local sub/deep/.env", "--ro", ".", "--hide", "sub/.env*")
+    assert out == "CANARY .env\nCANARY sub/deep/.env\n"
+    (hutch.home / "link").symlink_to(project)
+    assert hutch.inside("cat sub/.env.local", "--ro", ".", "--hide", "~/link/s*/.env*") == ""
+
+
+def test_a_pattern_with_two_stars_is_a_mistake(hutch, project):
+    assert hutch("run", "--ro", ".", "--hide", "**/.env", "--", "true").status == 2
+
+
+def test_a_name_with_brackets_that_exists_is_a_path(hutch, project):
+    assert hutch.inside("ls -A 'app/[id]'", "--ro", ".", "--hide", "app/[id]") == ""
+
+
+def test_it_holds_at_every_place_that_shows_it(hutch, project):
+    out = hutch.inside(f"cat /mnt/a/.env /mnt/b/.env {project}/.env; cat /mnt/b/sub/other.txt", "--ro", f"{project}:/mnt/a",
+                       "--ro", f"{project}:/mnt/b", "--ro", project, "--hide", ".env")
+    assert out == "CANARY sub/other.txt\n"
+
+
+def test_it_wins_over_a_grant_of_the_same_file_and_hides_in_the_programs_folder(hutch, project):
+    assert hutch.inside("cat .env", "--ro", ".", "--ro", project / ".env", "--hide", ".env*", cwd=project) == ""
+    (project / "package.json").write_text("{}")
+    (project / "main.py").write_text("print(open('.env').read())")
+    done = hutch("run", "--hide", ".env*", "--", PYTHON, project / "main.py")
+    assert done.out == "\n" and "is readable inside" not in done.err, done
+
+
+def test_a_file_of_the_system_can_be_hidden(hutch):
+    assert hutch("run", "--hide", "/usr/share/dict", "--hide", "/usr/bin/env", "--", "/usr/bin/env").status != 0
+
+
+def test_a_link_that_matches_hides_what_it_leads_to(hutch, project):
+    (project / "sub/other.txt").rename(project / "sub/values")
+    (project / ".env.link").symlink_to("sub/values")
+    assert hutch.inside("cat .env.link sub/values", "--ro", ".", "--hide", ".env*") == ""
+
+
+def test_a_missing_path_in_a_writable_grant_is_a_mistake(hutch, project):
+    for path in ("missing", "missing/deeper", project / ".evn"):
+        done = hutch("run", "--rw", ".", "--hide", path, "--", "true")
+        assert done.status == 2 and "there is no such file" in done.err, done
+    assert hutch("run", "--ro", ".", "--hide", "missing", "--", "true").status == 0
+    assert hutch("run", "--rw", ".", "--hide", "missing*", "--", "true").status == 0
+
+
+def test_a_folder_that_holds_another_grant_is_a_mistake(hutch, project):
+    done = hutch("run", "--ro", ".", "--ro", "sub/deep", "--hide", "sub", "--", "true")
+    assert done.status == 2 and "sub/deep" in done.err, done
+
+
+def test_more_than_can_be_looked_at_is_an_error(hutch):
+    """200,000 entries: folders of hard links are quick to make."""
+    (hutch.folder / "0").mkdir()
+    for i in range(1001):
+        os.symlink("x", hutch.folder / "0" / str(i))
+    for i in range(1, 201):
+        subprocess.run(["cp", "-a", "0", str(i)], cwd=hutch.folder, check=True)
+    done = hutch("run", "--ro", ".", "--hide", ".env*", "--", "true")
+    assert done.status == 125 and "more than 200000" in done.err, done
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root looks into every folder")
+def test_a_folder_that_only_the_sandbox_could_open_is_an_error(hutch, project):
+    (project / "sub").chmod(0)
+    try:
+        assert hutch("run", "--rw", ".", "--hide", ".env*", "--", "true").status == 125
+        assert hutch("run", "--ro", ".", "--hide", ".env*", "--", "true").status == 0
+    finally:
+        (project / "sub").chmod(0o755)
+
+
+def test_dry_run_and_verbose_show_it(hutch, project):
+    mounts = json.loads(hutch("run", "--ro", ".", "--hide", ".env*", "--dry-run", "--", "true").out)["mounts"]
+    masks = {mount["destination"]: mount for mount in mounts if mount["kind"] == "mask"}
+    assert set(masks) == {f"{project}/.env", f"{project}/sub/.env.local", f"{project}/sub/deep/.env"}
+    assert masks[f"{project}/.env"]["why"] == "--hide .env*"
+    assert f"hidden {project}/.env (--hide .env*)" in hutch("run", "-v", "--ro", ".", "--hide", ".env*", "--", "true").err
+
+
+# sockets
+
+CONNECT = "import socket, sys\ns = socket.socket(socket.AF_UNIX)\ns.settimeout(5)\ns.connect(sys.argv[1])\nprint('connected')\n"
+
+
+@pytest.fixture
+def listener(hutch, monkeypatch):
+    (hutch.folder / "run/deep").mkdir(parents=True)
+    with socket.socket(socket.AF_UNIX) as server:
+        monkeypatch.chdir(hutch.folder)  # the name of a socket has 107 bytes at most
+        path = hutch.folder / "run/deep/s"
+        if len(str(path)) > 107:
+            pytest.skip("the test folder's path is too long for a socket")
+        server.bind(str(path))
+        server.listen()
+        yield path
+
+
+@pytest.mark.parametrize("grant", ["--ro", "--rw", "--overlay"])
+def test_sockets_below_a_grant_cannot_be_reached(hutch, listener, grant):
+    assert subprocess.run([PYTHON, "-c", CONNECT, listener], capture_output=True, text=True).stdout == "connected\n"
+    done = hutch("run", grant, hutch.folder, "--", PYTHON, "-c", CONNECT, listener)
+    assert done.status != 0 and "connected" not in done.out, done
+    done = hutch("run", grant, hutch.folder, "--", "sh", "-c", f"rm -f {listener} || mv {hutch.folder}/run/deep {hutch.folder}/x || mv {hutch.folder}/run {hutch.folder}/x")
+    assert done.status != 0 or grant == "--overlay", done
+
+
+def test_a_socket_that_is_granted_itself_can_be_reached(hutch, listener):
+    assert hutch("run", "--ro", hutch.folder, "--ro", listener, "--", PYTHON, "-c", CONNECT, listener).out == "connected\n"
+
+
+def test_a_socket_of_another_network_namespace_cannot_be_reached(hutch):
+    path = hutch.folder / "s"
+    script = f"import socket\ns = socket.socket(socket.AF_UNIX)\ns.bind({str(path)!r})\ns.listen()\nprint(flush=True)\ninput()\n"
+    with subprocess.Popen(["unshare", "-rn", PYTHON, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        server.stdout.readline()
+        try:
+            assert subprocess.run([PYTHON, "-c", CONNECT, path], capture_output=True, text=True).stdout == "connected\n"
+            assert "connected" not in hutch("run", "--ro", hutch.folder, "--", PYTHON, "-c", CONNECT, path).out
+        finally:
+            server.stdin.close()
