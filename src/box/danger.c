@@ -25,6 +25,7 @@ static const struct place machine[] = {
     {"/var/run", "it holds the sockets of the session, D-Bus and container engines"},
     {"/proc", "it shows and controls the host's processes"},
     {"/sys", "it shows and controls the host's devices"},
+    {"/dev/shm", "it holds memory that programs of the machine share"},
     {"/dev", "it holds the host's devices"},
     {"/tmp/.X11-unix", "it holds the display's sockets"},
     {"/tmp/.ICE-unix", "it holds the session manager's sockets"},
@@ -42,10 +43,16 @@ static const struct place machine[] = {
 
 /* What the machine itself runs: never writable. A caller who is root could change it. */
 static const struct place programs[] = {
-    {"/usr", "the machine runs what is in it"},   {"/bin", "the machine runs what is in it"},
-    {"/sbin", "the machine runs what is in it"},  {"/lib", "the machine runs what is in it"},
-    {"/lib64", "the machine runs what is in it"}, {"/etc", "it configures the machine"},
+    {"/usr", "the machine runs what is in it"},
+    {"/bin", "the machine runs what is in it"},
+    {"/sbin", "the machine runs what is in it"},
+    {"/lib", "the machine runs what is in it"},
+    {"/lib64", "the machine runs what is in it"},
+    {"/etc", "it configures the machine"},
     {"/boot", "it starts the machine"},
+    {"/var/spool/cron", "the machine runs what is in it"},
+    {"/var/lib/dpkg", "the machine runs what is in it"},
+    {"/var/lib/systemd", "it configures the machine"},
 };
 
 /* Below the home: these, everything inside them and everything above them. */
@@ -118,11 +125,52 @@ static const struct place personal[] = {
 
 /* Below the home, for writing: the person's own shell and tools run what is in them. */
 static const char *const run_by_the_person[] = {
-    ".bashrc",    ".bash_profile", ".bash_login", ".bash_logout", ".profile",
-    ".zshrc",     ".zshenv",       ".zprofile",   ".zlogin",      ".zlogout",
-    ".xsession",  ".xprofile",     ".xinitrc",    ".config/fish", ".config/environment.d",
-    ".local/bin", "bin",           ".gitconfig",  ".config/git",  ".vimrc",
-    ".vim",       ".config/nvim",  ".emacs.d",    ".oh-my-zsh",
+    ".bash_aliases",
+    ".inputrc",
+    ".tmux.conf",
+    ".kshrc",
+    ".zsh",
+    ".config/zsh",
+    ".config/nushell",
+    ".pam_environment",
+    ".cargo/bin",
+    ".cargo/env",
+    ".deno/bin",
+    ".bun/bin",
+    "go/bin",
+    ".vscode-server",
+    ".config/Cursor",
+    ".config/VSCodium",
+    ".config/Windsurf",
+    ".config/opencode",
+    ".config/i3",
+    ".config/hypr",
+    ".config/kitty",
+    ".local/share/applications",
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".zlogout",
+    ".xsession",
+    ".xprofile",
+    ".xinitrc",
+    ".config/fish",
+    ".config/environment.d",
+    ".local/bin",
+    "bin",
+    ".gitconfig",
+    ".config/git",
+    ".vimrc",
+    ".vim",
+    ".config/nvim",
+    ".emacs.d",
+    ".oh-my-zsh",
 };
 
 /* Anywhere, for writing: an MCP client starts what these files, and files in these folders, name, outside of
@@ -200,6 +248,12 @@ static const char *danger_of_writing(const char *path, const char *home)
         return NULL;
 }
 
+/* /run/media/USER/LABEL: where desktops mount what is plugged in. */
+static bool is_removable_medium(const char *path)
+{
+        return str_starts(path, "/run/media/") && path_depth(path) >= 4;
+}
+
 const char *grant_danger(const char *real_path, const char *home, bool writable)
 {
         if (real_path[1] == 0)
@@ -208,7 +262,7 @@ const char *grant_danger(const char *real_path, const char *home, bool writable)
                 return "it holds a home folder with everything in it";
         if (str_equal(real_path, "/tmp"))
                 return "it holds the sockets and temporary files of every program of the machine";
-        for (size_t i = 0; i < sizeof(machine) / sizeof(*machine); i++)
+        for (size_t i = 0; i < sizeof(machine) / sizeof(*machine) && !is_removable_medium(real_path); i++)
                 if (touches(real_path, machine[i].path))
                         return machine[i].why;
         const char *why = writable ? danger_of_writing(real_path, home) : NULL;

@@ -5,6 +5,7 @@
 #include "box/folders.h"
 
 #include "box/danger.h"
+#include "box/mounts.h"
 #include "box/search.h"
 #include "lib/fd.h"
 #include "lib/str.h"
@@ -62,13 +63,10 @@ bool folder_is_own(const struct folders *folders, const char *folder)
 
 bool folder_is_writable_grant(const struct folders *folders, const char *folder)
 {
-        const struct box *box = folders->box;
         autofree char *real = realpath(folder, NULL);
-        for (size_t i = 0; real && box && i < box->mount_count; i++)
-                if (box->mounts[i].kind == MOUNT_BIND && box->mounts[i].writable &&
-                    str_equal(box->mounts[i].source, real))
-                        return true;
-        return false;
+        autofree char *above = real ? path_parent(real) : NULL;
+        const struct mount *grant = real && folders->box ? mounts_find_writable(folders->box, real) : NULL;
+        return grant && mounts_find_writable(folders->box, above) != grant;
 }
 
 static bool is_package_root(const char *folder)
@@ -162,26 +160,26 @@ bool folder_is_runtime(const char *folder)
         return found;
 }
 
-/* True when `place` is a writable grant or lies in one; `place` is real. */
-static bool is_writable_inside(const struct folders *folders, const char *place)
-{
-        const struct box *box = folders->box;
-        for (size_t i = 0; box && i < box->mount_count; i++)
-                if (box->mounts[i].kind == MOUNT_BIND && box->mounts[i].writable &&
-                    path_is_below(place, box->mounts[i].source))
-                        return true;
-        return false;
-}
-
 bool folder_may_be_written(const struct folders *folders, const char *path)
 {
+        /* The last component as it is: a link is written where it lies, not where it leads. */
         autofree char *folder = path_parent(path);
         autofree char *real = realpath(folder, NULL);
-        return real && is_writable_inside(folders, real);
+        autofree char *place = real ? path_join(real, strrchr(path, '/') + 1) : NULL;
+        return place && folders->box && mounts_find_writable(folders->box, place);
 }
 
 bool folder_content_may_be_written(const struct folders *folders, const char *path)
 {
         autofree char *real = realpath(path, NULL);
-        return folder_may_be_written(folders, path) || (real && is_writable_inside(folders, real));
+        return folder_may_be_written(folders, path) ||
+               (real && folders->box && mounts_find_writable(folders->box, real));
+}
+
+bool folder_any_may_be_written(const struct folders *folders)
+{
+        for (size_t i = 0; folders->box && i < folders->box->mount_count; i++)
+                if (folders->box->mounts[i].kind == MOUNT_BIND && folders->box->mounts[i].writable)
+                        return true;
+        return false;
 }

@@ -189,16 +189,36 @@ static char *follow(struct box *box, const char *path, const char *why)
         return real;
 }
 
+const struct mount *mounts_find_writable(const struct box *box, const char *path)
+{
+        bool any = false;
+        for (size_t i = 0; i < box->mount_count; i++)
+                any |= box->mounts[i].kind == MOUNT_BIND && box->mounts[i].writable;
+        /* By identity, not by name: the host may show one folder at two places (a bind mount in fstab). */
+        for (char *place = any ? str_copy(path) : NULL; place;) {
+                struct stat status;
+                bool exists = lstat(place, &status) == 0;
+                for (size_t i = 0; i < box->mount_count; i++) {
+                        const struct mount *grant = &box->mounts[i];
+                        if (grant->kind == MOUNT_BIND && grant->writable &&
+                            (str_equal(grant->source, place) ||
+                             (exists && grant->device == status.st_dev && grant->inode == status.st_ino))) {
+                                free(place);
+                                return grant;
+                        }
+                }
+                char *parent = place[1] ? path_parent(place) : NULL;
+                free(place);
+                place = parent;
+        }
+        return NULL;
+}
+
 /* The writable grant that holds the link at `place`, which leads out of it to `real`; or NULL. */
 static const struct mount *find_left(const struct box *box, const char *place, const char *real)
 {
-        for (size_t i = 0; i < box->mount_count; i++) {
-                const struct mount *grant = &box->mounts[i];
-                if (grant->kind == MOUNT_BIND && grant->writable && path_is_below(place, grant->source) &&
-                    !path_is_below(real, grant->source))
-                        return grant;
-        }
-        return NULL;
+        const struct mount *grant = mounts_find_writable(box, place);
+        return grant && mounts_find_writable(box, real) != grant ? grant : NULL;
 }
 
 char *mounts_resolve(const struct box *box, const char *path, const struct mount **left)

@@ -48,6 +48,10 @@ bool mounts_add_memory(struct box *box, const char *path, uint64_t bytes, const 
  * link. */
 char *mounts_resolve(const struct box *box, const char *path, const struct mount **left);
 
+/* The writable grant that is, or holds, what is at `path` (its folder's path real), wherever the host shows
+ * it; or NULL. The server may have put there what is there. */
+const struct mount *mounts_find_writable(const struct box *box, const char *path);
+
 /* Opens a real path, on which any link was put after it was judged. A descriptor, or -1 with errno. */
 int mounts_open_real(const char *real, int flags);
 /* The same for a folder whose changes are to vanish: only reading it is granted. */

@@ -189,17 +189,20 @@ static bool same_file(const char *one, const char *other)
                first.st_ino == second.st_ino;
 }
 
-/* `word` relative to `base`, as text where that names the same file (`..` behind a link does not). */
-static char *spell(const char *base, const char *word)
+/* `word` relative to `base`, as text where that names the same file (`..` behind a link does not). Where it
+ * does not, the links on the way are out of sight afterwards: the command may have made one of them, and
+ * *trusted becomes false where it may have made any. */
+static char *spell(const struct finding *finding, const char *base, const char *word, bool *trusted)
 {
         char *folded = path_join(base, word);
         autofree char *plain = word[0] == '/' ? str_copy(word) : str_format("%s/%s", base, word);
-        if (same_file(folded, plain))
+        if (str_equal(folded, plain) || same_file(folded, plain))
                 return folded;
         char *real = realpath(plain, NULL);
         if (!real)
                 return folded;
         free(folded);
+        *trusted = *trusted && !folder_any_may_be_written(&finding->folders);
         return real;
 }
 
@@ -224,25 +227,39 @@ static bool find_link(const char *path, char **link, char **text)
 }
 
 /* `path` with its first link, `link`, replaced by what it says. */
-static char *replace_link(const char *path, const char *link, const char *text)
+static char *replace_link(const struct finding *finding, const char *path, const char *link, const char *text,
+                          bool *trusted)
 {
         autofree char *folder = path_parent(link);
         autofree char *target = str_format("%s%s", text, path + strlen(link));
-        return spell(folder, target);
+        return spell(finding, folder, target, trusted);
+}
+
+/* Options of env(1) whose value is the next word. */
+static bool takes_value(const char *word)
+{
+        static const char *const options[] = {"-u", "--unset", "-C", "--chdir", "-a", "--argv0"};
+        for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
+                if (str_equal(word, options[i]))
+                        return true;
+        return false;
 }
 
 /* The program that `#!/usr/bin/env X` starts: in the folders that come first on the inner PATH, beside the
  * script, on the caller's PATH. */
-static char *find_env_program(const struct finding *finding, const char *script, char *words)
+static char *find_env_program(const struct finding *finding, const char *script, char *words, bool *trusted)
 {
         char *rest = NULL;
         char *word = strtok_r(words, " \t", &rest);
-        while (word && (word[0] == '-' || strchr(word, '=')))
+        while (word && (word[0] == '-' || strchr(word, '='))) {
+                if (takes_value(word))
+                        (void)strtok_r(NULL, " \t", &rest);
                 word = strtok_r(NULL, " \t", &rest);
+        }
         if (!word)
                 return NULL;
         if (strchr(word, '/'))
-                return spell(finding->caller->work, word);
+                return spell(finding, finding->caller->work, word, trusted);
         const struct str_list *front = &finding->result->front;
         for (size_t i = 0; i < front->count; i++) {
                 char *found = search_path(front->values[i], "/", word, NULL);
@@ -320,9 +337,9 @@ static bool need_interpreter(struct finding *finding, const char *launcher, cons
 
         autofree char *program = NULL;
         autofree char *why = str_format("interpreter of %s", launcher);
-        autofree char *spelled = spell(finding->caller->work, interpreter);
+        autofree char *spelled = spell(finding, finding->caller->work, interpreter, &need.trusted);
         if (path_has_name(spelled, "env") && folder_in_host_tree(spelled)) {
-                program = find_env_program(finding, launcher, words);
+                program = find_env_program(finding, launcher, words, &need.trusted);
                 if (!program)
                         return error_set(
                             finding->error, EXIT_NOT_FOUND,
@@ -388,7 +405,7 @@ static bool need_file(struct finding *finding, const char *path, struct need nee
                 if (need.trusted && !folder_in_host_tree(link))
                         add_grant(finding->result, str_copy(link), str_copy(text), str_copy(need.why));
                 need.trusted = need.trusted && !folder_may_be_written(&finding->folders, link);
-                char *target = replace_link(current, link, text);
+                char *target = replace_link(finding, current, link, text, &need.trusted);
                 free(current);
                 current = target;
         }
@@ -397,7 +414,7 @@ static bool need_file(struct finding *finding, const char *path, struct need nee
 
 /* ---- the command's words ---- */
 
-static bool find_executable(struct finding *finding, const char *name)
+static bool find_executable(struct finding *finding, const char *name, bool *trusted)
 {
         const struct toolchain_caller *caller = finding->caller;
         struct search_failure failure = {0};
@@ -407,7 +424,7 @@ static bool find_executable(struct finding *finding, const char *name)
                 finding->result->executable = search_path(caller->path ? caller->path : SEARCH_SYSTEM_PATH,
                                                           caller->cwd, name, &failure);
         if (finding->result->executable) {
-                char *spelled = spell("/", finding->result->executable);
+                char *spelled = spell(finding, "/", finding->result->executable, trusted);
                 free(finding->result->executable);
                 finding->result->executable = spelled;
                 return true;
@@ -416,9 +433,9 @@ static bool find_executable(struct finding *finding, const char *name)
 }
 
 /* Node.js completes a name without an ending. */
-static char *find_program_file(const struct finding *finding, const char *word)
+static char *find_program_file(const struct finding *finding, const char *word, bool *trusted)
 {
-        char *path = spell(finding->caller->work, word);
+        char *path = spell(finding, finding->caller->work, word, trusted);
         if (access(path, F_OK) == 0)
                 return path;
         char *completed = str_format("%s.js", path);
@@ -433,13 +450,13 @@ static char *find_program_file(const struct finding *finding, const char *word)
  * for the launcher itself to say. */
 static bool need_program(struct finding *finding, const char *word)
 {
-        const struct need need = {.why = "program of the command", .trusted = true};
-        autofree char *path = find_program_file(finding, word);
+        struct need need = {.why = "program of the command", .trusted = true};
+        autofree char *path = find_program_file(finding, word, &need.trusted);
         if (!path || folder_in_host_tree(path))
                 return true;
         if (!folder_exists(path))
                 return need_file(finding, path, need);
-        if (!folder_is_own(&finding->folders, path)) {
+        if (!need.trusted || !folder_is_own(&finding->folders, path)) {
                 str_list_add(&finding->result->data, path);
                 return true;
         }
@@ -460,7 +477,8 @@ static void note_data(struct finding *finding, const char *word)
         /* `build` in `npm run build` is no path, whatever lies in the folder. */
         if (!strchr(value, '/') && !str_equal(value, ".") && !str_equal(value, ".."))
                 return;
-        autofree char *path = spell(finding->caller->work, value);
+        bool unused = true;
+        autofree char *path = spell(finding, finding->caller->work, value, &unused);
         if (access(path, F_OK) == 0 && !str_list_has(&finding->result->data, path))
                 str_list_add(&finding->result->data, path);
 }
@@ -502,11 +520,11 @@ static bool need_installed(struct finding *finding, const struct str_list *comma
 
 static bool find_all(struct finding *finding, const struct str_list *command)
 {
-        if (!find_executable(finding, command->values[0]))
+        struct need need = {.why = "the command", .executable = true, .trusted = true};
+        if (!find_executable(finding, command->values[0], &need.trusted))
                 return false;
         put_in_front(finding, finding->result->executable, LAST);
         bool grants = !finding->caller->grant_nothing;
-        const struct need need = {.why = "the command", .executable = true, .trusted = true};
         if (grants && !need_file(finding, finding->result->executable, need))
                 return false;
         size_t program = grants ? launcher_program(command) : 0;

@@ -3,6 +3,7 @@
 write. None of it may make hutch grant more the next time, by itself or by a grant that the person spells the same."""
 import os
 import shutil
+import subprocess
 import sys
 import threading
 
@@ -106,6 +107,41 @@ def test_a_granted_folder_is_swapped_while_hutch_judges_it(hutch):
         sys.setswitchinterval(interval)
     assert len(flips) > 1000 and set(flips) == {0}
     assert not [done for done in ends if "CANARY" in done.out]
+
+
+def test_two_dots_behind_a_link_that_the_server_made(hutch, private):
+    """`../server/index.js` from a working folder that is a link by now is another folder's."""
+    (private / "sub").mkdir()
+    (private / "server").mkdir()
+    (private / "server/index.js").write_text("console.log(require('fs').readFileSync(__dirname + '/../key', 'utf8'))")
+    (hutch.folder / "server").mkdir()
+    (hutch.folder / "server/index.js").write_text("")
+    (hutch.folder / "app").symlink_to(private / "sub")
+    refused(hutch("run", "--rw", hutch.folder, "--cwd", hutch.folder / "app", "--", "node", "../server/index.js"))
+
+
+def test_a_script_that_is_itself_the_writable_grant(hutch, private):
+    tool = private / "tool"
+    tool.write_text("#!/bin/sh\n")
+    tool.chmod(0o755)
+    script = hutch.folder / "server"
+    script.write_text(f"#!/usr/bin/env -S -u {tool} sh\ncat {private}/key\n")
+    script.chmod(0o755)
+    refused(hutch("run", "--rw", script, "--", script))
+
+
+@pytest.mark.root
+def test_a_writable_grant_that_the_host_shows_at_two_places(hutch, private):
+    other = hutch.home / "other-name"
+    other.mkdir()
+    subprocess.run(["mount", "--bind", hutch.folder, other], check=True)
+    try:
+        (hutch.folder / "app").symlink_to(private)
+        (private / "index.js").write_text("console.log(require('fs').readFileSync(__dirname + '/key', 'utf8'))")
+        refused(hutch("run", "--rw", hutch.folder, "--", "node", other / "app/index.js"))
+        refused(hutch("run", "--rw", other, "--", "node", hutch.folder / "app/index.js"))
+    finally:
+        subprocess.run(["umount", other], check=True)
 
 
 # what a name hides
