@@ -175,18 +175,16 @@ static void test_nothing_is_granted_when_so_asked(void **state)
 {
         (void)state;
         make_file("T/work/tool", "#!/usr/bin/env no-such-interpreter\n", 0755);
-        make_file("T/work/x.js", "", 0644);
         struct str_list command = {0};
         str_list_take(&command, full("T/work/tool"));
-        str_list_take(&command, full("T/work/x.js"));
+        str_list_take(&command, full("T/work/tool"));
         autofree char *cwd = full("T/work");
         struct toolchain_caller caller = {.cwd = cwd, .work = cwd, .home = "/", .grant_nothing = true};
         struct toolchain toolchain;
         struct error error = {0};
         assert_true(toolchain_find(&command, &caller, &toolchain, &error));
-        assert_string_equal(toolchain.executable, command.values[0]);
         assert_grants(&toolchain, LIST());
-        assert_list(&toolchain.data, LIST("T/work/x.js"));
+        assert_list(&toolchain.data, LIST("T/work/tool"));
         toolchain_free(&toolchain);
         caller.grant_nothing = false;
         assert_false(toolchain_find(&command, &caller, &toolchain, &error));
