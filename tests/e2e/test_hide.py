@@ -83,12 +83,12 @@ def test_a_folder_that_holds_another_grant_is_a_mistake(hutch, project):
 
 
 def test_more_than_can_be_looked_at_is_an_error(hutch):
-    """200,000 entries: folders of hard links are quick to make."""
-    (hutch.folder / "0").mkdir()
-    for i in range(1001):
-        os.symlink("x", hutch.folder / "0" / str(i))
-    for i in range(1, 201):
-        subprocess.run(["cp", "-a", "0", str(i)], cwd=hutch.folder, check=True)
+    for i in range(200):
+        (hutch.folder / str(i)).mkdir()
+        folder = os.open(hutch.folder / str(i), os.O_RDONLY)
+        for j in range(1000):
+            os.symlink("x", str(j), dir_fd=folder)
+        os.close(folder)
     done = hutch("run", "--ro", ".", "--hide", ".env*", "--", "true")
     assert done.status == 125 and "more than 200000" in done.err, done
 
