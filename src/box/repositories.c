@@ -2,7 +2,7 @@
  *
  * See repositories.h. In such a work tree .git is a file with one line, `gitdir: PATH`. A server may write
  * that file, and a person may follow the note: so a repository is named only when it says itself that this
- * work tree is its own, in a place that the server could not write.
+ * work tree is its own, or when it is the one around a submodule.
  */
 #include "box/repositories.h"
 
@@ -49,20 +49,11 @@ static char *find_outer_repository(const char *git_folder, const char *work_tree
         return outer && path_is_below(work_tree, outer) ? path_join(outer, ".git") : NULL;
 }
 
-static bool is_written_inside(const struct box *box, const char *path)
-{
-        for (size_t i = 0; i < box->mount_count; i++)
-                if (box->mounts[i].kind == MOUNT_BIND && box->mounts[i].writable &&
-                    path_is_below(path, box->mounts[i].source))
-                        return true;
-        return false;
-}
-
 static void note_one(const struct box *box, const struct mount *grant)
 {
         autofree char *file = path_join(grant->source, ".git");
         autofree char *git_folder = read_pointer(file, "gitdir: ", grant->source);
-        if (!git_folder || mounts_show(box, git_folder) || is_written_inside(box, git_folder))
+        if (!git_folder || mounts_show(box, git_folder))
                 return;
         autofree char *linked = find_main_repository(git_folder, file);
         autofree char *outer = linked ? NULL : find_outer_repository(git_folder, grant->source);

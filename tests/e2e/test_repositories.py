@@ -67,17 +67,20 @@ def test_a_submodule_names_the_grant_that_it_needs(hutch, git, main):
 def test_a_file_of_the_server_names_no_grant(hutch, git, main):
     """What a work tree says of its repository is repeated only when the repository says the same."""
     git("init", "-q", hutch.home / "secret")
+    git("commit", "-qm", "x", "--allow-empty", cwd=hutch.home / "secret")
+    git("worktree", "add", "-q", hutch.home / "w", cwd=hutch.home / "secret")
     tree = hutch.folder / "tree"
     tree.mkdir()
     fake = tree / "fake/worktrees/x"
     fake.mkdir(parents=True)
     (fake / "gitdir").write_text(f"{tree}/.git\n")
     (fake / "commondir").write_text(f"{hutch.home}/secret/.git\n")
-    for text in (f"gitdir: {hutch.home}/secret/.git\n", f"gitdir: {hutch.home}/.ssh\n", "gitdir: ../../home/secret/.git\n",
+    for text in (f"gitdir: {hutch.home}/secret/.git\n", f"gitdir: {hutch.home}/secret/.git/worktrees/w\n", f"gitdir: {hutch.home}/.ssh\n", "gitdir: ../../home/secret/.git\n",
                  f"gitdir: {fake}\n", f"gitdir: {hutch.home}/.git/modules/x\n", "gitdir: \n", "gitdir: " + "x" * 9000):
         (tree / ".git").write_text(text)
-        done = hutch("run", "--rw", tree, "--", "true")
-        assert (done.status, done.err) == (0, ""), done
+        for grant in (tree, f"{tree}:/elsewhere"):
+            done = hutch("run", "--rw", grant, "--", "true")
+            assert (done.status, done.err) == (0, ""), done
     (tree / ".git").unlink()
     os.mkfifo(tree / ".git")
     assert hutch("run", "--rw", tree, "--", "true").status == 0

@@ -87,6 +87,20 @@ def test_a_shim_in_a_writable_grant_is_only_a_script(hutch, private):
     assert closed(hutch("run", "--rw", hutch.folder, "--", root / "shims/python3")).status != 0
 
 
+def test_a_shim_that_the_server_rewrote(hutch):
+    """The person's asdf, of which the server may write the shims: it names another plugin."""
+    root = hutch.home / ".asdf"
+    make(root / "installs/secrets/1/bin/node", "#!/bin/sh\necho CANARY-plugin\n", 0o755)
+    make(root / "installs/nodejs/20/bin/node", "#!/bin/sh\necho node 20\n", 0o755)
+    make(hutch.home / ".tool-versions", "nodejs 20\nsecrets 1\n")
+    make(root / "shims/node", "#!/usr/bin/env bash\n# asdf-plugin: secrets 1\nexec asdf exec node\n", 0o755)
+    assert "CANARY" in hutch("run", "--", root / "shims/node").out
+    for grant in (root / "shims", root / "shims/node"):
+        assert closed(hutch("run", "--rw", grant, "--", root / "shims/node")).status != 0
+        done = hutch("run", "--rw", grant, "--dry-run", "--", root / "shims/node")
+        assert done.status == 0 and "installs/secrets" not in done.out, done
+
+
 def test_versions_in_a_writable_grant(hutch, pyenv, private):
     """The shims are the person's, and the versions lie where the server may write."""
     (pyenv / "versions").rename(hutch.folder / "versions")
@@ -193,13 +207,14 @@ def test_a_removed_project_file_does_not_bring_the_folder_above(hutch):
     """Nothing above a writable grant is looked at: the server could have removed its own."""
     make(hutch.folder / "pyproject.toml", "[tool.uv.workspace]\n")
     make(hutch.folder / ".venv/pyvenv.cfg", "home = /usr/bin\n")
-    make(hutch.folder / "node_modules/.bin/tool", "#!/bin/sh\n", 0o755)
+    make(hutch.folder / "node_modules/.bin/tool", "CANARY-tool", 0o755)
     make(hutch.folder / "key", "CANARY-above")
     make(hutch.folder / "inner/pkg.py", "print(open('../key').read())")
     for name in ("uv", "npx"):
-        make(hutch.home / ".local/bin" / name, f"#!/bin/sh\ncat {hutch.folder}/key {hutch.folder}/node_modules/.bin/tool && echo CANARY\n", 0o755)
+        make(hutch.home / ".local/bin" / name, f"#!/bin/sh\ncat {hutch.folder}/key {hutch.folder}/node_modules/.bin/tool\n", 0o755)
     inner = hutch.folder / "inner"
     for command in ([hutch.home / ".local/bin/uv", "run", "x"], [hutch.home / ".local/bin/npx", "tool"], [PYTHON, "-m", "pkg"]):
+        assert "CANARY" in hutch("run", "--", *command, cwd=inner).out
         assert closed(hutch("run", "--rw", inner, "--", *command, cwd=inner)).status != 0
 
 
