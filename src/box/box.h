@@ -75,6 +75,7 @@ struct box {
         /* who */
         uid_t outer_uid; /* BOX_ID inside */
         gid_t outer_gid;
+        uint64_t open_files; /* the caller's soft RLIMIT_NOFILE, the server's too; hutch itself needs more */
 
         /* what it sees, in the order in which it is mounted: shallow before deep */
         struct mount *mounts;

@@ -109,6 +109,7 @@ static cJSON *make_identity(const struct box *box)
         add(object, "gid", make_number(BOX_ID));
         add(object, "outer_uid", make_number(box->outer_uid));
         add(object, "outer_gid", make_number(box->outer_gid));
+        add(object, "open_files", make_number(box->open_files));
         return object;
 }
 

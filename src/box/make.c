@@ -17,6 +17,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -259,6 +260,19 @@ static bool fill(struct box *box, struct held_sources *held, const struct option
         return true;
 }
 
+/* Each grant holds a descriptor until the sandbox has compared it, so hutch takes as many as it may. Returns
+ * how many the caller had. */
+static uint64_t raise_open_files(void)
+{
+        struct rlimit limit;
+        if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+                return 1024;
+        uint64_t soft = limit.rlim_cur;
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+        return soft;
+}
+
 bool box_make(struct box *box, struct held_sources *held, enum box_kind kind, const struct options *options,
               struct error *error)
 {
@@ -267,6 +281,7 @@ bool box_make(struct box *box, struct held_sources *held, enum box_kind kind, co
             .template_name = str_copy(options->template_name ? options->template_name : TEMPLATE_DEFAULT),
             .outer_uid = geteuid(),
             .outer_gid = getegid(),
+            .open_files = raise_open_files(),
             .memory_fs_bytes = MEMORY_FS_BYTES,
             .memory_fs_inodes = MEMORY_FS_INODES,
             .timeout_seconds = options->timeout_seconds,

@@ -21,8 +21,8 @@ enum { MOST_NAMESPACES = 256, MOST_LIST_BYTES = 64 << 20 };
 /* What the person granted; a program's own folder brings no socket that matters. */
 static bool is_asked_for(const struct mount *mount)
 {
-        return mount->kind == MOUNT_OVERLAY || (mount->kind == MOUNT_BIND && (str_equal(mount->why, "--ro") ||
-                                                                              str_equal(mount->why, "--rw")));
+        /* Their `why` is the option. */
+        return mount->kind == MOUNT_OVERLAY || (mount->kind == MOUNT_BIND && str_starts(mount->why, "--"));
 }
 
 /* A socket that is a grant itself was meant. */

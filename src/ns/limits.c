@@ -28,6 +28,8 @@ void limits_set(const struct entering *entering)
                         entering_fail(entering, STAGE_LIMIT, errno, limits[i].name);
                 if (limit.rlim_max > limits[i].most)
                         limit.rlim_max = limits[i].most;
+                if (limits[i].resource == RLIMIT_NOFILE)
+                        limit.rlim_cur = entering->box->open_files;
                 if (limit.rlim_cur > limit.rlim_max)
                         limit.rlim_cur = limit.rlim_max;
                 if (setrlimit(limits[i].resource, &limit) < 0)
