@@ -232,7 +232,7 @@ static bool touches_own_state(const char *path)
 static const char *danger_of_writing(const char *path, const char *home)
 {
         for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++)
-                if (path_is_below(path, programs[i].path))
+                if (touches(path, programs[i].path))
                         return programs[i].why;
         for (size_t i = 0; i < sizeof(client_files) / sizeof(*client_files); i++) {
                 size_t length = strlen(path), end = strlen(client_files[i]);

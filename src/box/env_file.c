@@ -14,7 +14,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-enum { MOST_BYTES = 1 << 20 };
+enum { MOST_BYTES = 1 << 20, MOST_LINES = 4096 };
 
 /* Reads the text of the file, of which the judged real path is `real`. */
 static ssize_t read_text(const char *path, const char *real, char **text)
@@ -78,6 +78,10 @@ bool env_file_read(const struct box *box, const char *path, struct str_list *var
         if (str_starts(line, "\xef\xbb\xbf"))
                 line += 3;
         for (size_t number = 1; line < end; number++) {
+                if (number > MOST_LINES)
+                        return error_set(error, EXIT_SETUP,
+                                         "cannot read --env-file %s: it has more than %d lines",
+                                         name_shown(path), MOST_LINES);
                 const char *stop = memchr(line, '\n', (size_t)(end - line));
                 if (!stop)
                         stop = end;

@@ -122,7 +122,10 @@ static bool hide_path(struct box *box, const char *path, const char *why, struct
                     "%s: there is no such file, and what the command puts there in the writable %s "
                     "would not be hidden; check the path",
                     why, grant->source);
-        message_verbose("%s: there is nothing to hide", why);
+        message("note: %s hides nothing: nothing that a grant shows is there; a pattern such as '.env*' is "
+                "looked for at "
+                "any depth",
+                why);
         return true;
 }
 

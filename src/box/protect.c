@@ -242,6 +242,12 @@ bool protect_add(struct box *box, struct held_sources *held, const struct option
                 any = true;
                 done = protect_grant(box, held, &grant, !options->no_protect, &paths, found, error);
         }
+        /* A second grant of the same place, at another one inside, must not undo what was asked for. */
+        for (size_t i = 0; done && i < box->mount_count; i++)
+                for (size_t j = 0; j < paths.count; j++)
+                        if (box->mounts[i].kind == MOUNT_BIND &&
+                            path_is_below(box->mounts[i].source, paths.values[j]))
+                                box->mounts[i].writable = false;
         for (size_t i = 0; done && i < paths.count; i++)
                 if (!found[i])
                         done =

@@ -101,6 +101,8 @@ void network_enter(struct entering *entering);
 
 /* limits.c */
 void limits_set(const struct entering *entering);
+/* limits.c: the server's own bound of open files, once it holds no others. */
+void limits_set_open_files(const struct entering *entering);
 /* caps.c */
 void caps_drop(const struct entering *entering);
 /* landlock.c: the newest version of the interface that kernel and this code know, 0 without Landlock. */

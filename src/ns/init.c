@@ -65,6 +65,7 @@ static _Noreturn void become_server(struct entering *entering, bool foreground)
         const struct box *box = entering->box;
         leave_group(entering, foreground);
         take_descriptors(entering);
+        limits_set_open_files(entering);
         if (chdir(box->cwd) < 0)
                 entering_fail(entering, STAGE_CWD, errno, box->cwd);
         reset_signals();

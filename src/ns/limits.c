@@ -28,11 +28,23 @@ void limits_set(const struct entering *entering)
                         entering_fail(entering, STAGE_LIMIT, errno, limits[i].name);
                 if (limit.rlim_max > limits[i].most)
                         limit.rlim_max = limits[i].most;
+                /* Sources of grants are still held open; the server gets the caller's own bound later. */
                 if (limits[i].resource == RLIMIT_NOFILE)
-                        limit.rlim_cur = entering->box->open_files;
+                        limit.rlim_cur = limit.rlim_max;
                 if (limit.rlim_cur > limit.rlim_max)
                         limit.rlim_cur = limit.rlim_max;
                 if (setrlimit(limits[i].resource, &limit) < 0)
                         entering_fail(entering, STAGE_LIMIT, errno, limits[i].name);
         }
+}
+
+void limits_set_open_files(const struct entering *entering)
+{
+        struct rlimit limit;
+        if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+                entering_fail(entering, STAGE_LIMIT, errno, "nofile");
+        if (limit.rlim_cur > entering->box->open_files)
+                limit.rlim_cur = entering->box->open_files;
+        if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+                entering_fail(entering, STAGE_LIMIT, errno, "nofile");
 }

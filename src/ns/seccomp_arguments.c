@@ -21,6 +21,7 @@
 #include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #if defined(__x86_64__) && !defined(__ILP32__)
@@ -63,6 +64,8 @@
 #define NAMESPACE_FLAGS                                                                                      \
         (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |        \
          CLONE_NEWNET)
+
+#define NR_FCHMODAT2 452 /* Linux 6.6, the same on every architecture; headers may be older */
 
 #define SOCKET_TYPE_MASK 0xf /* the other bits are SOCK_NONBLOCK and SOCK_CLOEXEC */
 
@@ -119,6 +122,43 @@
         PERMIT,                                                                                     \
         REFUSE(EPERM)
 
+/* A setuid file that a server leaves in a writable grant is one of the caller's, for every user of the machine:
+ * the grant's NOSUID holds inside only. openat2 has its mode behind a pointer; libcs do without it. */
+#define JUDGE_MODE(number, mode)                                                                    \
+        UNLESS_SKIP(number, 4),                                                                     \
+        LOAD(LOW_HALF(mode)),                                                                       \
+        IF_ANY_SKIP(S_ISUID, 1),                                                                    \
+        PERMIT,                                                                                     \
+        REFUSE(EPERM)
+/* Without these flags there is no mode, and the register holds anything. */
+#define JUDGE_CREATION(number, flags, mode)                                                         \
+        UNLESS_SKIP(number, 7),                                                                     \
+        LOAD(LOW_HALF(flags)),                                                                      \
+        IF_ANY_SKIP(O_CREAT | (O_TMPFILE & ~O_DIRECTORY), 1),                                       \
+        PERMIT,                                                                                     \
+        LOAD(LOW_HALF(mode)),                                                                       \
+        IF_ANY_SKIP(S_ISUID, 1),                                                                    \
+        PERMIT,                                                                                     \
+        REFUSE(EPERM)
+#ifdef __NR_chmod
+#define JUDGE_OLD_MODES                                                                             \
+        JUDGE_MODE(__NR_chmod, 1),                                                                  \
+        JUDGE_MODE(__NR_mknod, 1),                                                                  \
+        JUDGE_MODE(__NR_creat, 1),                                                                  \
+        JUDGE_CREATION(__NR_open, 1, 2),
+#else
+#define JUDGE_OLD_MODES /* newer architectures never had them */
+#endif
+#define JUDGE_MODES                                                                                 \
+        JUDGE_OLD_MODES                                                                             \
+        JUDGE_CREATION(__NR_openat, 2, 3),                                                          \
+        JUDGE_MODE(__NR_fchmod, 1),                                                                 \
+        JUDGE_MODE(__NR_fchmodat, 2),                                                               \
+        JUDGE_MODE(NR_FCHMODAT2, 2),                                                                \
+        JUDGE_MODE(__NR_mknodat, 2),                                                                \
+        UNLESS_SKIP(__NR_openat2, 1),                                                               \
+        REFUSE(ENOSYS)
+
 /* Families that a server has a use for: UNIX, IP with streams and datagrams (raw, and SOCK_PACKET, which
  * turns INET into PACKET, are not), netlink only for routes and links. All others reach kernel code that is
  * seldom looked at, and VSOCK knows no network namespace. */
@@ -162,10 +202,10 @@
 /* clang-format on */
 
 static const struct sock_filter arguments[] = {
-    BEGIN, JUDGE_IOCTL, JUDGE_FCNTL, JUDGE_SOCKET, REFUSE_UNSEEN, JUDGE_CLONE, PERMIT,
+    BEGIN, JUDGE_IOCTL, JUDGE_FCNTL, JUDGE_MODES, JUDGE_SOCKET, REFUSE_UNSEEN, JUDGE_CLONE, PERMIT,
 };
 static const struct sock_filter arguments_userns[] = {
-    BEGIN, JUDGE_IOCTL, JUDGE_FCNTL, JUDGE_SOCKET, REFUSE_UNSEEN, PERMIT,
+    BEGIN, JUDGE_IOCTL, JUDGE_FCNTL, JUDGE_MODES, JUDGE_SOCKET, REFUSE_UNSEEN, PERMIT,
 };
 
 struct seccomp_program seccomp_arguments(bool userns)
