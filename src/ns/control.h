@@ -12,6 +12,7 @@ enum control_type {
         /* from the supervisor */
         CONTROL_SIGNAL = 1, /* value: the signal to send to the server's process group */
         CONTROL_CONTINUE,   /* value: 1 when the server's group is to have the terminal again */
+        CONTROL_SETTLE,     /* give back the memory that only the start needed */
         /* from pid 1 */
         CONTROL_STOPPED, /* value: the signal that stopped the server */
         CONTROL_EXITED,  /* value: the server's wait status; nothing follows */

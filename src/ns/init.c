@@ -6,6 +6,7 @@
  * and is not dumpable. What it may call is in policy/seccomp/init.json.
  */
 #include "lib/fd.h"
+#include "lib/pages.h"
 #include "ns/control.h"
 #include "ns/launch.h"
 
@@ -113,7 +114,9 @@ static void obey(const struct entering *entering, pid_t server)
                 return;
         if (length != sizeof(message)) /* 0: the supervisor is gone */
                 _exit(0);
-        if (message.type == CONTROL_SIGNAL) {
+        if (message.type == CONTROL_SETTLE) {
+                pages_forget_start();
+        } else if (message.type == CONTROL_SIGNAL) {
                 kill(-server, message.value);
         } else if (message.type == CONTROL_CONTINUE) {
                 if (message.value && entering->terminal >= 0)

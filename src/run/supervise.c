@@ -18,6 +18,7 @@
 
 #include "box/protect.h"
 #include "lib/fd.h"
+#include "lib/pages.h"
 #include "ns/control.h"
 #include "ns/launch.h"
 #include "report/messages.h"
@@ -36,6 +37,7 @@
 #include <time.h>
 
 enum {
+        SETTLE_MS = 500,      /* from the start to giving back its memory; a short run is spared the cost */
         KILL_AFTER_MS = 2000, /* from a polite signal to SIGKILL */
         PATIENCE_MS = 60000,  /* how long a server may go on taking what a client that has gone left behind */
         DRAIN_MS = 2000,      /* how long a client may take nothing while the rest is handed over */
@@ -71,7 +73,8 @@ struct supervisor {
         unsigned long long given; /* bridge_bytes_given() when the grace began */
         long long patience_ends;  /* from then on taking input in crumbs gains no more time */
 
-        long long launched_at;                                       /* monotonic ms */
+        long long launched_at; /* monotonic ms */
+        long long settle_at;   /* when a sandbox that still runs gives back what its start needed */
         long long term_at, kill_at, notice_at, timeout_at, drain_at; /* monotonic ms, or NEVER */
         unsigned long long taken; /* bridge_bytes_taken() when drain_at was set */
 };
@@ -234,6 +237,7 @@ static bool read_failure(struct supervisor *supervisor, struct held_sources *hel
         message_verbose("the command was started %lld ms after the namespaces were asked for",
                         now_ms() - supervisor->launched_at);
         confine(supervisor);
+        supervisor->settle_at = now_ms() + SETTLE_MS;
         if (supervisor->box->timeout_seconds) {
                 supervisor->timeout_at = now_ms() + supervisor->box->timeout_seconds * 1000LL;
                 if (supervisor->box->timeout_seconds > NOTICE_SECONDS)
@@ -253,6 +257,10 @@ static bool is_due(long long *deadline, long long now)
 static void meet_deadlines(struct supervisor *supervisor)
 {
         long long now = now_ms();
+        if (is_due(&supervisor->settle_at, now)) {
+                control(supervisor, CONTROL_SETTLE, 0);
+                pages_forget_start();
+        }
         if (is_due(&supervisor->notice_at, now))
                 message("%d seconds left of --timeout %u", NOTICE_SECONDS, supervisor->box->timeout_seconds);
         if (is_due(&supervisor->timeout_at, now)) {
@@ -270,8 +278,8 @@ static void meet_deadlines(struct supervisor *supervisor)
 /* Milliseconds until the next deadline, for poll(); -1 for none. */
 static int next_timeout(const struct supervisor *supervisor)
 {
-        const long long deadlines[] = {supervisor->term_at, supervisor->kill_at, supervisor->notice_at,
-                                       supervisor->timeout_at, supervisor->drain_at};
+        const long long deadlines[] = {supervisor->settle_at, supervisor->term_at,    supervisor->kill_at,
+                                       supervisor->notice_at, supervisor->timeout_at, supervisor->drain_at};
         long long soonest = NEVER;
         for (size_t i = 0; i < sizeof(deadlines) / sizeof(*deadlines); i++)
                 if (deadlines[i] != NEVER && (soonest == NEVER || deadlines[i] < soonest))
@@ -451,6 +459,7 @@ int supervise(const struct box *box, struct held_sources *held, struct error *er
             .launch = {.init = -1, .control = -1, .failure = -1},
             .signals = -1,
             .terminal = {.descriptor = -1},
+            .settle_at = NEVER,
             .term_at = NEVER,
             .kill_at = NEVER,
             .notice_at = NEVER,
