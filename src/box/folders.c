@@ -175,11 +175,3 @@ bool folder_content_may_be_written(const struct folders *folders, const char *pa
         return folder_may_be_written(folders, path) ||
                (real && folders->box && mounts_find_writable(folders->box, real));
 }
-
-bool folder_any_may_be_written(const struct folders *folders)
-{
-        for (size_t i = 0; folders->box && i < folders->box->mount_count; i++)
-                if (folders->box->mounts[i].kind == MOUNT_BIND && folders->box->mounts[i].writable)
-                        return true;
-        return false;
-}

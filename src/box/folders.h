@@ -51,9 +51,6 @@ char *folder_find_above(const struct folders *folders, const char *start, bool (
 /* Did the command, in an earlier run, perhaps put what stands at `path` there? */
 bool folder_may_be_written(const struct folders *folders, const char *path);
 
-/* Is there anything at all that the command may have written? */
-bool folder_any_may_be_written(const struct folders *folders);
-
 /* The same for what is in the file, wherever links lead to it. */
 bool folder_content_may_be_written(const struct folders *folders, const char *path);
 

@@ -189,13 +189,18 @@ static char *follow(struct box *box, const char *path, const char *why)
         return real;
 }
 
+bool mounts_any_writable(const struct box *box)
+{
+        for (size_t i = 0; i < box->mount_count; i++)
+                if (box->mounts[i].kind == MOUNT_BIND && box->mounts[i].writable)
+                        return true;
+        return false;
+}
+
 const struct mount *mounts_find_writable(const struct box *box, const char *path)
 {
-        bool any = false;
-        for (size_t i = 0; i < box->mount_count; i++)
-                any |= box->mounts[i].kind == MOUNT_BIND && box->mounts[i].writable;
         /* By identity, not by name: the host may show one folder at two places (a bind mount in fstab). */
-        for (char *place = any ? str_copy(path) : NULL; place;) {
+        for (char *place = mounts_any_writable(box) ? str_copy(path) : NULL; place;) {
                 struct stat status;
                 bool exists = lstat(place, &status) == 0;
                 for (size_t i = 0; i < box->mount_count; i++) {
@@ -418,6 +423,12 @@ bool mounts_add_overlay(struct box *box, struct held_sources *held, const char *
                                  path);
         added->kind = MOUNT_OVERLAY;
         return true;
+}
+
+bool mounts_is_asked_for(const struct mount *mount)
+{
+        /* Their `why` is the option. */
+        return mount->kind == MOUNT_OVERLAY || (mount->kind == MOUNT_BIND && str_starts(mount->why, "--"));
 }
 
 bool mounts_is_grant(const struct mount *mount)

@@ -48,6 +48,9 @@ bool mounts_add_memory(struct box *box, const char *path, uint64_t bytes, const 
  * link. */
 char *mounts_resolve(const struct box *box, const char *path, const struct mount **left);
 
+/* True when the box has any writable grant. */
+bool mounts_any_writable(const struct box *box);
+
 /* The writable grant that is, or holds, what is at `path` (its folder's path real), wherever the host shows
  * it; or NULL. The server may have put there what is there. */
 const struct mount *mounts_find_writable(const struct box *box, const char *path);
@@ -64,6 +67,9 @@ bool mounts_add_bind(struct box *box, struct held_sources *held, const char *rea
 
 /* True when the mount shows a part of the host that the person, or the command, named. */
 bool mounts_is_grant(const struct mount *mount);
+
+/* True when it is one of the person's own grants, not what the command brings along. */
+bool mounts_is_asked_for(const struct mount *mount);
 
 /* Where `mount` would show the host object `real`, which its source holds or is. The caller frees. */
 char *mounts_place(const struct mount *mount, const char *real);

@@ -4,6 +4,7 @@
  */
 #include "box/notes.h"
 
+#include "box/mounts.h"
 #include "box/repositories.h"
 #include "lib/fd.h"
 #include "lib/name.h"
@@ -63,8 +64,7 @@ static void note_secrets_beside_program(const struct box *box)
 {
         for (size_t i = 0; i < box->mount_count; i++) {
                 const struct mount *mount = &box->mounts[i];
-                if (mount->kind != MOUNT_BIND || !mount->is_folder || str_equal(mount->why, "base") ||
-                    str_starts(mount->why, "--"))
+                if (!mount->is_folder || !mounts_is_grant(mount) || mounts_is_asked_for(mount))
                         continue;
                 autofree char *file = path_join(mount->source, ".env");
                 autofree char *place = path_join(mount->destination, ".env");

@@ -18,20 +18,13 @@
 
 enum { MOST_NAMESPACES = 256, MOST_LIST_BYTES = 64 << 20 };
 
-/* What the person granted; a program's own folder brings no socket that matters. */
-static bool is_asked_for(const struct mount *mount)
-{
-        /* Their `why` is the option. */
-        return mount->kind == MOUNT_OVERLAY || (mount->kind == MOUNT_BIND && str_starts(mount->why, "--"));
-}
-
 /* A socket that is a grant itself was meant. */
 static bool is_below_grant(const struct box *box, const char *real)
 {
         bool below = false;
         for (size_t i = 0; i < box->mount_count; i++) {
                 const struct mount *mount = &box->mounts[i];
-                if (!is_asked_for(mount) || !path_is_below(real, mount->source))
+                if (!mounts_is_asked_for(mount) || !path_is_below(real, mount->source))
                         continue;
                 if (str_equal(real, mount->source))
                         return false;
@@ -74,7 +67,7 @@ bool sockets_hide(struct box *box, struct error *error)
 {
         bool needed = false;
         for (size_t i = 0; i < box->mount_count && !needed; i++)
-                needed = is_asked_for(&box->mounts[i]) && box->mounts[i].is_folder;
+                needed = mounts_is_asked_for(&box->mounts[i]) && box->mounts[i].is_folder;
         if (!needed)
                 return true;
 

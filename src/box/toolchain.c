@@ -202,7 +202,7 @@ static char *spell(const struct finding *finding, const char *base, const char *
         if (!real)
                 return folded;
         free(folded);
-        *trusted = *trusted && !folder_any_may_be_written(&finding->folders);
+        *trusted = *trusted && !(finding->caller->box && mounts_any_writable(finding->caller->box));
         return real;
 }
 

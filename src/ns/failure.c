@@ -188,9 +188,8 @@ static const char *explain(enum stage stage, int error, const char *path)
         return why;
 }
 
-void failure_explain(const struct box *box, const struct failure *failure, struct error *error)
+void failure_explain(const struct failure *failure, struct error *error)
 {
-        (void)box;
         enum stage stage = failure->stage < STAGE_COUNT ? (enum stage)failure->stage : STAGE_NAMESPACES;
         int status = EXIT_SETUP;
         if (stage == STAGE_EXEC)

@@ -173,7 +173,7 @@ bool launch_start(const struct box *box, const struct launch_stdio *stdio, struc
         seccomp_free(&entering.profile);
         if (child < 0) {
                 struct failure failed = {.stage = STAGE_NAMESPACES, .error = -child};
-                failure_explain(box, &failed, error);
+                failure_explain(&failed, error);
                 return false;
         }
         *launch = (struct launch){

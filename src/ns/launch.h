@@ -36,7 +36,7 @@ bool launch_start(const struct box *box, const struct launch_stdio *stdio, struc
 void launch_remember_arguments(int argc, char **argv, char **environment);
 
 /* failure.c: turns a failed step into one sentence with its cause and what to do, and the exit status. */
-void failure_explain(const struct box *box, const struct failure *failure, struct error *error);
+void failure_explain(const struct failure *failure, struct error *error);
 
 /* init.c: the rest of pid 1's life: starts the server, then reaps and forwards. */
 _Noreturn void init_run(struct entering *entering, bool foreground);

@@ -230,7 +230,7 @@ static bool read_failure(struct supervisor *supervisor, struct held_sources *hel
         held_sources_release(held);
         fd_close(&supervisor->launch.failure);
         if (length == sizeof(failure)) {
-                failure_explain(supervisor->box, &failure, error);
+                failure_explain(&failure, error);
                 return false;
         }
         supervisor->started = true;
