@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What kind of address an address is, by the special-purpose registries of IANA (RFC 6890 and its successors).
+ */
+#ifndef HUTCH_POLICY_ADDRESSES_H
+#define HUTCH_POLICY_ADDRESSES_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum address_class {
+        ADDRESS_PUBLIC,   /* documentation ranges count as public */
+        ADDRESS_PRIVATE,  /* RFC 1918, unique local, CGNAT: a literal rule or /private permits them */
+        ADDRESS_METADATA, /* a cloud's metadata service: only a rule with exactly this address permits it */
+        ADDRESS_RESERVED, /* loopback, link-local, multicast, "this network", hutch's own… : only a literal rule
+                             permits link-local; nothing permits the rest */
+};
+
+/* IPv4 in its mapped form. An address that carries an IPv4 address (mapped, NAT64 of 64:ff9b::/96 and
+ * 64:ff9b:1::/48, 6to4, Teredo, ISATAP, IPv4-compatible) is of the worse of both classes. */
+enum address_class address_classify(const struct in6_addr *address);
+
+/* Reads an address of either family into the mapped form. False when it is none. Accepts exactly what
+ * inet_pton() does: no octal, no short forms, no zone. */
+bool address_parse(const char *text, struct in6_addr *address);
+
+enum { ADDRESS_TEXT = 46 };
+/* The usual text; a mapped address as IPv4. Returns `text`. */
+char *address_format(const struct in6_addr *address, char text[ADDRESS_TEXT]);
+
+#endif
