@@ -79,6 +79,11 @@ enum verdict rules_judge_name(const struct rules *rules, const char *name, uint1
 enum verdict rules_judge_address(const struct rules *rules, const char *name, const struct in6_addr *address,
                                  uint16_t port, enum transport transport);
 
+/* Whether a rule of this port and transport names exactly this one address: what a flow to an address of the
+ * host itself needs. */
+bool rules_name_address(const struct rules *rules, const struct in6_addr *address, uint16_t port,
+                        enum transport transport);
+
 /* The value of --network-allow that would permit the flow, and, when a rule almost does, half a sentence about
  * it; for messages: "HOST:PORT" or "HOST:PORT; `*.allowed.test` does not cover allowed.test itself". The
  * caller frees it. `name` may be NULL for a literal address. */

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * hutch-nat: what its parts share. One thread, one epoll loop; nothing blocks, nothing is read from a file.
+ *
+ * Theory of operation. The kernel ends every flow of the sandbox in a wildcard socket of the gateway namespace
+ * (setup.c); this process, in the host's namespace, accepts it there, learns from getsockname() where it was
+ * meant to go, judges that, and opens an ordinary socket of its own to the real destination:
+ *
+ *     dns_server.c   questions of the sandbox: a synthetic address for an allowed name, else "no such name"
+ *     flow.c         one TCP flow: judged, its first bytes looked at, connected (connect.c), relayed (relay.c)
+ *     datagrams.c    flows of UDP
+ *     attempts.c     what was tried at ports that nothing listens on
+ *     resolve.c      names of the host's world: c-ares, the hosts file, a cache
+ *     report.c       what the supervisor is told
+ *
+ * Everything that comes from the sandbox or from the network is hostile. Running out of descriptors or memory
+ * refuses the newest flow and never stops the loop.
+ */
+#ifndef HUTCH_NAT_NAT_H
+#define HUTCH_NAT_NAT_H
+
+#include "nat/names.h"
+#include "policy/destinations.h"
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A descriptor in the loop. Embedded as the first member of what it belongs to; `ready` gets the events of
+ * epoll. */
+struct source {
+        int descriptor; /* -1: none */
+        uint32_t events;
+        void (*ready)(struct source *source, uint32_t events);
+};
+
+/* Durations of timers, one queue each: a queue is in order because its timers all run equally long. */
+enum timer_kind {
+        TIMER_FAMILY,  /* 50 ms: how long a lone A answer waits for its AAAA (RFC 8305, resolution delay) */
+        TIMER_ATTEMPT, /* 250 ms: from one connection attempt to the next (RFC 8305) */
+        TIMER_CONNECT, /* 20 s: for all attempts of a flow together */
+        TIMER_SNIFF,   /* 15 s: for a client to finish what it began, a ClientHello or a request head */
+        TIMER_IDLE,    /* 60 s: a flow of UDP without datagrams */
+        TIMER_KINDS
+};
+
+struct timer {
+        struct timer *next, *previous; /* NULL when it does not run */
+        long long due;                 /* monotonic ms */
+        void (*fired)(struct timer *timer);
+};
+
+struct nat {
+        int epoll;
+        struct rules rules;
+        struct names *names;
+        bool v6;           /* the sandbox has IPv6 */
+        bool confined;
+        size_t flows;      /* that are open, of TCP and UDP */
+        size_t flows_max;  /* as many as there are descriptors for */
+        long long now;     /* monotonic ms, of this turn of the loop */
+        uint8_t *buffer;   /* NAT_BUFFER bytes, for whoever has its turn */
+        struct timer queues[TIMER_KINDS];
+        struct garbage *garbage; /* freed at the end of the turn: events of this turn may still name it */
+};
+
+enum { NAT_BUFFER = 1 << 20 };
+
+extern struct nat nat; /* the one there is */
+
+/* loop.c: adds, changes, removes a descriptor. Removing closes it. False when the kernel refuses. */
+bool source_add(struct source *source, int descriptor, uint32_t events,
+                void (*ready)(struct source *source, uint32_t events));
+void source_want(struct source *source, uint32_t events);
+void source_close(struct source *source);
+
+/* loop.c: starts a timer (again). Stopping one that does not run does nothing. */
+void timer_start(struct timer *timer, enum timer_kind kind, void (*fired)(struct timer *timer));
+void timer_stop(struct timer *timer);
+
+/* loop.c: memory that events of this turn may still point into. */
+void free_later(void *pointer);
+
+/* loop.c: until the supervisor is gone. */
+_Noreturn void loop_run(void);
+
+/* Where a flow goes, as the sandbox addressed it and as it was understood. */
+struct target {
+        const char *name;        /* of the synthetic address, lives as long as nat.names; NULL for a literal one */
+        struct in6_addr address; /* as the sandbox addressed it, IPv4 mapped */
+        uint16_t port;
+        enum transport transport;
+};
+
+/* flow.c: a listener's next connections. */
+void flow_serve(int descriptor);                     /* NAT_SOCKET_TCP, taken over */
+void flow_serve_host_port(int descriptor, uint16_t host_port); /* NAT_SOCKET_HOST_PORT, taken over */
+
+/* target.c: understands an address and judges it. VERDICT_ALLOWED, or why not. */
+enum verdict target_judge(struct target *target);
+/* target.c: the last check before a real address is used: special addresses, the host's own. */
+enum verdict target_judge_address(const struct target *target, const struct in6_addr *address);
+
+/* connect.c: opens a connection to the target: resolves, tries both families in turn (RFC 8305). `done` is
+ * called exactly once, with a connected socket (not in the loop) that the callee owns and the real address, or
+ * with a negative errno and half a sentence that lives until `done` returns; never before connect_begin()
+ * returned. connect_cancel() before that ends it without a call. */
+struct connecting;
+typedef void connect_done(void *context, int result, const struct in6_addr *address, const char *why);
+struct connecting *connect_begin(const struct target *target, connect_done *done, void *context);
+void connect_cancel(struct connecting *connecting);
+
+/* resolve.c: the addresses of a name in one family, from the hosts entries, the cache or the host's name
+ * servers. `done` is called exactly once, possibly before resolve_begin() returns; `why` is half a sentence when
+ * count is 0. NULL when it was called already. resolve_cancel() ends it without a call. */
+struct resolving;
+typedef void resolve_done(void *context, const struct in6_addr *addresses, size_t count, const char *why);
+struct resolving *resolve_begin(const char *name, int family, resolve_done *done, void *context);
+void resolve_cancel(struct resolving *resolving);
+/* resolve.c: any other question about a name: the reply as it came, or NULL. Same rules. */
+typedef void query_done(void *context, const uint8_t *reply, size_t length);
+void resolve_query(const char *name, uint16_t type, query_done *done, void *context);
+/* resolve.c: opens c-ares; then takes the lines `nameserver` and `host` (wire.h) instead of the earlier ones. */
+bool resolve_start(void);
+void resolve_configure(const char *lines, size_t length);
+
+/* dns_server.c: the sandbox's questions; both sockets are taken over. */
+void dns_serve_udp(int descriptor);
+void dns_serve_tcp(int descriptor);
+
+/* datagrams.c: NAT_SOCKET_UDP, taken over. */
+void datagrams_serve(int descriptor, uint16_t port);
+
+/* attempts.c: NAT_SOCKET_ATTEMPTS, taken over. */
+void attempts_watch(int descriptor);
+
+/* report.c: what the supervisor is told; each denied destination is said once, and not more than a bound. */
+void report_start(int supervisor);
+void report_denied(const struct target *target, enum verdict verdict);
+void report_mismatch(const struct target *target, const char *what, const char *named); /* SNI, Host */
+void report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void report_question(const char *name, uint16_t type, const char *decision);
+/* The end of a flow: `up` and `down` in bytes, from the sandbox's view; `why` NULL for a clean end. */
+void report_flow(const struct target *target, const struct in6_addr *address, uint64_t up, uint64_t down,
+                 long long began, const char *why);
+
+#endif
