@@ -26,6 +26,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 /* A descriptor in the loop. Embedded as the first member of what it belongs to; `ready` gets the events of
  * epoll. */
@@ -67,12 +68,16 @@ struct nat {
 
 enum { NAT_BUFFER = 1 << 20 };
 
+/* The structure that `pointer` is a member of. */
+#define OWNER(pointer, type, member) ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
+
 extern struct nat nat; /* the one there is */
 
 /* loop.c: adds, changes, removes a descriptor. Removing closes it. False when the kernel refuses. */
 bool source_add(struct source *source, int descriptor, uint32_t events,
                 void (*ready)(struct source *source, uint32_t events));
 void source_want(struct source *source, uint32_t events);
+void source_detach(struct source *source); /* out of the loop, open */
 void source_close(struct source *source);
 
 /* loop.c: starts a timer (again). Stopping one that does not run does nothing. */
@@ -82,7 +87,8 @@ void timer_stop(struct timer *timer);
 /* loop.c: memory that events of this turn may still point into. */
 void free_later(void *pointer);
 
-/* loop.c: until the supervisor is gone. */
+/* loop.c: makes the loop; runs it for good. */
+bool loop_start(void);
 _Noreturn void loop_run(void);
 
 /* Where a flow goes, as the sandbox addressed it and as it was understood. */
@@ -91,21 +97,28 @@ struct target {
         struct in6_addr address; /* as the sandbox addressed it, IPv4 mapped */
         uint16_t port;
         enum transport transport;
+        bool host_loopback; /* the person opened this port of the host's loopback: no rule is asked */
 };
 
-/* flow.c: a listener's next connections. */
-void flow_serve(int descriptor);                     /* NAT_SOCKET_TCP, taken over */
-void flow_serve_host_port(int descriptor, uint16_t host_port); /* NAT_SOCKET_HOST_PORT, taken over */
+/* flow.c: serves a listener, which is taken over: of the gateway, or (host_port) of the sandbox's loopback. */
+void flow_serve(int descriptor);
+void flow_serve_host_port(int descriptor, uint16_t host_port);
+/* flow.c: a flow between two connected sockets, which are taken over: for --publish, where the host begins. */
+void flow_join(int sandbox, int host, const struct target *target);
 
 /* target.c: understands an address and judges it. VERDICT_ALLOWED, or why not. */
 enum verdict target_judge(struct target *target);
 /* target.c: the last check before a real address is used: special addresses, the host's own. */
 enum verdict target_judge_address(const struct target *target, const struct in6_addr *address);
 
+/* target.c: a socket address of an address (IPv4 mapped), and back. target_store() returns its length. */
+socklen_t target_store(const struct in6_addr *address, uint16_t port, struct sockaddr_storage *out);
+void target_load(const struct sockaddr_storage *stored, struct in6_addr *address, uint16_t *port);
+
 /* connect.c: opens a connection to the target: resolves, tries both families in turn (RFC 8305). `done` is
- * called exactly once, with a connected socket (not in the loop) that the callee owns and the real address, or
- * with a negative errno and half a sentence that lives until `done` returns; never before connect_begin()
- * returned. connect_cancel() before that ends it without a call. */
+ * called exactly once, perhaps before connect_begin() returns (which is then NULL): with a connected socket (not
+ * in the loop) that the callee owns and its real address, or with a negative errno and half a sentence that
+ * lives until `done` returns. connect_cancel() before that ends it without a call. */
 struct connecting;
 typedef void connect_done(void *context, int result, const struct in6_addr *address, const char *why);
 struct connecting *connect_begin(const struct target *target, connect_done *done, void *context);
@@ -138,6 +151,8 @@ void attempts_watch(int descriptor);
 /* report.c: what the supervisor is told; each denied destination is said once, and not more than a bound. */
 void report_start(int supervisor);
 void report_denied(const struct target *target, enum verdict verdict);
+/* The same for an allowed name that leads to an address which the rules refuse. */
+void report_denied_address(const struct target *target, const struct in6_addr *address, enum verdict verdict);
 void report_mismatch(const struct target *target, const char *what, const char *named); /* SNI, Host */
 void report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void report_question(const char *name, uint16_t type, const char *decision);

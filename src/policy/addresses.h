@@ -21,6 +21,9 @@ enum address_class {
  * 64:ff9b:1::/48, 6to4, Teredo, ISATAP, IPv4-compatible) is of the worse of both classes. */
 enum address_class address_classify(const struct in6_addr *address);
 
+/* Whether it lies in a range set aside for documentation (RFC 5737, RFC 3849, RFC 9637). */
+bool address_is_documentation(const struct in6_addr *address);
+
 /* Reads an address of either family into the mapped form. False when it is none. Accepts exactly what
  * inet_pton() does: no octal, no short forms, no zone. */
 bool address_parse(const char *text, struct in6_addr *address);
