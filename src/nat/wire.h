@@ -17,6 +17,7 @@
  *   no-proxy TEXT              one entry of NO_PROXY
  *   nameserver ADDRESS [PORT]  in order of preference
  *   host ADDRESS NAME          one entry of the hosts file that a rule could ask for
+ *   log                        flows and questions are wanted as NAT_RECORD
  */
 #ifndef HUTCH_NAT_WIRE_H
 #define HUTCH_NAT_WIRE_H
@@ -48,8 +49,7 @@ enum nat_message_type {
         NAT_READY,   /* it has every socket and is confined */
         NAT_DENIED,  /* text: one sentence for the person, with the option that would allow it */
         NAT_NOTE,    /* text: one sentence for the person */
-        NAT_DNS,     /* text: one JSON object for the log */
-        NAT_FLOW,    /* text: one JSON object for the log */
+        NAT_RECORD,  /* text: the members of one JSON object for the log, without braces */
 };
 
 enum { NAT_TEXT_MAX = 4096 };
