@@ -106,9 +106,11 @@ static int next_timeout(void)
                 if (first != &nat.queues[i] && (soonest < 0 || first->due < soonest))
                         soonest = first->due;
         }
+        int resolver = resolve_timeout();
         if (soonest < 0)
-                return -1;
-        return soonest > nat.now ? (int)(soonest - nat.now) : 0;
+                return resolver;
+        int own = soonest > nat.now ? (int)(soonest - nat.now) : 0;
+        return resolver >= 0 && resolver < own ? resolver : own;
 }
 
 static void fire_timers(void)
@@ -146,6 +148,7 @@ void loop_run(void)
                                 source->ready(source, events[i].events);
                 }
                 fire_timers();
+                resolve_turn();
                 collect_garbage();
         }
 }

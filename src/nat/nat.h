@@ -134,9 +134,17 @@ void resolve_cancel(struct resolving *resolving);
 /* resolve.c: any other question about a name: the reply as it came, or NULL. Same rules. */
 typedef void query_done(void *context, const uint8_t *reply, size_t length);
 void resolve_query(const char *name, uint16_t type, query_done *done, void *context);
-/* resolve.c: opens c-ares; then takes the lines `nameserver` and `host` (wire.h) instead of the earlier ones. */
+/* resolve.c: opens c-ares, which reads a file for that: before the nat is confined. */
 bool resolve_start(void);
-void resolve_configure(const char *lines, size_t length);
+/* resolve.c: begins a new configuration; each line `nameserver` and `host` (wire.h), without its first word;
+ * ends it. Lookups that are under way are asked again. */
+void resolve_configure_begin(void);
+void resolve_add_server(const char *address_and_port);
+void resolve_add_host(const char *address_and_name);
+void resolve_configure_end(void);
+/* resolve.c: for the loop: the milliseconds until it wants a turn, or -1; that turn. */
+int resolve_timeout(void);
+void resolve_turn(void);
 
 /* dns_server.c: the sandbox's questions; both sockets are taken over. */
 void dns_serve_udp(int descriptor);
@@ -150,6 +158,7 @@ void attempts_watch(int descriptor);
 
 /* report.c: what the supervisor is told; each denied destination is said once, and not more than a bound. */
 void report_start(int supervisor, bool log);
+void report_ready(void);
 void report_denied(const struct target *target, enum verdict verdict);
 /* The same for an allowed name that leads to an address which the rules refuse. */
 void report_denied_address(const struct target *target, const struct in6_addr *address, enum verdict verdict);
