@@ -163,6 +163,8 @@ void report_denied(const struct target *target, enum verdict verdict);
 /* The same for an allowed name that leads to an address which the rules refuse. */
 void report_denied_address(const struct target *target, const struct in6_addr *address, enum verdict verdict);
 void report_mismatch(const struct target *target, const char *what, const char *named); /* SNI, Host */
+/* A name that was asked for and that no rule covers. */
+void report_name(const char *name);
 void report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void report_question(const char *name, uint16_t type, const char *decision);
 /* The end of a flow: `up` and `down` in bytes, from the sandbox's view; `why` NULL for a clean end. */

@@ -7,6 +7,7 @@
 #include "nat/nat.h"
 #include "nat/wire.h"
 
+#include "lib/fd.h"
 #include "lib/str.h"
 #include "policy/addresses.h"
 
@@ -199,6 +200,15 @@ void report_mismatch(const struct target *target, const char *what, const char *
                            destination, what, named, named);
         else
                 say_denied("network: refused a connection to %s: its %s is missing or malformed", destination, what);
+}
+
+void report_name(const char *name)
+{
+        if (!is_new(name))
+                return;
+        autofree char *suggestion = rules_suggest(&nat.rules, name, NULL, 443, TRANSPORT_TCP);
+        say_denied("network: refused to look up %s: no rule allows it; to permit it: --network-allow %s", name,
+                   suggestion);
 }
 
 void report_question(const char *name, uint16_t type, const char *decision)
