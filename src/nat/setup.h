@@ -16,7 +16,10 @@
 #define SETUP_GATEWAY6  "fd68:7574:6368::1"
 #define SETUP_SANDBOX6  "fd68:7574:6368::2"
 
-enum { SETUP_PORTS_MAX = 64 }; /* listeners of single ports; more ports take one transparent listener */
+enum {
+        SETUP_PORTS_MAX = 64,      /* listeners of single ports; more ports take one transparent listener */
+        SETUP_HOST_PORTS_MAX = 64, /* of --host-port */
+};
 
 /* What the gateway listens for. */
 struct gateway_plan {

@@ -61,6 +61,8 @@ struct entering {
         struct seccomp_program init_filter;
         pid_t network_maker; /* network.c: the task that makes the network namespace */
         int network;         /* network.c: that namespace */
+        int nat;             /* where hutch-nat gets its sockets, or -1: the sandbox has no network */
+        struct network_result *network_result; /* network.c: what the maker of a gateway says */
         int root;            /* rootfs.c: the new root, once it is attached */
         dev_t *devices;      /* rootfs.c: its memory file systems; the first is the root's */
         size_t device_count;

@@ -160,6 +160,7 @@ bool launch_start(const struct box *box, const struct launch_stdio *stdio, struc
             .supervisor = supervisor,
             .server = {stdio->server[0], stdio->server[1], stdio->server[2]},
             .terminal = stdio->terminal,
+            .nat = stdio->nat,
             .landlock_abi = landlock_abi(),
             .root = -1,
         };

@@ -23,6 +23,7 @@
 #include "ns/launch.h"
 #include "report/messages.h"
 #include "run/bridge.h"
+#include "run/nat_helper.h"
 #include "run/terminal.h"
 
 #include <errno.h>
@@ -57,6 +58,8 @@ struct supervisor {
         struct terminal terminal;
         bool lent; /* the terminal's foreground is the server's, and hutch gave it */
         struct launch launch;
+        struct nat_helper nat;
+        bool nat_failed; /* it ended before the sandbox did */
         int signals;
         bool ignores_hang_up; /* the caller made it so (nohup) */
 
@@ -325,9 +328,21 @@ static bool is_finished(struct supervisor *supervisor)
         return now_ms() >= supervisor->drain_at;
 }
 
+/* The helper has ended. The sandbox ends too: a server whose network silently died would be worse off, and one
+ * whose policy did must not go on. */
+static void lose_network(struct supervisor *supervisor)
+{
+        fd_close(&supervisor->nat.talk);
+        if (supervisor->ended)
+                return;
+        supervisor->nat_failed = true;
+        message("the network helper (hutch-nat) has ended; ending the sandbox, which has no network without it");
+        kill_sandbox(supervisor);
+}
+
 static bool run_loop(struct supervisor *supervisor, struct held_sources *held, struct error *error)
 {
-        enum { SIGNALS, CONTROL, FAILURE, TERMINAL, OWN };
+        enum { SIGNALS, CONTROL, FAILURE, TERMINAL, NAT, OWN };
         while (!is_finished(supervisor)) {
                 struct pollfd polls[OWN + BRIDGE_POLL_MAX] = {
                     [SIGNALS] = {.fd = supervisor->signals, .events = POLLIN},
@@ -338,6 +353,7 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                     [TERMINAL] = {.fd = supervisor->told_to_stop || supervisor->ignores_hang_up
                                             ? -1
                                             : supervisor->terminal.descriptor},
+                    [NAT] = {.fd = supervisor->nat.talk, .events = POLLIN},
                 };
                 size_t bridged = bridge_poll(supervisor->bridge, polls + OWN);
                 int ready = poll(polls, OWN + bridged, next_timeout(supervisor));
@@ -351,6 +367,8 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                                 stop(supervisor, SIGHUP);
                         if (polls[CONTROL].revents && !polls[FAILURE].revents)
                                 read_control(supervisor);
+                        if (polls[NAT].revents && !nat_helper_read(&supervisor->nat))
+                                lose_network(supervisor);
                 }
                 watch_client(supervisor);
                 meet_deadlines(supervisor);
@@ -360,6 +378,8 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
 
 static int exit_status(const struct supervisor *supervisor)
 {
+        if (supervisor->nat_failed)
+                return EXIT_SETUP;
         if (supervisor->timed_out)
                 return EXIT_TIMED_OUT;
         if (supervisor->told_to_stop)
@@ -412,7 +432,10 @@ static bool start(struct supervisor *supervisor, struct error *error)
                 return false;
         messages_send_to(bridge_say, supervisor->bridge);
 
+        if (box_has_network(box) && !nat_helper_start(&supervisor->nat, box, error))
+                return false;
         struct launch_stdio stdio = {
+            .nat = supervisor->nat.setup,
             .terminal = supervisor->terminal.descriptor,
             .foreground = terminal_is_foreground(&supervisor->terminal),
         };
@@ -423,6 +446,7 @@ static bool start(struct supervisor *supervisor, struct error *error)
         bool started = launch_start(box, &stdio, &supervisor->launch, error);
         for (int i = 0; i < 3; i++)
                 fd_close(&server[i]);
+        fd_close(&supervisor->nat.setup);
         /* The supervisor holds the values of the person's variables; nothing else of the same user may trace
          * it. */
         (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
@@ -439,6 +463,7 @@ static void finish(struct supervisor *supervisor)
                        errno == EINTR)
                         ;
         }
+        nat_helper_end(&supervisor->nat);
         bool by_itself = supervisor->exited && WIFEXITED(supervisor->wait_status);
         if (supervisor->lent && supervisor->started && !by_itself)
                 terminal_restore(&supervisor->terminal);
@@ -457,6 +482,7 @@ int supervise(const struct box *box, struct held_sources *held, struct error *er
         struct supervisor supervisor = {
             .box = box,
             .launch = {.init = -1, .control = -1, .failure = -1},
+            .nat = NAT_HELPER_NONE,
             .signals = -1,
             .terminal = {.descriptor = -1},
             .settle_at = NEVER,

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the host's own resolver is configured with, as hutch-nat is told it (nat/wire.h). hutch-nat opens no
+ * file, so this does.
+ */
+#ifndef HUTCH_RUN_HOST_NAMES_H
+#define HUTCH_RUN_HOST_NAMES_H
+
+#include "policy/destinations.h"
+
+#include <stdio.h>
+
+#define HOST_RESOLV_CONF "/etc/resolv.conf"
+#define HOST_HOSTS       "/etc/hosts"
+
+/* Writes a line `nameserver` for each of resolv.conf (5), and a line `host` for each name of hosts (5) that a
+ * rule covers. Missing and unreadable files are empty ones. */
+void host_names_write(const char *resolv_conf, const char *hosts, const struct rules *rules, FILE *out);
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See nat_helper.h. What the helper says is text that it made of hostile input: it is printed as one line, like
+ * every message, and nothing in it is acted on.
+ */
+#include "run/nat_helper.h"
+
+#include "lib/fd.h"
+#include "lib/program.h"
+#include "lib/str.h"
+#include "nat/wire.h"
+#include "report/messages.h"
+#include "run/host_names.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+static void write_destinations(const char *word, const struct destinations *list, FILE *out)
+{
+        for (size_t i = 0; i < list->count; i++)
+                if (list->items[i].kind != DESTINATION_LOCALHOST)
+                        fprintf(out, "%s %s\n", word, list->items[i].text);
+}
+
+static void write_rules(const struct network *network, FILE *out)
+{
+        write_destinations("allow", &network->rules.allow, out);
+        write_destinations("deny", &network->rules.deny, out);
+        for (size_t i = 0; i < network->host_port_count; i++)
+                fprintf(out, "host-port %u %u\n", network->host_ports[i].inside, network->host_ports[i].host);
+        host_names_write(HOST_RESOLV_CONF, HOST_HOSTS, &network->rules, out);
+}
+
+/* A memory file of lines, or -1. */
+static int make_rules(const struct network *network)
+{
+        autoclose int made = memfd_create("rules", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+        int copy = made < 0 ? -1 : fcntl(made, F_DUPFD_CLOEXEC, 0);
+        FILE *out = copy < 0 ? NULL : fdopen(copy, "w");
+        if (!out)
+                return -1;
+        write_rules(network, out);
+        if (fclose(out) != 0 || fcntl(made, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK) < 0)
+                return -1;
+        return fd_take(&made);
+}
+
+/* The forked child: makes system calls only. */
+static _Noreturn void become_nat(const char *program, int null, const int given[3])
+{
+        enum { FIRST = NAT_SETUP, AFTER = NAT_RULES + 1, HIGH = 64 };
+        char *const argv[] = {(char *)"hutch-nat", NULL}, *const environment[] = {NULL};
+        sigset_t none;
+        int high[3];
+        for (int i = 0; i < 3; i++)
+                if (dup2(null, i) < 0 || (high[i] = fcntl(given[i], F_DUPFD, HIGH)) < 0)
+                        _exit(EXIT_SETUP);
+        for (int i = 0; i < 3; i++)
+                if (dup2(high[i], FIRST + i) < 0)
+                        _exit(EXIT_SETUP);
+        if (syscall(SYS_close_range, AFTER, ~0U, 0) < 0)
+                _exit(EXIT_SETUP);
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        execve(program, argv, environment);
+        _exit(EXIT_NOT_FOUND);
+}
+
+static bool fail(struct error *error, const char *what)
+{
+        return error_set(error, EXIT_SETUP, "cannot start the network helper: %s: %s", what, strerror(errno));
+}
+
+bool nat_helper_start(struct nat_helper *helper, const struct box *box, struct error *error)
+{
+        int talk[2], setup[2];
+        autofree char *program = program_find("hutch-nat");
+        if (!program)
+                return error_set(error, EXIT_SETUP,
+                                 "the network options need hutch-nat, which this installation lacks; install it, or "
+                                 "leave them out");
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, talk) < 0)
+                return fail(error, "a socket");
+        helper->talk = talk[0];
+        autoclose int nat_talk = talk[1];
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, setup) < 0)
+                return fail(error, "a socket");
+        helper->setup = setup[0];
+        autoclose int nat_setup = setup[1];
+        autoclose int rules = make_rules(&box->network);
+        autoclose int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+        if (rules < 0 || null < 0)
+                return fail(error, "a memory file");
+        const int given[3] = {nat_setup, nat_talk, rules};
+        pid_t process = vfork(); /* NOLINT(clang-analyzer-security.insecureAPI.vfork) */
+        if (process == 0)
+                become_nat(program, null, given);
+        if (process < 0)
+                return fail(error, "a process");
+        helper->process = process;
+        return true;
+}
+
+bool nat_helper_read(struct nat_helper *helper)
+{
+        struct {
+                struct nat_message head;
+                char text[NAT_TEXT_MAX + 1];
+        } in;
+        ssize_t length = recv(helper->talk, &in, sizeof(in) - 1, MSG_DONTWAIT);
+        if (length < 0 && (errno == EAGAIN || errno == EINTR))
+                return true;
+        if (length < (ssize_t)sizeof(in.head))
+                return false;
+        in.text[(size_t)length - sizeof(in.head)] = 0;
+        switch ((enum nat_message_type)in.head.type) {
+        case NAT_DENIED:
+        case NAT_NOTE:
+                message("%s", in.text);
+                break;
+        case NAT_READY:
+                message_verbose("the network helper is ready");
+                break;
+        case NAT_RECORD:
+        case NAT_RESOLVER:
+                break;
+        }
+        return true;
+}
+
+void nat_helper_end(struct nat_helper *helper)
+{
+        fd_close(&helper->setup);
+        fd_close(&helper->talk);
+        if (helper->process <= 0)
+                return;
+        /* It ends at the hang-up; a helper that hangs is not waited for. */
+        (void)kill(helper->process, SIGKILL);
+        while (waitpid(helper->process, NULL, 0) < 0 && errno == EINTR)
+                ;
+        helper->process = 0;
+}

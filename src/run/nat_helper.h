@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * hutch-nat as its supervisor sees it: started, told the rules, listened to, gone when the sandbox is.
+ */
+#ifndef HUTCH_RUN_NAT_HELPER_H
+#define HUTCH_RUN_NAT_HELPER_H
+
+#include "box/box.h"
+
+struct nat_helper {
+        pid_t process; /* 0: none */
+        int talk;      /* wire.h's descriptor 4, this end; -1: none */
+        int setup;     /* descriptor 3, the end that the sandbox is entered with; -1: none */
+};
+
+#define NAT_HELPER_NONE ((struct nat_helper){.talk = -1, .setup = -1})
+
+/* Starts it, with an empty environment and no descriptor but its three. */
+bool nat_helper_start(struct nat_helper *helper, const struct box *box, struct error *error);
+
+/* Says what it has to say. False when it has ended: the sandbox must too. */
+bool nat_helper_read(struct nat_helper *helper);
+
+/* Ends it, if it has not ended, and waits for that. */
+void nat_helper_end(struct nat_helper *helper);
+
+#endif
