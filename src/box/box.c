@@ -4,6 +4,8 @@
  */
 #include "box/box.h"
 
+#include "box/network.h"
+
 #include <stdlib.h>
 
 void box_free(struct box *box)
@@ -23,6 +25,7 @@ void box_free(struct box *box)
         str_list_free(&box->unsafe_grants);
         free(box->cwd);
         free(box->home);
+        network_free(&box->network);
         free(box->seccomp_path);
         free(box->seccomp_json);
         *box = (struct box){0};

@@ -125,12 +125,40 @@ static cJSON *make_limits(const struct box *box)
         return object;
 }
 
+static cJSON *make_destinations(const struct destinations *list)
+{
+        cJSON *array = str_or_die(cJSON_CreateArray());
+        for (size_t i = 0; i < list->count; i++)
+                cJSON_AddItemToArray(array, make_text(list->items[i].text));
+        return array;
+}
+
+static cJSON *make_pairs(const struct port_pair *pairs, size_t count)
+{
+        cJSON *array = str_or_die(cJSON_CreateArray());
+        for (size_t i = 0; i < count; i++) {
+                cJSON *pair = str_or_die(cJSON_CreateObject());
+                add(pair, "inside", make_number(pairs[i].inside));
+                add(pair, "host", make_number(pairs[i].host));
+                cJSON_AddItemToArray(array, pair);
+        }
+        return array;
+}
+
+static cJSON *make_network(const struct network *network)
+{
+        cJSON *object = str_or_die(cJSON_CreateObject());
+        add(object, "allow", make_destinations(&network->rules.allow));
+        add(object, "deny", make_destinations(&network->rules.deny));
+        add(object, "host_ports", make_pairs(network->host_ports, network->host_port_count));
+        return object;
+}
+
 static cJSON *make_layers(const struct box *box)
 {
         static const char *const userns[] = {
             [USERNS_NONE] = "none", [USERNS_ALLOWED] = "allowed", [USERNS_FULL] = "full"};
         cJSON *object = str_or_die(cJSON_CreateObject());
-        add(object, "network", make_text("none"));
         add(object, "user_namespaces", make_text(userns[box->userns]));
         add(object, "proc", cJSON_CreateBool(box->proc));
         add(object, "require_landlock", cJSON_CreateBool(box->require_landlock));
@@ -162,6 +190,7 @@ bool box_write_json(const struct box *box, FILE *out)
         add(root, "mounts", mounts);
         add(root, "unsafe_grants", make_list(&box->unsafe_grants));
         add(root, "limits", make_limits(box));
+        add(root, "network", make_network(&box->network));
         add(root, "layers", make_layers(box));
         add(root, "raw_stdout", cJSON_CreateBool(box->raw_stdout));
         add(root, "verbose", make_number(box->verbose));

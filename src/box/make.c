@@ -7,6 +7,7 @@
 #include "box/env.h"
 #include "box/env_file.h"
 #include "box/hide.h"
+#include "box/network.h"
 #include "box/notes.h"
 #include "box/protect.h"
 #include "box/sockets.h"
@@ -240,7 +241,7 @@ static bool fill(struct box *box, struct held_sources *held, const struct option
         };
         /* The grants come first: what a writable one holds may have been put there by an earlier run of the
          * server, and the toolchain does not follow such links. */
-        if (!mounts_add_base(box, held, error) || !add_grants(box, held, options, cwd, error) ||
+        if (!network_make(box, options, error) || !mounts_add_base(box, held, error) || !add_grants(box, held, options, cwd, error) ||
             !toolchain_find(&options->command, &caller, toolchain, error) || !check_userns(box, error) ||
             !add_toolchain(box, held, toolchain, options->no_auto_grant, error) ||
             !choose_cwd(box, wanted, cwd, error) || !read_profile(box, options->seccomp, cwd, error) ||

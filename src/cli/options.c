@@ -59,6 +59,12 @@ const struct option_row option_table[] = {
      "set a variable, or pass your own value of KEY on", NULL},
     {OPTION_ENV_FILE, "env-file", 0, ARGUMENT_REQUIRED, "FILE", "file", true,
      "set the variables of FILE, lines of KEY=VALUE; --env wins over it", NULL},
+    {OPTION_NETWORK_ALLOW, "network-allow", 0, ARGUMENT_REQUIRED, "LIST", "none", true,
+     "permit destinations, as api.example.com,*.example.org:443,public; nothing else is", NULL},
+    {OPTION_NETWORK_DENY, "network-deny", 0, ARGUMENT_REQUIRED, "LIST", "none", true,
+     "refuse destinations that --network-allow would permit", NULL},
+    {OPTION_HOST_PORT, "host-port", 0, ARGUMENT_REQUIRED, "[PORT:]HOSTPORT", "none", true,
+     "show a port of your own 127.0.0.1 inside, as 127.0.0.1:PORT", NULL},
     {OPTION_CWD, "cwd", 0, ARGUMENT_REQUIRED, "DIR", "folder", false,
      "the working directory inside (default: yours where it is visible, else the home)", NULL},
     {OPTION_TIMEOUT, "timeout", 0, ARGUMENT_REQUIRED, "SECONDS", "none", false,
@@ -330,6 +336,15 @@ static bool store(struct parse *parse, const struct option_row *row, const char 
                 return options->no_protect = true;
         case OPTION_HIDE:
                 return read_hide(options, value, error);
+        case OPTION_NETWORK_ALLOW:
+                str_list_add(&options->network_allow, value);
+                return true;
+        case OPTION_NETWORK_DENY:
+                str_list_add(&options->network_deny, value);
+                return true;
+        case OPTION_HOST_PORT:
+                str_list_add(&options->host_ports, value);
+                return true;
         case OPTION_CWD:
                 return value_expand_path("--cwd", value, &options->cwd, error);
         case OPTION_REQUIRE:
@@ -560,6 +575,9 @@ void options_free(struct options *options)
         free(options->seccomp);
         str_list_free(&options->protect);
         str_list_free(&options->hide);
+        str_list_free(&options->network_allow);
+        str_list_free(&options->network_deny);
+        str_list_free(&options->host_ports);
         str_list_free(&options->env);
         str_list_free(&options->env_files);
         str_list_free(&options->unsafe_grants);

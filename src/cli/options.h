@@ -39,6 +39,9 @@ enum option_id {
         OPTION_NO_AUTO_GRANT,
         OPTION_UNSAFE_GRANT,
         OPTION_ENV_FILE,
+        OPTION_NETWORK_ALLOW,
+        OPTION_NETWORK_DENY,
+        OPTION_HOST_PORT,
         OPTION_CWD,
         OPTION_REQUIRE,
         OPTION_RAW_STDOUT,
@@ -88,6 +91,8 @@ struct options {
         struct str_list protect; /* as written, with a leading ~ expanded */
         bool no_protect;
         struct str_list hide; /* the same; a pattern when it has one of *?[ */
+        struct str_list network_allow, network_deny; /* as written: lists of destinations */
+        struct str_list host_ports;                  /* as written: [PORT:]HOSTPORT */
         char *cwd;            /* as written, with a leading ~ expanded, or NULL */
         char *seccomp;        /* the same */
         unsigned timeout_seconds;
