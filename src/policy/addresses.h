@@ -9,17 +9,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* From harmless to forbidden. */
 enum address_class {
-        ADDRESS_PUBLIC,   /* documentation ranges count as public */
-        ADDRESS_PRIVATE,  /* RFC 1918, unique local, CGNAT: a literal rule or /private permits them */
-        ADDRESS_METADATA, /* a cloud's metadata service: only a rule with exactly this address permits it */
-        ADDRESS_RESERVED, /* loopback, link-local, multicast, "this network", hutch's own… : only a literal rule
-                             permits link-local; nothing permits the rest */
+        ADDRESS_PUBLIC,     /* documentation ranges count as public */
+        ADDRESS_PRIVATE,    /* RFC 1918, unique local, CGNAT: a literal rule or /private permits them */
+        ADDRESS_LINK_LOCAL, /* only a literal rule permits them */
+        ADDRESS_METADATA,   /* a cloud's metadata service: only a rule with exactly this address permits it */
+        ADDRESS_RESERVED,   /* loopback, multicast, "this network", hutch's own…: nothing permits them */
 };
 
 /* IPv4 in its mapped form. An address that carries an IPv4 address (mapped, NAT64 of 64:ff9b::/96 and
  * 64:ff9b:1::/48, 6to4, Teredo, ISATAP, IPv4-compatible) is of the worse of both classes. */
 enum address_class address_classify(const struct in6_addr *address);
+
+/* Whether the first `prefix` bits (of 128) are those of `network`. */
+bool address_in(const struct in6_addr *address, const struct in6_addr *network, unsigned prefix);
 
 /* Whether it lies in a range set aside for documentation (RFC 5737, RFC 3849, RFC 9637). */
 bool address_is_documentation(const struct in6_addr *address);
