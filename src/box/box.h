@@ -9,7 +9,7 @@
 
 #include "lib/err.h"
 #include "lib/str.h"
-#include "policy/destinations.h"
+#include "policy/rules.h"
 
 #include <limits.h>
 #include <stdbool.h>

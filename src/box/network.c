@@ -124,10 +124,10 @@ bool network_make(struct box *box, const struct options *options, struct error *
 {
         struct network *network = &box->network;
         for (size_t i = 0; i < options->network_allow.count; i++)
-                if (!destinations_add(&network->rules.allow, options->network_allow.values[i], "--network-allow", error))
+                if (!destinations_add(&network->rules.allow, DESTINATION_ALLOW, options->network_allow.values[i], error))
                         return false;
         for (size_t i = 0; i < options->network_deny.count; i++)
-                if (!destinations_add(&network->rules.deny, options->network_deny.values[i], "--network-deny", error))
+                if (!destinations_add(&network->rules.deny, DESTINATION_DENY, options->network_deny.values[i], error))
                         return false;
         return add_host_ports(network, &options->host_ports, error) && count_ports(network, error);
 }

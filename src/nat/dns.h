@@ -6,7 +6,7 @@
 #ifndef HUTCH_NAT_DNS_H
 #define HUTCH_NAT_DNS_H
 
-#include "policy/destinations.h"
+#include "policy/rules.h"
 
 enum {
         DNS_MESSAGE_MAX = 65535,

@@ -49,10 +49,10 @@ static const char *after(const char *line, const char *word)
         return strncmp(line, word, length) == 0 && line[length] == ' ' ? line + length + 1 : NULL;
 }
 
-static void take_rule(struct destinations *list, const char *text)
+static void take_rule(struct destinations *list, enum destination_use use, const char *text)
 {
         struct error error = {0};
-        if (!destinations_add(list, text, "rule", &error)) {
+        if (!destinations_add(list, use, text, &error)) {
                 errno = EINVAL; /* hutch has parsed it already */
                 die(error.text);
         }
@@ -74,9 +74,9 @@ static void take_line(const char *line, bool *log)
         else if ((rest = after(line, "host")))
                 resolve_add_host(rest);
         else if ((rest = after(line, "allow")))
-                take_rule(&nat.rules.allow, rest);
+                take_rule(&nat.rules.allow, DESTINATION_ALLOW, rest);
         else if ((rest = after(line, "deny")))
-                take_rule(&nat.rules.deny, rest);
+                take_rule(&nat.rules.deny, DESTINATION_DENY, rest);
         else if ((rest = after(line, "host-port")))
                 take_host_port(rest);
         else if (str_equal(line, "log"))

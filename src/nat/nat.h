@@ -20,7 +20,7 @@
 #define HUTCH_NAT_NAT_H
 
 #include "nat/names.h"
-#include "policy/destinations.h"
+#include "policy/rules.h"
 
 #include <netinet/in.h>
 #include <stdbool.h>

@@ -147,6 +147,8 @@ static const char *reason_of(enum verdict verdict)
                 return "the rules allow it on other ports only";
         case VERDICT_SPECIAL:
                 return "the address is private, or this machine's own";
+        case VERDICT_METADATA:
+                return "the address is a cloud's metadata service";
         case VERDICT_RESERVED:
                 return "the address is reserved";
         case VERDICT_ALLOWED:
@@ -162,7 +164,7 @@ void report_denied(const struct target *target, enum verdict verdict)
         record_denied(destination, reason_of(verdict));
         if (!is_new(destination))
                 return;
-        if (verdict == VERDICT_DENIED || verdict == VERDICT_RESERVED) {
+        if (verdict == VERDICT_DENIED || verdict == VERDICT_METADATA || verdict == VERDICT_RESERVED) {
                 say_denied("network: refused %s: %s", destination, reason_of(verdict));
                 return;
         }

@@ -39,7 +39,8 @@ struct destination {
         struct port_range ports[2];     /* the default is two: 443 and 80 */
         size_t port_count;
         enum transport transport;
-        bool private_too; /* /private: may lead to private addresses */
+        bool any_transport; /* in --network-deny, where nothing was said */
+        bool private_too;   /* /private: may lead to private addresses */
 };
 
 struct destinations {
@@ -47,52 +48,19 @@ struct destinations {
         size_t count;
 };
 
-/* Adds every destination of a comma-separated list. False with a usage sentence that names `option` and the
+/* What a destination without a port means: HTTPS and HTTP where it is permitted, everything where it is denied. */
+enum destination_use { DESTINATION_ALLOW, DESTINATION_DENY };
+
+/* Adds every destination of a comma-separated list. False with a usage sentence that names the option and the
  * nearest valid spelling; what was added before stays for destinations_free(). */
-bool destinations_add(struct destinations *list, const char *text, const char *option, struct error *error);
+bool destinations_add(struct destinations *list, enum destination_use use, const char *text, struct error *error);
 void destinations_free(struct destinations *list);
 
-/* What the person wrote in both options. */
-struct rules {
-        struct destinations allow, deny;
-};
+/* Whether `text` is a domain name as rules have them: lower case, no final dot, labels of letters, digits,
+ * hyphens and underscores, the last one not a number. */
+bool destination_is_name(const char *text);
 
-enum verdict {
-        VERDICT_ALLOWED,
-        VERDICT_NO_RULE,  /* nothing allows it */
-        VERDICT_DENIED,   /* --network-deny names it */
-        VERDICT_PORT,     /* the name or address is allowed, on other ports or by the other transport only */
-        VERDICT_SPECIAL,  /* it leads to a loopback, private, link-local, metadata or otherwise special address */
-        VERDICT_RESERVED, /* such an address that no rule can allow for a name: metadata, multicast, loopback… */
-};
-
-/* Whether some allowed flow to `name` exists, so that the resolver answers it. `name` is lower case, without a
- * final dot; anything that is no domain name (an underscore label is one) is false. */
-bool rules_cover_name(const struct rules *rules, const char *name);
-
-/* A flow to a name, before it is resolved. */
-enum verdict rules_judge_name(const struct rules *rules, const char *name, uint16_t port,
-                              enum transport transport);
-
-/* The address that an allowed name was resolved to (name != NULL), or that the sandbox used literally (NULL).
- * IPv4 in its mapped form; addresses that embed IPv4 ones (NAT64, 6to4, …) are judged by both. */
-enum verdict rules_judge_address(const struct rules *rules, const char *name, const struct in6_addr *address,
-                                 uint16_t port, enum transport transport);
-
-/* Whether a rule of this port and transport names exactly this one address: what a flow to an address of the
- * host itself needs. */
-bool rules_name_address(const struct rules *rules, const struct in6_addr *address, uint16_t port,
-                        enum transport transport);
-
-/* The value of --network-allow that would permit the flow, and, when a rule almost does, half a sentence about
- * it; for messages: "HOST:PORT" or "HOST:PORT; `*.allowed.test` does not cover allowed.test itself". The
- * caller frees it. `name` may be NULL for a literal address. */
-char *rules_suggest(const struct rules *rules, const char *name, const struct in6_addr *address, uint16_t port,
-                    enum transport transport);
-
-/* Every port that a rule of `transport` mentions, sorted, none twice, written to `ports` (room for `size`).
- * Returns how many there are, which may be more than `size`: then the gateway takes every port. localhost
- * rules do not count. */
-size_t rules_ports(const struct rules *rules, enum transport transport, uint16_t *ports, size_t size);
+/* Whether everything below `name` belongs to nobody in particular: "com", "co.uk", "github.io". */
+bool destination_is_public_suffix(const char *name);
 
 #endif

@@ -6,7 +6,7 @@
 #ifndef HUTCH_RUN_HOST_NAMES_H
 #define HUTCH_RUN_HOST_NAMES_H
 
-#include "policy/destinations.h"
+#include "policy/rules.h"
 
 #include <stdio.h>
 
