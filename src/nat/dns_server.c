@@ -6,6 +6,7 @@
  */
 #include "nat/dns.h"
 #include "nat/nat.h"
+#include "nat/packets.h"
 
 #include "lib/str.h"
 
@@ -35,9 +36,7 @@ struct connection {
 struct asker {
         struct connection *connection; /* NULL: by UDP */
         int descriptor;                /* of the UDP socket */
-        struct sockaddr_storage from;
-        socklen_t from_length;
-        struct in6_addr asked; /* the address that was asked, which must answer */
+        struct packet_ends ends;
 };
 
 /* A question that was forwarded. */
@@ -48,41 +47,6 @@ struct forwarded {
 };
 
 static size_t connections, forwarded_count;
-
-/* Sends a datagram from the address that was asked: clients take no other's answer. */
-static void send_datagram(const struct asker *asker, const uint8_t *message, size_t length)
-{
-        struct iovec part = {.iov_base = (void *)message, .iov_len = length};
-        union {
-                struct cmsghdr align;
-                char bytes[CMSG_SPACE(sizeof(struct in6_pktinfo))];
-        } control = {0};
-        struct msghdr out = {
-            .msg_name = (void *)&asker->from,
-            .msg_namelen = asker->from_length,
-            .msg_iov = &part,
-            .msg_iovlen = 1,
-            .msg_control = control.bytes,
-        };
-        struct cmsghdr *header = &control.align;
-        if (asker->from.ss_family == AF_INET) {
-                struct in_pktinfo source = {0};
-                memcpy(&source.ipi_spec_dst, asker->asked.s6_addr + 12, 4);
-                header->cmsg_level = IPPROTO_IP;
-                header->cmsg_type = IP_PKTINFO;
-                header->cmsg_len = CMSG_LEN(sizeof(source));
-                memcpy(CMSG_DATA(header), &source, sizeof(source));
-                out.msg_controllen = CMSG_SPACE(sizeof(source));
-        } else {
-                struct in6_pktinfo source = {.ipi6_addr = asker->asked};
-                header->cmsg_level = IPPROTO_IPV6;
-                header->cmsg_type = IPV6_PKTINFO;
-                header->cmsg_len = CMSG_LEN(sizeof(source));
-                memcpy(CMSG_DATA(header), &source, sizeof(source));
-                out.msg_controllen = CMSG_SPACE(sizeof(source));
-        }
-        (void)sendmsg(asker->descriptor, &out, MSG_NOSIGNAL | MSG_DONTWAIT);
-}
 
 static void close_connection(struct connection *connection)
 {
@@ -100,7 +64,7 @@ static void answer(const struct asker *asker, const uint8_t *message, size_t len
 {
         struct connection *connection = asker->connection;
         if (!connection) {
-                send_datagram(asker, message, length);
+                packet_answer(asker->descriptor, &asker->ends, message, length);
                 return;
         }
         uint8_t head[2] = {(uint8_t)(length >> 8), (uint8_t)length};
@@ -222,47 +186,14 @@ static void decide(const struct asker *asker, const uint8_t *query, const struct
         }
 }
 
-/* Reads the source and the address that was asked of one datagram. */
-static ssize_t receive(int descriptor, uint8_t *message, size_t size, struct asker *asker)
-{
-        struct iovec part = {.iov_base = message, .iov_len = size};
-        union {
-                struct cmsghdr align;
-                char bytes[256];
-        } control;
-        struct msghdr in = {
-            .msg_name = &asker->from,
-            .msg_namelen = sizeof(asker->from),
-            .msg_iov = &part,
-            .msg_iovlen = 1,
-            .msg_control = control.bytes,
-            .msg_controllen = sizeof(control.bytes),
-        };
-        ssize_t length = recvmsg(descriptor, &in, MSG_DONTWAIT);
-        *asker = (struct asker){.descriptor = descriptor, .from = asker->from, .from_length = in.msg_namelen};
-        for (struct cmsghdr *header = length < 0 ? NULL : CMSG_FIRSTHDR(&in); header;
-             header = CMSG_NXTHDR(&in, header)) {
-                if (header->cmsg_level == IPPROTO_IPV6 && header->cmsg_type == IPV6_PKTINFO) {
-                        struct in6_pktinfo asked;
-                        memcpy(&asked, CMSG_DATA(header), sizeof(asked));
-                        asker->asked = asked.ipi6_addr;
-                } else if (header->cmsg_level == IPPROTO_IP && header->cmsg_type == IP_PKTINFO) {
-                        struct in_pktinfo asked;
-                        memcpy(&asked, CMSG_DATA(header), sizeof(asked));
-                        memcpy(asker->asked.s6_addr + 12, &asked.ipi_addr, 4);
-                }
-        }
-        return length;
-}
-
 static void udp_ready(struct source *source, uint32_t events)
 {
         static uint8_t message[DNS_MESSAGE_MAX];
         (void)events;
         for (int i = 0; i < PER_TURN; i++) {
-                struct asker asker;
+                struct asker asker = {.descriptor = source->descriptor};
                 struct dns_question question;
-                ssize_t length = receive(source->descriptor, message, sizeof(message), &asker);
+                ssize_t length = packet_receive(source->descriptor, message, sizeof(message), &asker.ends);
                 if (length < 0)
                         return;
                 if (dns_read_question(message, (size_t)length, &question))

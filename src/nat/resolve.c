@@ -6,6 +6,7 @@
  */
 #include "nat/nat.h"
 
+#include "lib/fd.h"
 #include "lib/str.h"
 #include "policy/addresses.h"
 

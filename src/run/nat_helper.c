@@ -72,6 +72,14 @@ static _Noreturn void become_nat(const char *program, int null, const int given[
         _exit(EXIT_NOT_FOUND);
 }
 
+static pid_t spawn(const char *program, int null, const int given[3])
+{
+        pid_t process = vfork(); /* NOLINT(clang-analyzer-security.insecureAPI.vfork) */
+        if (process == 0)
+                become_nat(program, null, given);
+        return process;
+}
+
 static bool fail(struct error *error, const char *what)
 {
         return error_set(error, EXIT_SETUP, "cannot start the network helper: %s: %s", what, strerror(errno));
@@ -98,9 +106,7 @@ bool nat_helper_start(struct nat_helper *helper, const struct box *box, struct e
         if (rules < 0 || null < 0)
                 return fail(error, "a memory file");
         const int given[3] = {nat_setup, nat_talk, rules};
-        pid_t process = vfork(); /* NOLINT(clang-analyzer-security.insecureAPI.vfork) */
-        if (process == 0)
-                become_nat(program, null, given);
+        pid_t process = spawn(program, null, given);
         if (process < 0)
                 return fail(error, "a process");
         helper->process = process;
