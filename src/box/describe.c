@@ -151,6 +151,7 @@ static cJSON *make_network(const struct network *network)
         add(object, "allow", make_destinations(&network->rules.allow));
         add(object, "deny", make_destinations(&network->rules.deny));
         add(object, "host_ports", make_pairs(network->host_ports, network->host_port_count));
+        add(object, "publish", make_pairs(network->publish, network->publish_count));
         return object;
 }
 

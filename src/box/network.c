@@ -100,6 +100,19 @@ static bool add_host_ports(struct network *network, const struct str_list *words
         return true;
 }
 
+static bool add_publish(struct network *network, const struct str_list *words, struct error *error)
+{
+        for (size_t i = 0; i < words->count; i++) {
+                struct port_pair pair;
+                if (!read_pair(words->values[i], &pair.host, &pair.inside))
+                        return error_set(error, EXIT_USAGE, "--publish %s: write PORT or HOSTPORT:PORT, as 8080 or 18080:8080",
+                                         words->values[i]);
+                if (!add_pair(&network->publish, &network->publish_count, pair, "--publish", error))
+                        return false;
+        }
+        return true;
+}
+
 /* The ports to listen on; more than SETUP_PORTS_MAX of TCP take them all. */
 static bool count_ports(struct network *network, struct error *error)
 {
@@ -129,5 +142,6 @@ bool network_make(struct box *box, const struct options *options, struct error *
         for (size_t i = 0; i < options->network_deny.count; i++)
                 if (!destinations_add(&network->rules.deny, DESTINATION_DENY, options->network_deny.values[i], error))
                         return false;
-        return add_host_ports(network, &options->host_ports, error) && count_ports(network, error);
+        return add_host_ports(network, &options->host_ports, error) && add_publish(network, &options->publish, error) &&
+               count_ports(network, error);
 }

@@ -65,6 +65,8 @@ const struct option_row option_table[] = {
      "refuse destinations that --network-allow would permit", NULL},
     {OPTION_HOST_PORT, "host-port", 0, ARGUMENT_REQUIRED, "[PORT:]HOSTPORT", "none", true,
      "show a port of your own 127.0.0.1 inside, as 127.0.0.1:PORT", NULL},
+    {OPTION_PUBLISH, "publish", 0, ARGUMENT_REQUIRED, "[HOSTPORT:]PORT", "none", true,
+     "open a port that the command listens on, on your own 127.0.0.1 only", NULL},
     {OPTION_CWD, "cwd", 0, ARGUMENT_REQUIRED, "DIR", "folder", false,
      "the working directory inside (default: yours where it is visible, else the home)", NULL},
     {OPTION_TIMEOUT, "timeout", 0, ARGUMENT_REQUIRED, "SECONDS", "none", false,
@@ -345,6 +347,9 @@ static bool store(struct parse *parse, const struct option_row *row, const char 
         case OPTION_HOST_PORT:
                 str_list_add(&options->host_ports, value);
                 return true;
+        case OPTION_PUBLISH:
+                str_list_add(&options->publish, value);
+                return true;
         case OPTION_CWD:
                 return value_expand_path("--cwd", value, &options->cwd, error);
         case OPTION_REQUIRE:
@@ -578,6 +583,7 @@ void options_free(struct options *options)
         str_list_free(&options->network_allow);
         str_list_free(&options->network_deny);
         str_list_free(&options->host_ports);
+        str_list_free(&options->publish);
         str_list_free(&options->env);
         str_list_free(&options->env_files);
         str_list_free(&options->unsafe_grants);

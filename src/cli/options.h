@@ -42,6 +42,7 @@ enum option_id {
         OPTION_NETWORK_ALLOW,
         OPTION_NETWORK_DENY,
         OPTION_HOST_PORT,
+        OPTION_PUBLISH,
         OPTION_CWD,
         OPTION_REQUIRE,
         OPTION_RAW_STDOUT,
@@ -93,6 +94,7 @@ struct options {
         struct str_list hide; /* the same; a pattern when it has one of *?[ */
         struct str_list network_allow, network_deny; /* as written: lists of destinations */
         struct str_list host_ports;                  /* as written: [PORT:]HOSTPORT */
+        struct str_list publish;                     /* as written: [HOSTPORT:]PORT */
         char *cwd;            /* as written, with a leading ~ expanded, or NULL */
         char *seccomp;        /* the same */
         unsigned timeout_seconds;

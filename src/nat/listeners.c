@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * See listeners.h. Addresses are wildcards everywhere but on the sandbox's own loopback: in the gateway every
- * address is local, so a wildcard is what "any destination" means. It must never make a socket in the host's
- * network namespace.
+ * address is local, so a wildcard is what "any destination" means. In the host's network
+ * namespace it makes one kind of socket: what --publish asks for, on 127.0.0.1.
  */
 #include "nat/listeners.h"
 
@@ -68,6 +68,9 @@ static int make_bound(int type, bool v6, bool loopback, uint16_t port)
 {
         autoclose int made = socket(v6 ? AF_INET6 : AF_INET, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (made < 0)
+                return -1;
+        /* A port that was in use a moment ago, by the run before this, can be had again. */
+        if (type == SOCK_STREAM && enable(made, SOL_SOCKET, SO_REUSEADDR) < 0)
                 return -1;
         if (type == SOCK_DGRAM &&
             (v6 ? enable(made, IPPROTO_IPV6, IPV6_RECVPKTINFO) : enable(made, IPPROTO_IP, IP_PKTINFO)) < 0)
@@ -204,6 +207,12 @@ bool listeners_make_inner(const struct gateway_plan *plan, int link, bool v6, st
                         return fail(failure, "cannot listen on the sandbox's loopback", port);
         }
         return true;
+}
+
+bool listeners_publish(int link, uint16_t host, uint16_t inside)
+{
+        autoclose int made = make_bound(SOCK_STREAM, false, true, host);
+        return made >= 0 && hand_over(link, NAT_SOCKET_PUBLISH, inside, made);
 }
 
 bool listeners_end(int link, bool v6, struct setup_failure *failure)

@@ -8,6 +8,7 @@
 
 #include "lib/fd.h"
 #include "lib/str.h"
+#include "nat/packets.h"
 #include "nat/wire.h"
 #include "ns/seccomp.h"
 #include "seccomp-nat.h"
@@ -100,28 +101,6 @@ static void take_lines(int descriptor, bool *log)
         resolve_configure_end();
 }
 
-/* Receives one message with at most one descriptor. Returns its length, 0 at a hang-up. */
-static ssize_t receive(int from, void *head, size_t size, int *descriptor)
-{
-        union {
-                struct cmsghdr align;
-                char bytes[CMSG_SPACE(sizeof(int))];
-        } control;
-        struct iovec part = {.iov_base = head, .iov_len = size};
-        struct msghdr message = {
-            .msg_iov = &part,
-            .msg_iovlen = 1,
-            .msg_control = control.bytes,
-            .msg_controllen = sizeof(control.bytes),
-        };
-        *descriptor = -1;
-        ssize_t length = recvmsg(from, &message, MSG_CMSG_CLOEXEC);
-        struct cmsghdr *rights = length > 0 ? CMSG_FIRSTHDR(&message) : NULL;
-        if (rights && rights->cmsg_level == SOL_SOCKET && rights->cmsg_type == SCM_RIGHTS)
-                memcpy(descriptor, CMSG_DATA(rights), sizeof(int));
-        return length;
-}
-
 static uint16_t host_port_of(uint16_t inside)
 {
         for (size_t i = 0; i < host_port_count; i++)
@@ -152,6 +131,9 @@ static void take_socket(const struct nat_socket *head, int descriptor)
         case NAT_SOCKET_ATTEMPTS:
                 attempts_watch(descriptor);
                 return;
+        case NAT_SOCKET_PUBLISH:
+                publish_serve(descriptor, port);
+                return;
         case NAT_SOCKET_END:
                 nat.v6 = port != 0;
                 return;
@@ -165,7 +147,7 @@ static void take_sockets(void)
         struct nat_socket head;
         int descriptor;
         do {
-                if (receive(NAT_SETUP, &head, sizeof(head), &descriptor) != sizeof(head))
+                if (packet_receive_descriptor(NAT_SETUP, &head, sizeof(head), &descriptor) != sizeof(head))
                         _exit(0); /* the sandbox was never made; hutch says why */
                 take_socket(&head, descriptor);
         } while (head.kind != NAT_SOCKET_END);
@@ -178,7 +160,7 @@ static void supervisor_ready(struct source *source, uint32_t events)
         int descriptor;
         bool log = false;
         (void)events;
-        if (receive(source->descriptor, &head, sizeof(head), &descriptor) != sizeof(head))
+        if (packet_receive_descriptor(source->descriptor, &head, sizeof(head), &descriptor) != sizeof(head))
                 _exit(0); /* hutch is gone, and the sandbox with it */
         if (head.type == NAT_RESOLVER && descriptor >= 0)
                 take_lines(descriptor, &log);

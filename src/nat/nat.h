@@ -9,6 +9,7 @@
  *     dns_server.c   questions of the sandbox: a synthetic address for an allowed name, else "no such name"
  *     flow.c         one TCP flow: judged, its first bytes looked at, connected (connect.c), relayed (relay.c)
  *     datagrams.c    flows of UDP
+ *     publish.c      connections of the host to ports of the sandbox
  *     attempts.c     what was tried at ports that nothing listens on
  *     resolve.c      names of the host's world: c-ares, the hosts file, a cache
  *     report.c       what the supervisor is told
@@ -152,6 +153,9 @@ void dns_serve_tcp(int descriptor);
 
 /* datagrams.c: NAT_SOCKET_UDP, taken over. */
 void datagrams_serve(int descriptor, uint16_t port);
+
+/* publish.c: NAT_SOCKET_PUBLISH, taken over: a listener of the host for a port of the sandbox. */
+void publish_serve(int descriptor, uint16_t port);
 
 /* attempts.c: NAT_SOCKET_ATTEMPTS, taken over. */
 void attempts_watch(int descriptor);

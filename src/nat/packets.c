@@ -73,3 +73,24 @@ void packet_answer(int descriptor, const struct packet_ends *ends, const uint8_t
         (void)sendmsg(descriptor, &out, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+
+ssize_t packet_receive_descriptor(int from, void *head, size_t size, int *descriptor)
+{
+        union {
+                struct cmsghdr align;
+                char bytes[CMSG_SPACE(sizeof(int))];
+        } control;
+        struct iovec part = {.iov_base = head, .iov_len = size};
+        struct msghdr message = {
+            .msg_iov = &part,
+            .msg_iovlen = 1,
+            .msg_control = control.bytes,
+            .msg_controllen = sizeof(control.bytes),
+        };
+        *descriptor = -1;
+        ssize_t length = recvmsg(from, &message, MSG_CMSG_CLOEXEC);
+        struct cmsghdr *rights = length > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+        if (rights && rights->cmsg_level == SOL_SOCKET && rights->cmsg_type == SCM_RIGHTS)
+                memcpy(descriptor, CMSG_DATA(rights), sizeof(int));
+        return length;
+}

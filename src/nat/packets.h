@@ -25,4 +25,8 @@ ssize_t packet_receive(int descriptor, uint8_t *bytes, size_t size, struct packe
 /* Sends one back, from ends->asked to the client. A full queue drops it, as networks do. */
 void packet_answer(int descriptor, const struct packet_ends *ends, const uint8_t *bytes, size_t length);
 
+/* Receives one message of wire.h with at most one descriptor (SCM_RIGHTS), -1 without one. The message's length,
+ * 0 at a hang-up. */
+ssize_t packet_receive_descriptor(int from, void *head, size_t size, int *descriptor);
+
 #endif

@@ -7,6 +7,7 @@
 /* Made from policy/seccomp/ by seccomp-generate. */
 #include "seccomp-allow-userns.h"
 #include "seccomp-default.h"
+#include "seccomp-init-publish.h"
 #include "seccomp-init.h"
 #include "seccomp-supervisor.h"
 
@@ -19,9 +20,9 @@ struct seccomp_program seccomp_builtin(bool userns)
         return userns ? EMBEDDED(program_allow_userns) : EMBEDDED(program_default);
 }
 
-struct seccomp_program seccomp_for_init(void)
+struct seccomp_program seccomp_for_init(bool dials)
 {
-        return EMBEDDED(program_init);
+        return dials ? EMBEDDED(program_init_publish) : EMBEDDED(program_init);
 }
 
 struct seccomp_program seccomp_for_supervisor(void)

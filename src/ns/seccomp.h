@@ -30,8 +30,8 @@ struct seccomp_program seccomp_builtin(bool userns);
 struct seccomp_program seccomp_arguments(bool userns);
 
 /* What the sandbox's pid 1, and the supervisor, may call once the server runs: stated in
- * policy/seccomp/init.json and supervisor.json. */
-struct seccomp_program seccomp_for_init(void);
+ * policy/seccomp/init.json (init-publish.json where it dials) and supervisor.json. */
+struct seccomp_program seccomp_for_init(bool dials);
 struct seccomp_program seccomp_for_supervisor(void);
 
 /* Compiles an OCI profile, as container engines write it too, for a server. `name` stands in messages. What

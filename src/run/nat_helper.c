@@ -8,6 +8,7 @@
 #include "lib/fd.h"
 #include "lib/program.h"
 #include "lib/str.h"
+#include "nat/listeners.h"
 #include "nat/wire.h"
 #include "report/messages.h"
 #include "run/host_names.h"
@@ -20,6 +21,9 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+
+/* How many descriptors the helper is given, from NAT_SETUP on. */
+enum { GIVEN = NAT_DIALLER - NAT_SETUP + 1 };
 
 static void write_destinations(const char *word, const struct destinations *list, FILE *out)
 {
@@ -52,16 +56,19 @@ static int make_rules(const struct network *network)
 }
 
 /* The forked child: makes system calls only. */
-static _Noreturn void become_nat(const char *program, int null, const int given[3])
+static _Noreturn void become_nat(const char *program, int null, const int given[GIVEN])
 {
-        enum { FIRST = NAT_SETUP, AFTER = NAT_RULES + 1, HIGH = 64 };
+        enum { FIRST = NAT_SETUP, AFTER = FIRST + GIVEN, HIGH = 64 };
         char *const argv[] = {(char *)"hutch-nat", NULL}, *const environment[] = {NULL};
         sigset_t none;
-        int high[3];
-        for (int i = 0; i < 3; i++)
-                if (dup2(null, i) < 0 || (high[i] = fcntl(given[i], F_DUPFD, HIGH)) < 0)
+        int high[GIVEN];
+        for (int i = 0; i < GIVEN; i++)
+                if ((high[i] = fcntl(given[i], F_DUPFD, HIGH)) < 0)
                         _exit(EXIT_SETUP);
         for (int i = 0; i < 3; i++)
+                if (dup2(null, i) < 0)
+                        _exit(EXIT_SETUP);
+        for (int i = 0; i < GIVEN; i++)
                 if (dup2(high[i], FIRST + i) < 0)
                         _exit(EXIT_SETUP);
         if (syscall(SYS_close_range, AFTER, ~0U, 0) < 0)
@@ -72,7 +79,7 @@ static _Noreturn void become_nat(const char *program, int null, const int given[
         _exit(EXIT_NOT_FOUND);
 }
 
-static pid_t spawn(const char *program, int null, const int given[3])
+static pid_t spawn(const char *program, int null, const int given[GIVEN])
 {
         pid_t process = vfork(); /* NOLINT(clang-analyzer-security.insecureAPI.vfork) */
         if (process == 0)
@@ -85,9 +92,24 @@ static bool fail(struct error *error, const char *what)
         return error_set(error, EXIT_SETUP, "cannot start the network helper: %s: %s", what, strerror(errno));
 }
 
+/* Binds the published ports. The sandbox's end of the set-up is used, because nothing else writes to it yet. */
+static bool publish(const struct nat_helper *helper, const struct network *network, struct error *error)
+{
+        for (size_t i = 0; i < network->publish_count; i++) {
+                uint16_t port = network->publish[i].host;
+                if (!listeners_publish(helper->setup, port, network->publish[i].inside))
+                        return error_set(error, EXIT_SETUP,
+                                         "--publish %u: cannot listen on 127.0.0.1:%u: %s%s", port, port, strerror(errno),
+                                         errno == EADDRINUSE ? "; close the program that does, or name another port as "
+                                                               "--publish HOSTPORT:PORT"
+                                                             : "");
+        }
+        return true;
+}
+
 bool nat_helper_start(struct nat_helper *helper, const struct box *box, struct error *error)
 {
-        int talk[2], setup[2];
+        int talk[2], setup[2], dial[2];
         autofree char *program = program_find("hutch-nat");
         if (!program)
                 return error_set(error, EXIT_SETUP,
@@ -101,16 +123,29 @@ bool nat_helper_start(struct nat_helper *helper, const struct box *box, struct e
                 return fail(error, "a socket");
         helper->setup = setup[0];
         autoclose int nat_setup = setup[1];
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, dial) < 0)
+                return fail(error, "a socket");
+        autoclose int sandbox_dial = dial[0], nat_dial = dial[1];
+        if (!publish(helper, &box->network, error))
+                return false;
         autoclose int rules = make_rules(&box->network);
         autoclose int null = open("/dev/null", O_RDWR | O_CLOEXEC);
         if (rules < 0 || null < 0)
                 return fail(error, "a memory file");
-        const int given[3] = {nat_setup, nat_talk, rules};
+        const int given[GIVEN] = {nat_setup, nat_talk, rules, nat_dial};
         pid_t process = spawn(program, null, given);
         if (process < 0)
                 return fail(error, "a process");
         helper->process = process;
+        if (box->network.publish_count)
+                helper->dialler = fd_take(&sandbox_dial);
         return true;
+}
+
+void nat_helper_entered(struct nat_helper *helper)
+{
+        fd_close(&helper->setup);
+        fd_close(&helper->dialler);
 }
 
 bool nat_helper_read(struct nat_helper *helper)
@@ -142,7 +177,7 @@ bool nat_helper_read(struct nat_helper *helper)
 
 void nat_helper_end(struct nat_helper *helper)
 {
-        fd_close(&helper->setup);
+        nat_helper_entered(helper);
         fd_close(&helper->talk);
         if (helper->process <= 0)
                 return;

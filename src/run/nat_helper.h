@@ -10,13 +10,18 @@
 struct nat_helper {
         pid_t process; /* 0: none */
         int talk;      /* wire.h's descriptor 4, this end; -1: none */
+        int dialler;   /* descriptor 6, the end that pid 1 has, where a port is published; -1: none */
         int setup;     /* descriptor 3, the end that the sandbox is entered with; -1: none */
 };
 
-#define NAT_HELPER_NONE ((struct nat_helper){.talk = -1, .setup = -1})
+#define NAT_HELPER_NONE ((struct nat_helper){.talk = -1, .setup = -1, .dialler = -1})
 
-/* Starts it, with an empty environment and no descriptor but its three. */
+/* Starts it, with an empty environment and no descriptor but its own. Binds
+ * the published ports of the host first: one that is taken is an error. */
 bool nat_helper_start(struct nat_helper *helper, const struct box *box, struct error *error);
+
+/* Closes what the sandbox was entered with. */
+void nat_helper_entered(struct nat_helper *helper);
 
 /* Says what it has to say. False when it has ended: the sandbox must too. */
 bool nat_helper_read(struct nat_helper *helper);

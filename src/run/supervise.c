@@ -436,6 +436,7 @@ static bool start(struct supervisor *supervisor, struct error *error)
                 return false;
         struct launch_stdio stdio = {
             .nat = supervisor->nat.setup,
+            .dialler = supervisor->nat.dialler,
             .terminal = supervisor->terminal.descriptor,
             .foreground = terminal_is_foreground(&supervisor->terminal),
         };
@@ -446,7 +447,7 @@ static bool start(struct supervisor *supervisor, struct error *error)
         bool started = launch_start(box, &stdio, &supervisor->launch, error);
         for (int i = 0; i < 3; i++)
                 fd_close(&server[i]);
-        fd_close(&supervisor->nat.setup);
+        nat_helper_entered(&supervisor->nat);
         /* The supervisor holds the values of the person's variables; nothing else of the same user may trace
          * it. */
         (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
