@@ -7,6 +7,7 @@
 #include "nat/listeners.h"
 
 #include "lib/fd.h"
+#include "nat/transparent.h"
 #include "nat/wire.h"
 
 #include <arpa/inet.h>
@@ -93,6 +94,14 @@ static bool serve(int link, enum nat_socket_kind kind, int type, bool v6, bool l
 {
         autoclose int made = make_bound(type, v6, loopback, port);
         return made >= 0 && hand_over(link, kind, port, made);
+}
+
+/* The listener to which the gateway redirects every port. */
+static bool serve_every_port(int link, bool v6)
+{
+        autoclose int made = make_bound(SOCK_STREAM, v6, false, TRANSPARENT_PORT);
+        return made >= 0 && enable(made, IPPROTO_IP, IP_TRANSPARENT) == 0 &&
+               (!v6 || enable(made, IPPROTO_IPV6, IPV6_TRANSPARENT) == 0) && hand_over(link, NAT_SOCKET_TCP, 0, made);
 }
 
 /* The filter of the attempts: what of it is let through is the first packet of a TCP connection, or any
@@ -189,6 +198,8 @@ bool listeners_make(const struct gateway_plan *plan, int link, bool *v6, struct 
         if (!serve(link, NAT_SOCKET_DNS_UDP, SOCK_DGRAM, *v6, false, DNS_PORT) ||
             !serve(link, NAT_SOCKET_DNS_TCP, SOCK_STREAM, *v6, false, DNS_PORT))
                 return fail(failure, "cannot make the resolver's sockets", 0);
+        if (plan->every_port && !serve_every_port(link, *v6))
+                return fail(failure, "cannot listen for every port", 0);
         for (size_t i = 0; !plan->every_port && i < plan->tcp_count; i++)
                 if (!serve(link, NAT_SOCKET_TCP, SOCK_STREAM, *v6, false, plan->tcp_ports[i]))
                         return fail(failure, "cannot listen for flows", plan->tcp_ports[i]);

@@ -33,15 +33,17 @@ static void finish_last(struct netlink_batch *batch)
         batch->last = NULL;
 }
 
-struct nlmsghdr *netlink_add(struct netlink_batch *batch, uint16_t type, uint16_t flags, size_t extra)
+struct nlmsghdr *netlink_add(struct netlink_batch *batch, uint16_t type, uint16_t flags, size_t extra,
+                             bool answered)
 {
         finish_last(batch);
         if (batch->length + ROOM > sizeof(batch->buffer))
                 return NULL;
         batch->last = mnl_nlmsg_put_header(batch->buffer + batch->length);
         batch->last->nlmsg_type = type;
-        batch->last->nlmsg_flags = (uint16_t)(flags | NLM_F_REQUEST | NLM_F_ACK);
+        batch->last->nlmsg_flags = (uint16_t)(flags | NLM_F_REQUEST | (answered ? NLM_F_ACK : 0));
         batch->last->nlmsg_seq = ++batch->count;
+        batch->expected += answered;
         mnl_nlmsg_put_extra_header(batch->last, extra);
         return batch->last;
 }
@@ -66,7 +68,7 @@ static void take_answers(const char *answers, size_t length, uint32_t *answered,
 int netlink_run(int socket_, struct netlink_batch *batch, uint32_t *failed)
 {
         finish_last(batch);
-        uint32_t expected = batch->count, answered = 0;
+        uint32_t expected = batch->expected, answered = 0;
         int error = 0;
         *failed = 0;
         ssize_t sent = send(socket_, batch->buffer, batch->length, 0);
@@ -84,6 +86,6 @@ int netlink_run(int socket_, struct netlink_batch *batch, uint32_t *failed)
                 take_answers(answers, (size_t)length, &answered, &error, failed);
         }
         batch->length = 0;
-        batch->count = 0;
+        batch->count = batch->expected = 0;
         return error;
 }

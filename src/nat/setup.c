@@ -15,6 +15,7 @@
 #include "lib/fd.h"
 #include "nat/listeners.h"
 #include "nat/netlink.h"
+#include "nat/transparent.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -41,7 +42,7 @@ static const uint8_t hardware_address[6] = {0x02, 0, 0, 0, 0, 0x01};
 
 static struct ifinfomsg *add_link(struct netlink_batch *batch, uint16_t flags, int index)
 {
-        struct nlmsghdr *header = netlink_add(batch, RTM_NEWLINK, flags, sizeof(struct ifinfomsg));
+        struct nlmsghdr *header = netlink_add(batch, RTM_NEWLINK, flags, sizeof(struct ifinfomsg), true);
         struct ifinfomsg *link = mnl_nlmsg_get_payload(header);
         link->ifi_family = AF_UNSPEC;
         link->ifi_index = index;
@@ -105,7 +106,7 @@ static void put_address(struct nlmsghdr *header, uint16_t type, const char *text
 static void add_address(struct netlink_batch *batch, int index, const char *text, uint8_t prefix)
 {
         struct nlmsghdr *header =
-            netlink_add(batch, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, sizeof(struct ifaddrmsg));
+            netlink_add(batch, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, sizeof(struct ifaddrmsg), true);
         struct ifaddrmsg *address = mnl_nlmsg_get_payload(header);
         address->ifa_family = strchr(text, ':') ? AF_INET6 : AF_INET;
         address->ifa_prefixlen = prefix;
@@ -120,7 +121,7 @@ static void add_route(struct netlink_batch *batch, int family, uint8_t table, ui
                       const char *destination, uint8_t prefix, const char *gateway)
 {
         struct nlmsghdr *header =
-            netlink_add(batch, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, sizeof(struct rtmsg));
+            netlink_add(batch, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, sizeof(struct rtmsg), true);
         struct rtmsg *route = mnl_nlmsg_get_payload(header);
         route->rtm_family = (uint8_t)family;
         route->rtm_dst_len = prefix;
@@ -266,7 +267,10 @@ static bool make_gateway(const struct gateway_plan *plan, int link, struct gatew
         gateway->watch = open_link_watch();
         if (gateway->namespace < 0 || gateway->requests < 0 || gateway->watch < 0)
                 return fail(failure, "cannot hold the gateway's network namespace", errno);
-        return listeners_make(plan, link, &gateway->v6, failure);
+        if (!listeners_make(plan, link, &gateway->v6, failure))
+                return false;
+        error = plan->every_port ? transparent_redirect(TRANSPARENT_PORT) : 0;
+        return error == 0 || fail(failure, "cannot catch every port (nftables with tproxy); name 64 ports or fewer", error);
 }
 
 /* Where the kernel has no veth: the sandbox lives in the gateway itself, where every address is local too. The
