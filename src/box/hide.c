@@ -70,23 +70,6 @@ bool hide_object(struct box *box, const char *real, bool is_folder, const char *
 
 /* ---- one path ---- */
 
-/* The real path of something that does not exist: that of the nearest folder above that does, and the rest.
- */
-static char *real_of_missing(const char *path)
-{
-        autofree char *above = str_copy(path);
-        char *real = NULL;
-        while (!(real = realpath(above, NULL)) && above[1]) {
-                char *parent = path_parent(above);
-                free(above);
-                above = parent;
-        }
-        const char *rest = path + (above[1] ? strlen(above) : 0);
-        char *whole = str_format("%s%s", real && real[1] ? real : "", rest);
-        free(real);
-        return whole;
-}
-
 static const struct mount *find_writable(const struct box *box, const char *real)
 {
         for (size_t i = 0; i < box->mount_count; i++)
@@ -114,7 +97,7 @@ static bool hide_path(struct box *box, const char *path, const char *why, struct
         }
         if (errno != ENOENT && errno != ENOTDIR)
                 return error_set(error, EXIT_SETUP, "%s: %s: it cannot be hidden", why, strerror(errno));
-        autofree char *missing = real_of_missing(path);
+        autofree char *missing = mounts_real_of_missing(path);
         const struct mount *grant = find_writable(box, missing);
         if (grant)
                 return error_set(
