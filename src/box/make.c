@@ -7,6 +7,7 @@
 #include "box/env.h"
 #include "box/env_file.h"
 #include "box/hide.h"
+#include "box/journals.h"
 #include "box/notes.h"
 #include "box/protect.h"
 #include "box/sockets.h"
@@ -246,7 +247,7 @@ static bool fill(struct box *box, struct held_sources *held, const struct option
             !choose_cwd(box, wanted, cwd, error) || !read_profile(box, options->seccomp, cwd, error) ||
             !make_environment(box, options, cwd, template, &toolchain->front, error) ||
             !hide_add(box, &options->hide, cwd, error) || !sockets_hide(box, error) ||
-            !protect_add(box, held, options, cwd, error))
+            !journals_check(box, error) || !protect_add(box, held, options, cwd, error))
                 return false;
         mounts_sort(box);
         for (size_t i = 0; i < toolchain->notes.count; i++)
