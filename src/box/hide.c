@@ -28,23 +28,7 @@ static bool shows_host(const struct mount *mount)
         return mount->kind == MOUNT_BIND || mount->kind == MOUNT_OVERLAY;
 }
 
-/* What is mounted below a hidden folder would have no place in it. */
-static bool check_nothing_below(const struct box *box, const char *place, const char *why,
-                                struct error *error)
-{
-        for (size_t i = 0; i < box->mount_count; i++) {
-                const struct mount *mount = &box->mounts[i];
-                if (path_is_below(mount->destination, place) && !str_equal(mount->destination, place))
-                        return error_set(
-                            error, EXIT_USAGE,
-                            "%s would hide %s, and with it %s (%s): name what is to be hidden more "
-                            "closely",
-                            why, name_shown(place), name_shown(mount->destination), mount->why);
-        }
-        return true;
-}
-
-bool hide_object(struct box *box, const char *real, bool is_folder, const char *why, struct error *error)
+void hide_object(struct box *box, const char *real, bool is_folder, const char *why)
 {
         size_t count = box->mount_count;
         for (size_t i = 0; i < count; i++) {
@@ -55,8 +39,6 @@ bool hide_object(struct box *box, const char *real, bool is_folder, const char *
                  */
                 if (box_find_mount(box, place) != &box->mounts[i])
                         continue;
-                if (is_folder && !check_nothing_below(box, place, why, error))
-                        return false;
                 struct mount mask = {
                     .kind = MOUNT_MASK,
                     .is_folder = is_folder,
@@ -65,7 +47,6 @@ bool hide_object(struct box *box, const char *real, bool is_folder, const char *
                 };
                 box_add_mount(box, &mask);
         }
-        return true;
 }
 
 /* ---- one path ---- */
@@ -93,7 +74,8 @@ static bool hide_path(struct box *box, const char *path, const char *why, struct
         autofree char *real = realpath(path, NULL);
         if (real && lstat(real, &status) == 0) {
                 note_other_names(real, &status, why);
-                return hide_object(box, real, S_ISDIR(status.st_mode), why, error);
+                hide_object(box, real, S_ISDIR(status.st_mode), why);
+                return true;
         }
         if (errno != ENOENT && errno != ENOTDIR)
                 return error_set(error, EXIT_SETUP, "%s: %s: it cannot be hidden", why, strerror(errno));
@@ -163,17 +145,18 @@ static const struct pattern *find_match(const struct walk *walk, const char *pat
 
 /* The file behind a link that matches has a second name that does not; but a link may not hide what the
  * machine's own programs need. */
-static bool hide_target(struct walk *walk, const char *path, const char *why)
+static void hide_target(struct walk *walk, const char *path, const char *why)
 {
         struct stat status;
         autofree char *real = realpath(path, NULL);
         if (!real || lstat(real, &status) < 0)
-                return true;
+                return;
         for (size_t i = 0; i < walk->box->mount_count; i++)
                 if (mounts_is_grant(&walk->box->mounts[i]) &&
-                    path_is_below(real, walk->box->mounts[i].source))
-                        return hide_object(walk->box, real, S_ISDIR(status.st_mode), why, walk->error);
-        return true;
+                    path_is_below(real, walk->box->mounts[i].source)) {
+                        hide_object(walk->box, real, S_ISDIR(status.st_mode), why);
+                        return;
+                }
 }
 
 static bool look_at_entry(struct walk *walk, int folder, const char *relative, const char *name)
@@ -194,13 +177,12 @@ static bool look_at_entry(struct walk *walk, int folder, const char *relative, c
                 return error_set(walk->error, EXIT_SETUP,
                                  "%s matches too much; more than %d places cannot be hidden", match->why,
                                  MOST_MASKS);
-        if (match && S_ISLNK(status.st_mode))
-                return hide_target(walk, path, match->why);
-        if (match) {
+        if (match && S_ISLNK(status.st_mode)) {
+                hide_target(walk, path, match->why);
+        } else if (match) {
                 note_other_names(path, &status, match->why);
-                return hide_object(walk->box, path, S_ISDIR(status.st_mode), match->why, walk->error);
-        }
-        if (S_ISDIR(status.st_mode)) {
+                hide_object(walk->box, path, S_ISDIR(status.st_mode), match->why);
+        } else if (S_ISDIR(status.st_mode)) {
                 str_list_take(&walk->folders, below);
                 below = NULL;
         }

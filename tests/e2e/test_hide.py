@@ -77,9 +77,34 @@ def test_a_missing_path_in_a_writable_grant_is_a_mistake(hutch, project):
     assert hutch("run", "--rw", ".", "--hide", "missing*", "--", "true").status == 0
 
 
-def test_a_folder_that_holds_another_grant_is_a_mistake(hutch, project):
-    done = hutch("run", "--ro", ".", "--ro", "sub/deep", "--hide", "sub", "--", "true")
-    assert done.status == 2 and "sub/deep" in done.err, done
+@pytest.mark.parametrize("outer", ["--ro", "--rw", "--overlay"])
+@pytest.mark.parametrize("inner", ["--ro", "--rw"])
+@pytest.mark.parametrize("hidden", ["sub", "s*b"])
+def test_a_narrower_grant_in_a_hidden_folder_is_seen(hutch, project, outer, inner, hidden):
+    """In any order; and nothing else of the folder, in which nothing can be made."""
+    for options in (["--hide", hidden, outer, ".", inner, "sub/deep"], [inner, "sub/deep", outer, ".", "--hide", hidden]):
+        done = hutch("run", *options, "--", "sh", "-c", "find sub | sort; cat sub/deep/.env; touch sub/new; mkdir sub/new; rmdir sub/deep; mv sub x")
+        assert done.out == "sub\nsub/deep\nsub/deep/.env\nCANARY sub/deep/.env\n" and done.status != 0, done
+        assert sorted(os.listdir(project / "sub")) == [".env.local", "deep", "other.txt"]
+    done = hutch("run", *options, "--", "touch", "sub/deep/new")
+    assert (done.status == 0) == (project / "sub/deep/new").exists() == (inner == "--rw"), done
+
+
+def test_grants_of_every_kind_in_a_hidden_folder(hutch, project):
+    """A file, a folder some way down, memory, and a grant whose path leads through a link there."""
+    (project / "secrets/a/b").mkdir(parents=True)
+    (project / "secrets/a/b/f").write_text("deep\n")
+    (project / "secrets/link").symlink_to("../app")
+    script = "cat secrets/key secrets/a/b/f; ls secrets/link; find secrets | sort | tr '\\n' ' '; echo x >secrets/memory/x; touch secrets/a/new || touch secrets/new || echo closed"
+    done = hutch("run", "--ro", ".", "--hide", "secrets", "--ro", "secrets/key", "--ro", "secrets/a/b", "--tmpfs", project / "secrets/memory",
+                 "--ro", "secrets/link", "--", "sh", "-c", script)
+    assert done.out == ("CANARY secrets/key\ndeep\n[id]\nsecrets secrets/a secrets/a/b secrets/a/b/f secrets/key secrets/link secrets/memory closed\n"), done
+    assert sorted(os.listdir(project / "secrets")) == ["a", "key", "link"]
+
+
+def test_hidden_again_in_a_narrower_grant(hutch, project):
+    out = hutch.inside("find sub | sort | tr '\\n' ' '; cat sub/deep/.env", "--ro", ".", "--hide", "sub", "--ro", "sub/deep", "--hide", "sub/deep/.env")
+    assert out == "sub sub/deep sub/deep/.env "
 
 
 def test_more_than_can_be_looked_at_is_an_error(hutch):
