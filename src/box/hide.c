@@ -4,6 +4,7 @@
  */
 #include "box/hide.h"
 
+#include "box/aliases.h"
 #include "box/mounts.h"
 #include "lib/fd.h"
 #include "lib/name.h"
@@ -75,7 +76,13 @@ static bool hide_path(struct box *box, const char *path, const char *why, struct
         if (real && lstat(real, &status) == 0) {
                 note_other_names(real, &status, why);
                 hide_object(box, real, S_ISDIR(status.st_mode), why);
-                return true;
+                struct str_list others = {0};
+                bool found = aliases_find(real, &others, error);
+                for (size_t i = 0; found && i < others.count; i++)
+                        if (lstat(others.values[i], &status) == 0)
+                                hide_object(box, others.values[i], S_ISDIR(status.st_mode), why);
+                str_list_free(&others);
+                return found;
         }
         if (errno != ENOENT && errno != ENOTDIR)
                 return error_set(error, EXIT_SETUP, "%s: %s: it cannot be hidden", why, strerror(errno));

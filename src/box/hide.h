@@ -9,8 +9,8 @@
 #include "box/box.h"
 
 /* Adds a mask for everything that `patterns` (--hide) name in the mounts the box has; call when it has them
- * all; what is mounted below a hidden folder stays. Status 2 for a path that does not exist in a writable grant;
- * 125 when not everything could be looked at. */
+ * all; what is mounted below a hidden folder stays. Status 2 for a path that does not exist in a writable
+ * grant; 125 when not everything could be looked at. */
 bool hide_add(struct box *box, const struct str_list *patterns, const char *cwd, struct error *error);
 
 /* Adds a mask at every place where a mount shows the host object at the real path `real`. */

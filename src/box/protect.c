@@ -4,6 +4,7 @@
  */
 #include "box/protect.h"
 
+#include "box/aliases.h"
 #include "box/git.h"
 #include "lib/fd.h"
 #include "lib/name.h"
@@ -221,6 +222,22 @@ static void make_read_only(struct box *box, const char *path)
                         box->mounts[i].writable = false;
 }
 
+/* Protects one existing object, or what may come to be there, wherever the host shows it. */
+static bool protect_everywhere(struct protecting *protecting, const char *place, size_t *held_by)
+{
+        struct str_list places = {0};
+        struct stat status;
+        str_list_add(&places, place);
+        bool done = lstat(place, &status) < 0 || aliases_find(place, &places, protecting->error);
+        for (size_t i = 0; done && i < places.count; i++) {
+                done = protect_place(protecting, places.values[i], "--protect", held_by);
+                if (done)
+                        make_read_only(protecting->box, places.values[i]);
+        }
+        str_list_free(&places);
+        return done;
+}
+
 /* One --protect. */
 static bool protect_asked(struct protecting *protecting, const char *cwd, const char *text)
 {
@@ -232,15 +249,13 @@ static bool protect_asked(struct protecting *protecting, const char *cwd, const 
                 return error_set(protecting->error, EXIT_USAGE,
                                  "--protect %s: %s: only what exists at the start can be protected",
                                  name_shown(text), path[1] ? strerror(errno) : "it is the root");
-        if (!protect_place(protecting, place, "--protect", &held_by))
+        if (!protect_everywhere(protecting, place, &held_by))
                 return false;
-        make_read_only(protecting->box, place);
         if (S_ISLNK(status.st_mode)) {
                 autofree char *target = mounts_real_of_missing(place);
                 size_t target_held_by = 0;
-                if (!protect_place(protecting, target, "--protect", &target_held_by))
+                if (!protect_everywhere(protecting, target, &target_held_by))
                         return false;
-                make_read_only(protecting->box, target);
                 if (held_by && !target_held_by)
                         message("note: --protect %s: it is a link to %s, which lies in no writable folder "
                                 "that is granted; the link itself can be replaced, which is said at the end",
