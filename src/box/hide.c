@@ -94,9 +94,8 @@ static bool hide_path(struct box *box, const char *path, const char *why, struct
                     "%s: there is no such file, and what the command puts there in the writable %s "
                     "would not be hidden; check the path",
                     why, grant->source);
-        message("note: %s hides nothing: nothing that a grant shows is there; a pattern such as '.env*' is "
-                "looked for at "
-                "any depth",
+        message("note: %s hides nothing: nothing that a grant shows is there; a name or pattern without / is "
+                "looked for at any depth",
                 why);
         return true;
 }
@@ -106,6 +105,8 @@ static bool hide_path(struct box *box, const char *path, const char *why, struct
 struct pattern {
         char *text;
         bool whole_path; /* matches real paths; else names at any depth */
+        bool is_literal;
+        bool has_matched;
         char *why;
 };
 
@@ -139,15 +140,31 @@ static char *resolve_pattern(const char *cwd, const char *text)
         return resolved;
 }
 
+/* The first that matches; all that do are marked. */
 static const struct pattern *find_match(const struct walk *walk, const char *path, const char *name)
 {
+        const struct pattern *first = NULL;
         for (size_t i = 0; i < walk->pattern_count; i++) {
-                const struct pattern *pattern = &walk->patterns[i];
+                struct pattern *pattern = &walk->patterns[i];
                 const char *subject = pattern->whole_path ? path : name;
-                if (fnmatch(pattern->text, subject, pattern->whole_path ? FNM_PATHNAME : 0) == 0)
-                        return pattern;
+                bool matches = pattern->is_literal ? str_equal(pattern->text, subject)
+                                                   : fnmatch(pattern->text, subject,
+                                                             pattern->whole_path ? FNM_PATHNAME : 0) == 0;
+                if (!matches)
+                        continue;
+                pattern->has_matched = true;
+                first = first ? first : pattern;
         }
-        return NULL;
+        return first;
+}
+
+/* True when something below a hidden folder is granted more closely, and has names of its own. */
+static bool holds_grant(const struct box *box, const char *folder)
+{
+        for (size_t i = 0; i < box->mount_count; i++)
+                if (shows_host(&box->mounts[i]) && path_is_below(box->mounts[i].source, folder))
+                        return true;
+        return false;
 }
 
 /* The file behind a link that matches has a second name that does not; but a link may not hide what the
@@ -189,7 +206,8 @@ static bool look_at_entry(struct walk *walk, int folder, const char *relative, c
         } else if (match) {
                 note_other_names(path, &status, match->why);
                 hide_object(walk->box, path, S_ISDIR(status.st_mode), match->why);
-        } else if (S_ISDIR(status.st_mode)) {
+        }
+        if (S_ISDIR(status.st_mode) && (!match || holds_grant(walk->box, path))) {
                 str_list_take(&walk->folders, below);
                 below = NULL;
         }
@@ -275,6 +293,48 @@ static bool walk_grants(struct walk *walk)
         return true;
 }
 
+/* One --hide. A name without a / is looked for at any depth; what exists where it leads to from the working
+ * folder is hidden whether a grant's own walk comes by or not. */
+static bool add_pattern(struct walk *walk, const char *cwd, const char *written)
+{
+        size_t length = strlen(written);
+        while (length > 1 && written[length - 1] == '/')
+                length--;
+        struct stat status;
+        autofree char *text = str_copy_n(written, length);
+        autofree char *why = str_format("--hide %s", name_shown(written));
+        autofree char *path = path_join(cwd, text);
+        bool whole_path = strchr(text, '/') || str_equal(text, ".") || str_equal(text, "..");
+        bool exists = lstat(path, &status) == 0;
+        /* A file's own name may have such signs (app/[id]): what exists as a whole is a path. */
+        bool is_literal = !is_pattern(text) || exists;
+        if (is_literal && (exists || whole_path) && !hide_path(walk->box, path, why, walk->error))
+                return false;
+        if (is_literal && whole_path)
+                return true;
+        walk->patterns[walk->pattern_count++] = (struct pattern){
+            .text = whole_path ? resolve_pattern(cwd, text) : str_copy(text),
+            .whole_path = whole_path,
+            .is_literal = is_literal,
+            .has_matched = exists,
+            .why = str_copy(why),
+        };
+        return true;
+}
+
+/* A name that is nowhere is a slip of the pen; a pattern need not match. */
+static bool check_matched(const struct walk *walk, const char *cwd)
+{
+        for (size_t i = 0; i < walk->pattern_count; i++) {
+                const struct pattern *pattern = &walk->patterns[i];
+                autofree char *path = path_join(cwd, pattern->text);
+                if (pattern->is_literal && !pattern->has_matched &&
+                    !hide_path(walk->box, path, pattern->why, walk->error))
+                        return false;
+        }
+        return true;
+}
+
 bool hide_add(struct box *box, const struct str_list *patterns, const char *cwd, struct error *error)
 {
         struct walk walk = {.box = box, .error = error};
@@ -282,26 +342,10 @@ bool hide_add(struct box *box, const struct str_list *patterns, const char *cwd,
                 return true;
         walk.patterns = str_or_die(calloc(patterns->count, sizeof(*walk.patterns)));
         bool added = true;
-        for (size_t i = 0; added && i < patterns->count; i++) {
-                const char *text = patterns->values[i];
-                autofree char *why = str_format("--hide %s", name_shown(text));
-                autofree char *path = path_join(cwd, text);
-                struct stat status;
-                /* A file's own name may have such signs (app/[id]): what exists as a whole is a path. */
-                if (is_pattern(text) && lstat(path, &status) < 0) {
-                        bool whole_path = strchr(text, '/');
-                        walk.patterns[walk.pattern_count++] = (struct pattern){
-                            .text = whole_path ? resolve_pattern(cwd, text) : str_copy(text),
-                            .whole_path = whole_path,
-                            .why = why,
-                        };
-                        why = NULL;
-                } else {
-                        added = hide_path(box, path, why, error);
-                }
-        }
+        for (size_t i = 0; added && i < patterns->count; i++)
+                added = add_pattern(&walk, cwd, patterns->values[i]);
         if (added && walk.pattern_count)
-                added = walk_grants(&walk);
+                added = walk_grants(&walk) && check_matched(&walk, cwd);
         for (size_t i = 0; i < walk.pattern_count; i++) {
                 free(walk.patterns[i].text);
                 free(walk.patterns[i].why);

@@ -30,6 +30,32 @@ def test_a_pattern_matches_names_at_any_depth(hutch, project, grant):
     assert hutch.inside("cat .env sub/.env.local sub/deep/.env sub/other.txt", grant, ".", "--hide", ".env*") == "CANARY sub/other.txt\n"
 
 
+@pytest.mark.parametrize("name", [".env", ".env/"])
+def test_a_name_without_a_slash_is_looked_for_at_any_depth(hutch, project, name):
+    """Below every grant, and where it leads to from the working folder."""
+    out = hutch.inside("cat .env sub/.env.local sub/deep/.env sub/other.txt", "--rw", ".", "--hide", name)
+    assert out == "CANARY sub/.env.local\nCANARY sub/other.txt\n"
+    out = hutch.inside(f"cat {project}/.env {project}/sub/deep/.env", "--ro", project, "--hide", name, cwd=hutch.home)
+    assert out == ""
+    assert hutch.inside("cat .env; cat sub/deep/.env", "--ro", ".", "--hide", "./.env") == "CANARY sub/deep/.env\n"
+    assert hutch.inside("ls sub/deep", "--ro", ".", "--hide", "deep/") == ""
+    assert hutch.inside("cat sub/.env.local sub/deep/.env", "--rw", ".", "--hide", ".env*", "--hide", ".env.local") == ""
+
+
+def test_a_name_without_a_slash_is_no_pattern(hutch, project):
+    (project / "sub/a\\b").write_text("CANARY a\\b\n")
+    (project / "sub/[id]").write_text("CANARY id\n")
+    (project / "sub/i").write_text("i\n")
+    assert hutch.inside("cat 'sub/a\\b'", "--ro", ".", "--hide", "a\\b") == ""
+    (project / "[id]").write_text("")
+    assert hutch.inside("cat 'sub/[id]' sub/i", "--ro", ".", "--hide", "[id]") == "i\n"
+
+
+def test_patterns_hold_in_a_narrower_grant_of_a_hidden_folder(hutch, project):
+    for name in ("s*b", "sub"):
+        assert hutch.inside("ls -A sub; cat sub/deep/.env", "--ro", ".", "--ro", "sub/deep", "--hide", name, "--hide", ".env*") == "deep\n"
+
+
 def test_a_pattern_with_a_slash_is_a_path(hutch, project):
     out = hutch.inside("cat .env sub/.env.local sub/deep/.env", "--ro", ".", "--hide", "sub/.env*")
     assert out == "CANARY .env\nCANARY sub/deep/.env\n"
