@@ -306,8 +306,7 @@ static void free_mount(struct mount *mount)
         free(mount->why);
 }
 
-/* Where `destination` leads inside: /bin/x is /usr/bin/x where /bin is a link. The caller frees. */
-static char *follow_inside(const struct box *box, const char *destination)
+char *mounts_follow_inside(const struct box *box, const char *destination)
 {
         char *path = str_copy(destination);
         for (size_t i = 0, links = 0; i < box->mount_count && links < MOST_LINKS; i++) {
@@ -415,7 +414,7 @@ bool mounts_add_grant(struct box *box, struct held_sources *held, const char *pa
                                  strerror(failure), why);
         if (!judge(box, held, real, writable, error))
                 return false;
-        autofree char *place = destination ? follow_inside(box, destination) : str_copy(real);
+        autofree char *place = destination ? mounts_follow_inside(box, destination) : str_copy(real);
         const struct mount *own = find_exact(box, place);
         bool is_own = own && (own->kind == MOUNT_PROC || own->kind == MOUNT_DEV);
         if (is_own || (destination && is_system_place(place)))
@@ -459,7 +458,7 @@ char *mounts_place(const struct mount *mount, const char *real)
 bool mounts_add_memory(struct box *box, const char *path, uint64_t bytes, const char *why,
                        struct error *error)
 {
-        autofree char *place = follow_inside(box, path);
+        autofree char *place = mounts_follow_inside(box, path);
         if (place[1] == 0 || is_system_place(place))
                 return error_set(error, EXIT_SETUP,
                                  "cannot put memory at %s: that would hide the sandbox's own %s", path,

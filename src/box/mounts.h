@@ -59,6 +59,10 @@ const struct mount *mounts_find_writable(const struct box *box, const char *path
  * The caller frees. */
 char *mounts_real_of_missing(const char *path);
 
+/* Where `destination` leads inside by the links of the box: /bin/x is /usr/bin/x where /bin is one. The
+ * caller frees. */
+char *mounts_follow_inside(const struct box *box, const char *destination);
+
 /* Opens a real path, on which any link was put after it was judged. A descriptor, or -1 with errno. */
 int mounts_open_real(const char *real, int flags);
 /* The same for a folder whose changes are to vanish: only reading it is granted. */

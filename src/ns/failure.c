@@ -161,6 +161,9 @@ static const char *explain_path(enum stage stage, int error, const char *path)
                 return "the path is too long";
         if (stage == STAGE_NETWORK && error == ENOSPC)
                 return "the sysctl user.max_net_namespaces is reached; close other sandboxes or raise it";
+        if ((stage == STAGE_NETWORK || stage == STAGE_FORK) && (error == EAGAIN || error == ENOMEM))
+                return "the limit on processes (ulimit -u, or that of a control group) or memory is reached; "
+                       "close other programs or raise it";
         return NULL;
 }
 
