@@ -19,15 +19,22 @@ struct shown {
         char *point;        /* …where */
 };
 
+static bool is_octal(char c)
+{
+        return c >= '0' && c <= '7';
+}
+
 /* \040 and such, in place. */
 static void unescape(char *text)
 {
         char *out = text;
         for (; *text; text++) {
-                bool octal = text[0] == '\\' && text[1] >= '0' && text[1] <= '3' && text[2] >= '0' &&
-                             text[2] <= '7' && text[3] >= '0' && text[3] <= '7';
-                *out++ = octal ? (char)((text[1] - '0') * 64 + (text[2] - '0') * 8 + text[3] - '0') : *text;
-                text += octal ? 3 : 0;
+                if (text[0] == '\\' && is_octal(text[1]) && is_octal(text[2]) && is_octal(text[3])) {
+                        *out++ = (char)((text[1] - '0') * 64 + (text[2] - '0') * 8 + text[3] - '0');
+                        text += 3;
+                } else {
+                        *out++ = *text;
+                }
         }
         *out = 0;
 }

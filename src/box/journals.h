@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Databases that another program has open, below an overlay. It only asks the kernel about locks; nothing of a
- * database is read.
+ * Databases that another program has open, below an overlay. It only asks the kernel about locks; nothing of
+ * a database is read.
  */
 #ifndef HUTCH_BOX_JOURNALS_H
 #define HUTCH_BOX_JOURNALS_H
