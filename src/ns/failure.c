@@ -137,9 +137,8 @@ static char *explain(const struct failure *failure, enum stage stage)
         struct machine machine;
         struct reason reason;
         machine_look(&machine, "");
-        return failure_find_reason(failure, &machine, &reason)
-                   ? str_format("%s; %s", reason.why, reason.fix)
-                   : NULL;
+        return failure_find_reason(failure, &machine, &reason) ? str_format("%s; %s", reason.why, reason.fix)
+                                                               : NULL;
 }
 
 void failure_explain(const struct failure *failure, struct error *error)

@@ -14,8 +14,8 @@
 
 /* As the sysctls are named. */
 static const char *const kinds[NAMESPACE_KINDS] = {
-    [NAMESPACE_USER] = "user", [NAMESPACE_MOUNT] = "mnt", [NAMESPACE_PID] = "pid",
-    [NAMESPACE_NETWORK] = "net", [NAMESPACE_IPC] = "ipc", [NAMESPACE_UTS] = "uts",
+    [NAMESPACE_USER] = "user",     [NAMESPACE_MOUNT] = "mnt", [NAMESPACE_PID] = "pid",
+    [NAMESPACE_NETWORK] = "net",   [NAMESPACE_IPC] = "ipc",   [NAMESPACE_UTS] = "uts",
     [NAMESPACE_CGROUP] = "cgroup",
 };
 
@@ -49,8 +49,7 @@ void machine_look(struct machine *machine, const char *root)
 {
         *machine = (struct machine){
             .userns_clone = read_number(root, "/proc/sys/kernel/unprivileged_userns_clone"),
-            .apparmor_restricts =
-                read_number(root, "/proc/sys/kernel/apparmor_restrict_unprivileged_userns"),
+            .apparmor_restricts = read_number(root, "/proc/sys/kernel/apparmor_restrict_unprivileged_userns"),
             .selinux_enforces = read_number(root, "/sys/fs/selinux/enforce") == 1,
             .filtered = is_filtered(root),
         };
@@ -69,8 +68,8 @@ void machine_look(struct machine *machine, const char *root)
 
 /* ---- judging ---- */
 
-static __attribute__((format(printf, 3, 4))) bool set(struct reason *reason, const char *why,
-                                                      const char *fix, ...)
+static __attribute__((format(printf, 3, 4))) bool set(struct reason *reason, const char *why, const char *fix,
+                                                      ...)
 {
         va_list arguments;
         snprintf(reason->why, sizeof(reason->why), "%s", why);
@@ -134,8 +133,7 @@ bool reason_of_namespaces(const struct machine *machine, int error, struct reaso
         if (reason_of_settings(machine, reason))
                 return true;
         if (error == ENOSPC || error == EUSERS)
-                return set(reason,
-                           "a limit user.max_*_namespaces, or the nesting depth of 32, is reached",
+                return set(reason, "a limit user.max_*_namespaces, or the nesting depth of 32, is reached",
                            "close other sandboxes or raise the sysctl");
         if (is_refusal(error) && machine->filtered)
                 return set(reason, "a system call filter refuses them, as in most containers",
@@ -157,11 +155,12 @@ static bool name_apparmor_rule(const struct machine *machine, struct reason *rea
 {
         const char *why = "AppArmor on this system lets only named programs use user namespaces";
         if (machine->apparmor_profile)
-                return set(reason, why,
-                           "hutch's profile is in /etc/apparmor.d and names /usr/bin/hutch and "
-                           "/usr/local/bin/hutch, and this is %s; install it there, and load the profile with "
-                           "`sudo apparmor_parser -r /etc/apparmor.d/hutch`",
-                           machine->program[0] ? machine->program : "another");
+                return set(
+                    reason, why,
+                    "hutch's profile is in /etc/apparmor.d and names /usr/bin/hutch and "
+                    "/usr/local/bin/hutch, and this is %s; install it there, and load the profile with "
+                    "`sudo apparmor_parser -r /etc/apparmor.d/hutch`",
+                    machine->program[0] ? machine->program : "another");
         return set(reason, why,
                    "install hutch's profile with `sudo cp " HUTCH_DATADIR
                    "/apparmor/hutch /etc/apparmor.d/ && sudo apparmor_parser -r /etc/apparmor.d/hutch`, or "

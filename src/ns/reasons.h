@@ -30,7 +30,7 @@ struct machine {
         bool apparmor_profile;                /* /etc/apparmor.d/hutch exists */
         char apparmor_label[128];             /* this process's, "" without AppArmor */
         bool selinux_enforces;
-        bool filtered; /* this process is under a seccomp filter, as in most containers */
+        bool filtered;          /* this process is under a seccomp filter, as in most containers */
         char program[PATH_MAX]; /* hutch's own path, "" when unknown */
 };
 
