@@ -240,6 +240,7 @@ static const char *name_manager(const char *path, const char *real)
                 const char *part, *manager;
         } places[] = {
             {"/snap/", "snap"},
+            {"/usr/bin/snap", "snap"},
             {"/.nvm/", "nvm"},
             {"/fnm/", "fnm"},
             {"/.fnm/", "fnm"},

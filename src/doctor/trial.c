@@ -7,6 +7,7 @@
 #include "box/make.h"
 #include "box/protect.h"
 #include "lib/fd.h"
+#include "lib/name.h"
 #include "ns/control.h"
 #include "report/messages.h"
 
@@ -39,14 +40,20 @@ static void discard(void *context, const char *line, size_t length)
         (void)context, (void)line, (void)length;
 }
 
+/* What the command writes to one descriptor: the first line is kept. */
+struct listened {
+        int pipe; /* -1: the command has closed it */
+        size_t length;
+        char line[sizeof((struct trial){0}.line)];
+};
+
 /* The running trial, as this side holds it. */
 struct running {
         struct launch launch;
-        int output; /* reads the command's standard output */
-        size_t length;
+        struct listened output, errors;
         bool executed;
         bool ended;
-        int wait_status;
+        int wait_status; /* -1: nobody told */
 };
 
 static void read_failure(struct running *running, struct trial *trial)
@@ -62,20 +69,29 @@ static void read_failure(struct running *running, struct trial *trial)
         running->executed = length == 0;
 }
 
-/* Keeps the first line, and takes the rest so that the command can end. */
-static void read_output(struct running *running, struct trial *trial)
+/* Takes what there is, so that the command can end. */
+static void listen_on(struct listened *listened)
 {
         char data[4096];
-        ssize_t length = read(running->output, data, sizeof(data));
+        ssize_t length = read(listened->pipe, data, sizeof(data));
+        if (length < 0 && errno == EAGAIN)
+                return;
         if (length <= 0) {
-                if (length == 0 || errno != EAGAIN)
-                        fd_close(&running->output);
+                fd_close(&listened->pipe);
                 return;
         }
-        size_t room = sizeof(trial->line) - 1 - running->length;
+        size_t room = sizeof(listened->line) - 1 - listened->length;
         size_t kept = (size_t)length < room ? (size_t)length : room;
-        memcpy(trial->line + running->length, data, kept);
-        running->length += kept;
+        memcpy(listened->line + listened->length, data, kept);
+        listened->length += kept;
+}
+
+static void listen_to_the_end(struct listened *listened)
+{
+        struct pollfd polled = {.fd = listened->pipe, .events = POLLIN};
+        while (listened->pipe >= 0 && poll(&polled, 1, 0) > 0)
+                listen_on(listened);
+        listened->line[strcspn(listened->line, "\r\n")] = 0;
 }
 
 static void read_control(struct running *running)
@@ -90,13 +106,14 @@ static void read_control(struct running *running)
 
 static void watch(struct running *running, struct trial *trial)
 {
-        enum { FAILURE, CONTROL, OUTPUT, POLLS };
+        enum { FAILURE, CONTROL, OUTPUT, ERRORS, POLLS };
         long long deadline = now_ms() + PATIENCE_MS;
         while (!running->ended) {
                 struct pollfd polls[POLLS] = {
                     [FAILURE] = {.fd = running->launch.failure, .events = POLLIN},
                     [CONTROL] = {.fd = running->launch.control, .events = POLLIN},
-                    [OUTPUT] = {.fd = running->output, .events = POLLIN},
+                    [OUTPUT] = {.fd = running->output.pipe, .events = POLLIN},
+                    [ERRORS] = {.fd = running->errors.pipe, .events = POLLIN},
                 };
                 long long left = deadline - now_ms();
                 if (left <= 0) {
@@ -107,15 +124,16 @@ static void watch(struct running *running, struct trial *trial)
                 if (poll(polls, POLLS, (int)left) <= 0)
                         continue;
                 if (polls[OUTPUT].revents)
-                        read_output(running, trial);
+                        listen_on(&running->output);
+                if (polls[ERRORS].revents)
+                        listen_on(&running->errors);
                 if (polls[FAILURE].revents)
                         read_failure(running, trial);
                 else if (polls[CONTROL].revents)
                         read_control(running);
         }
-        while (running->output >= 0 &&
-               poll(&(struct pollfd){.fd = running->output, .events = POLLIN}, 1, 0) > 0)
-                read_output(running, trial);
+        listen_to_the_end(&running->output);
+        listen_to_the_end(&running->errors);
 }
 
 /* Ends pid 1 of the sandbox, and with it everything inside: by the signal, and by the hang-up for a kernel
@@ -129,17 +147,14 @@ static void finish(struct running *running)
                 ;
         fd_close(&running->launch.init);
         fd_close(&running->launch.failure);
-        fd_close(&running->output);
 }
 
 static void judge_end(const struct running *running, struct trial *trial)
 {
         int status = running->wait_status;
+        const char *line = running->output.line, *complaint = running->errors.line;
         trial->started = running->executed && running->ended && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-        trial->line[strcspn(trial->line, "\r\n")] = 0;
-        char raw[sizeof(trial->line)];
-        memcpy(raw, trial->line, sizeof(raw));
-        error_quote(trial->line, sizeof(trial->line), raw, strlen(raw));
+        error_quote(trial->line, sizeof(trial->line), line, strlen(line));
         if (trial->started)
                 return;
         if (status < 0)
@@ -149,39 +164,58 @@ static void judge_end(const struct running *running, struct trial *trial)
         if (WIFSIGNALED(status))
                 error_set(&trial->error, EXIT_SETUP, "%s started in the sandbox and was ended by signal %d",
                           trial->path, WTERMSIG(status));
-        error_set(&trial->error, EXIT_SETUP, "%s started in the sandbox and ended with status %d",
-                  trial->path, WEXITSTATUS(status));
+        error_set(&trial->error, EXIT_SETUP, "%s started in the sandbox and ended with status %d%s%s",
+                  trial->path, WEXITSTATUS(status), complaint[0] ? ": " : "", name_shown(complaint));
 }
 
+/* Clones, and watches until the end. The descriptors stay the caller's. */
+static void launch_and_watch(const struct box *box, const struct launch_stdio *stdio, struct running *running,
+                             struct trial *trial)
+{
+        long long asked = now_ms();
+        if (launch_start(box, stdio, &running->launch, &trial->error)) {
+                watch(running, trial);
+                trial->milliseconds = (unsigned)(now_ms() - asked);
+                finish(running);
+                judge_end(running, trial);
+        } else if (running->launch.refused) {
+                trial->failure =
+                    (struct failure){.stage = STAGE_NAMESPACES, .error = running->launch.refused};
+        }
+}
+
+static bool open_pipe(int *reader, int *writer)
+{
+        int ends[2];
+        if (pipe2(ends, O_CLOEXEC) < 0)
+                return false;
+        *reader = ends[0];
+        *writer = ends[1];
+        return true;
+}
+
+/* The command's input has ended; what it writes is listened to. Pipes, as under `mcp`: /dev/null may be one
+ * that cannot be opened. */
 static void start(const struct box *box, struct trial *trial)
 {
-        int output[2];
-        autoclose int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-        if (null < 0 || pipe2(output, O_CLOEXEC) < 0) {
+        autoclose int input = -1, no_input = -1, output = -1, output_end = -1, errors = -1, errors_end = -1;
+        if (!open_pipe(&input, &no_input) || !open_pipe(&output, &output_end) ||
+            !open_pipe(&errors, &errors_end) || fcntl(output, F_SETFL, O_NONBLOCK) < 0 ||
+            fcntl(errors, F_SETFL, O_NONBLOCK) < 0) {
                 error_set(&trial->error, EXIT_SETUP, "cannot make a pipe: %s", strerror(errno));
                 return;
         }
-        (void)fcntl(output[0], F_SETFL, O_NONBLOCK);
+        fd_close(&no_input);
+        struct launch_stdio stdio = {.server = {input, output_end, errors_end}, .terminal = -1};
         struct running running = {
             .launch = {.init = -1, .control = -1, .failure = -1},
-            .output = output[0],
+            .output.pipe = fd_take(&output),
+            .errors.pipe = fd_take(&errors),
             .wait_status = -1,
         };
-        struct launch_stdio stdio = {.server = {null, output[1], null}, .terminal = -1};
-        long long asked = now_ms();
-        bool cloned = launch_start(box, &stdio, &running.launch, &trial->error);
-        close(output[1]);
-        if (!cloned) {
-                fd_close(&running.output);
-                if (running.launch.refused)
-                        trial->failure =
-                            (struct failure){.stage = STAGE_NAMESPACES, .error = running.launch.refused};
-                return;
-        }
-        watch(&running, trial);
-        trial->milliseconds = (unsigned)(now_ms() - asked);
-        finish(&running);
-        judge_end(&running, trial);
+        launch_and_watch(box, &stdio, &running, trial);
+        fd_close(&running.output.pipe);
+        fd_close(&running.errors.pipe);
 }
 
 void trial_run(const struct str_list *command, enum trial_kind kind, struct trial *trial)

@@ -265,6 +265,7 @@ static void test_tools(void **state)
             {"/home/linuxbrew/.linuxbrew/bin/node", "/x", "Homebrew"},
             {"/run/current-system/sw/bin/node", "/nix/store/x/bin/node", "Nix"},
             {"/snap/bin/node", "/usr/bin/snap", "snap"},
+            {"/h/bin/node", "/usr/bin/snap", "snap"},
             {"/h/miniconda3/bin/python3", "/h/miniconda3/bin/python3.12", "conda"},
             {"/h/.local/bin/node", "/h/.local/bin/node", "~/.local/bin"},
             {"/opt/node/bin/node", "/opt/node/bin/node", "installed by hand"},
