@@ -540,7 +540,7 @@ static bool parse_options_alone(struct parse *parse)
 {
         while (parse->next < parse->count) {
                 const char *word = parse->words[parse->next++];
-                if (word[0] != '-' || str_equal(word, "--"))
+                if (word[0] != '-' || word[1] == 0 || str_equal(word, "--"))
                         return error_set(parse->error, EXIT_USAGE, "%s takes options only, no %s",
                                          parse->subcommand, name_shown(word));
                 if (!take_word(parse, word))

@@ -68,8 +68,9 @@ static bool failed_at(const struct facts *facts, enum stage stage)
 /* True for "MAJOR.MINOR…" that is at least so new. */
 static bool is_release(const char *release, unsigned major, unsigned minor)
 {
-        unsigned found_major = 0, found_minor = 0;
-        (void)sscanf(release, "%u.%u", &found_major, &found_minor);
+        char *end;
+        unsigned long found_major = strtoul(release, &end, 10);
+        unsigned long found_minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
         return found_major > major || (found_major == major && found_minor >= minor);
 }
 
@@ -103,7 +104,7 @@ static void judge_kernel(const struct facts *facts, struct findings *findings)
 
 static void judge_namespaces(const struct facts *facts, struct findings *findings)
 {
-        struct reason reason;
+        struct reason reason = {0};
         if (facts->plain.started)
                 add(findings, "namespaces", STATE_OK,
                     str_copy("user, mount, pid, network, ipc, uts, cgroup: made, and of use"), NULL);
@@ -123,7 +124,7 @@ static void judge_proc(const struct facts *facts, struct findings *findings)
         bool refused = failed_at(facts, STAGE_PROC);
         autofree char *covers = join(&facts->proc_covers);
         if (!facts->plain.started && (refused || covers[0])) {
-                struct reason reason;
+                struct reason reason = {0};
                 reason_of_refused_step(&facts->machine, true, refused ? facts->plain.failure.error : EPERM,
                                        &reason);
                 add(findings, "proc", STATE_MISSING,

@@ -135,7 +135,7 @@ static char *explain(const struct failure *failure, enum stage stage)
                 return str_copy(why);
 
         struct machine machine;
-        struct reason reason;
+        struct reason reason = {0};
         machine_look(&machine, "");
         return failure_find_reason(failure, &machine, &reason) ? str_format("%s; %s", reason.why, reason.fix)
                                                                : NULL;

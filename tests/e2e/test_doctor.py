@@ -87,6 +87,19 @@ def test_the_version_of_a_tool_was_printed_inside(examine, hutch):
     assert str(bin_folder / "bun") in report.checks["bun"]["detail"] and report.checks["bun"]["state"] == "missing"
 
 
+def test_a_tool_that_writes_for_ever_is_ended(examine, hutch):
+    """What it writes is a line among others, whatever is in it."""
+    folder = hutch.folder / "bin"
+    folder.mkdir()
+    (folder / "uv").write_text("#!/bin/sh\nprintf '\\033[31m\\377red\\nmore\\n'\n")
+    (folder / "deno").write_text("#!/bin/sh\nexec yes\n")
+    for tool in folder.iterdir():
+        tool.chmod(0o755)
+    report = examine(env={"PATH": f"{folder}:{hutch.environment['PATH']}"})
+    assert report.checks["uv"]["detail"].endswith("works: \\x1b[31m\\xffred")
+    assert report.checks["deno"]["state"] == "missing" and "did not end within 10 seconds" in report.checks["deno"]["detail"]
+
+
 def test_a_program_of_snap_cannot_work(examine, hutch):
     """snap is put where it would be, in a mount namespace of the test's own."""
     for name in ("upper", "work", "bin"):
