@@ -102,11 +102,11 @@ def test_a_tool_that_writes_for_ever_is_ended(examine, hutch):
 
 def test_a_program_of_snap_cannot_work(examine, hutch):
     """snap is put where it would be, in a mount namespace of the test's own."""
-    for name in ("upper", "work", "bin"):
+    for name in ("memory", "bin"):
         (hutch.folder / name).mkdir()
     (hutch.folder / "bin" / "uv").symlink_to("/usr/bin/snap")
-    script = (f"mount -t overlay overlay -o userxattr,lowerdir=/usr/bin,upperdir={hutch.folder}/upper,workdir={hutch.folder}/work /usr/bin"
-              " && cp /bin/true /usr/bin/snap")
+    script = (f"cd {hutch.folder}/memory && mount -t tmpfs tmpfs . && cd ../memory && mkdir upper work"
+              " && mount -t overlay overlay -o userxattr,lowerdir=/usr/bin,upperdir=upper,workdir=work /usr/bin && cp /bin/true /usr/bin/snap")
     report = examine("unshare", "-Urm", "sh", "-c", script + ' && exec "$@"', "sh", env={"PATH": f"{hutch.folder}/bin:{hutch.environment['PATH']}"})
     assert report.runs and report.checks["uv"]["state"] == "missing"
     assert "(snap) cannot work" in report.checks["uv"]["detail"]
