@@ -58,15 +58,15 @@ struct running {
 
 static void read_failure(struct running *running, struct trial *trial)
 {
-        ssize_t length = read(running->launch.failure, &trial->failure, sizeof(trial->failure));
+        struct failure failure;
+        ssize_t length = read(running->launch.failure, &failure, sizeof(failure));
         fd_close(&running->launch.failure);
-        if (length == sizeof(trial->failure)) {
-                failure_explain(&trial->failure, &trial->error);
-                running->ended = true;
-                return;
-        }
-        trial->failure.stage = STAGE_COUNT;
         running->executed = length == 0;
+        if (length != sizeof(failure))
+                return;
+        trial->failure = failure;
+        failure_explain(&failure, &trial->error);
+        running->ended = true;
 }
 
 /* Takes what there is, so that the command can end. */
