@@ -242,7 +242,8 @@ static void remove_oldest_servers(int runs)
 {
         struct str_list names = {0};
         list_names(runs, is_folder_name, &names);
-        for (size_t left = names.count; left > STATE_SERVERS_MAX; left--) {
+        size_t left = names.count;
+        while (left > STATE_SERVERS_MAX) {
                 size_t oldest = names.count;
                 struct timespec time = {0};
                 for (size_t i = 0; i < names.count; i++) {
@@ -264,7 +265,8 @@ static void remove_oldest_servers(int runs)
                 autoclose int folder = open_own(runs, names.values[oldest], false, &made);
                 if (folder >= 0)
                         remove_oldest_runs(folder, 0);
-                (void)unlinkat(runs, names.values[oldest], AT_REMOVEDIR);
+                if (unlinkat(runs, names.values[oldest], AT_REMOVEDIR) == 0)
+                        left--;
                 names.values[oldest][0] = 0; /* looked at */
         }
         str_list_free(&names);
