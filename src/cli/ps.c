@@ -160,14 +160,14 @@ static cJSON *make_run(const struct state_run *run)
         if (object) {
                 struct timespec now;
                 clock_gettime(CLOCK_REALTIME, &now);
-                double age = (double)now.tv_sec - (double)(run->started / 1000000);
+                long long age = (long long)now.tv_sec - (long long)(run->started / 1000000);
                 add(object, "id", cJSON_CreateString(run->id));
                 add(object, "name", cJSON_CreateString(run->name));
                 add_text(object, "kind", records.start);
                 add(object, "running", cJSON_CreateBool(run->running));
                 add_number(object, "pid", records.start);
                 add_time(object, "started", run->started);
-                add(object, "age_seconds", cJSON_CreateNumber(age > 0 ? age : 0));
+                add(object, "age_seconds", cJSON_CreateNumber(age > 0 ? (double)age : 0));
                 add_text(object, "command", records.start);
                 add_texts(object, "grants", cJSON_GetObjectItemCaseSensitive(records.start, "grants"));
                 add_number(object, "grant_count", records.start);

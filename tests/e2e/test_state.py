@@ -231,7 +231,9 @@ def test_no_home_to_write_to(hutch, tmp_path):
 @pytest.mark.parametrize("granted, how", [(False, {"hutch killed"}), (True, set())], ids=["end", "start"])
 def test_a_bound_on_the_size_of_files(hutch, show, granted, how):
     """SIGXFSZ would end hutch itself where the record no longer fits, and the command must still get it."""
-    options = ["--ro", hutch.folder] if granted else []
+    data = hutch.folder / ("long" * 25)
+    data.mkdir()
+    options = ["--ro", data] if granted else []
     done = hutch("run", *options, "--", "cat", "/proc/self/status", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200)))
     assert done.status == 0 and not done.err, done
     assert not int(re.search(r"SigIgn:\s*(\w+)", done.out).group(1), 16) & 1 << signal.SIGXFSZ - 1
