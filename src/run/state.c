@@ -59,40 +59,45 @@ static int open_own(int parent, const char *name, bool create, bool *made)
         return fd_take(&fd);
 }
 
-/* $XDG_STATE_HOME: the person's own, by whatever links lead there. The specification has it made where it is
- * missing, and a relative one ignored. */
-static int open_base(bool create)
+/* Opens `path` (relative, normal) below the folder `parent`, by whatever links lead there; `create`: makes
+ * what is missing on the way. */
+static int open_way(int parent, const char *path, bool create)
 {
-        const char *variable = getenv("XDG_STATE_HOME"), *home = caller_homes()->spelled;
-        autofree char *path = variable && variable[0] == '/' ? path_join("/", variable)
-                              : home[0]                      ? path_join(home, ".local/state")
-                                                             : NULL;
-        if (!path)
-                return -ENOENT;
-        autoclose int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        if (fd >= 0)
-                return fd_take(&fd);
-        if (errno != ENOENT || !create)
-                return -errno;
-        fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-        for (char *part = path + 1, *end; fd >= 0 && *part; part = end) {
+        autofree char *rest = str_copy(path);
+        autoclose int fd = openat(parent, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        for (char *part = rest, *end; fd >= 0 && *part; part = end) {
                 end = part + strcspn(part, "/");
                 if (*end)
                         *end++ = 0;
                 int next = openat(fd, part, O_PATH | O_DIRECTORY | O_CLOEXEC);
-                if (next < 0 && errno == ENOENT) {
+                if (next < 0 && errno == ENOENT && create) {
                         if (!may_make_in(fd))
                                 return -EPERM;
                         if (mkdirat(fd, part, 0700) < 0 && errno != EEXIST)
                                 return -errno;
                         next = openat(fd, part, O_PATH | O_DIRECTORY | O_CLOEXEC);
                 }
-                int error = errno;
-                fd_close(&fd);
+                if (next < 0)
+                        return -errno;
+                close(fd);
                 fd = next;
-                errno = error;
         }
         return fd < 0 ? -errno : fd_take(&fd);
+}
+
+/* $XDG_STATE_HOME. The specification has it made where it is missing, and a relative one ignored. A home that
+ * does not exist is never made. */
+static int open_base(bool create)
+{
+        const char *variable = getenv("XDG_STATE_HOME"), *home = caller_homes()->spelled;
+        bool moved = variable && variable[0] == '/';
+        autofree char *path = path_join("/", moved ? variable : home);
+        if (!moved && !home[0])
+                return -ENOENT;
+        autoclose int top = open(moved ? "/" : path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (top < 0)
+                return -errno;
+        return open_way(top, moved ? path + 1 : ".local/state", create);
 }
 
 int state_open(bool create)

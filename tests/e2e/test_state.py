@@ -222,10 +222,12 @@ def test_a_state_folder_that_cannot_be_used_costs_no_run_anything(hutch, home, t
 
 
 def test_no_home_to_write_to(hutch, tmp_path):
-    for variables in ({"HOME": "/proc/nothing"}, {"HOME": "/dev/null"}, {"XDG_STATE_HOME": "/sys/hutch"}, {"XDG_STATE_HOME": "/dev/null"}):
+    missing = tmp_path / "missing"
+    for variables in ({"HOME": str(missing)}, {"HOME": "/proc/nothing"}, {"HOME": "/dev/null"}, {"XDG_STATE_HOME": "/sys/hutch"}, {"XDG_STATE_HOME": "/dev/null"}):
         done = hutch("run", "--", "true", env=variables)
         assert done.status == 0 and not done.err, (variables, done)
         assert hutch("logs", "--json", env=variables).status in (0, 1)
+    assert not missing.exists()
 
 
 @pytest.mark.parametrize("granted, how", [(False, {"hutch killed"}), (True, set())], ids=["end", "start"])
