@@ -456,7 +456,8 @@ static void check_completion(const char *file, const char *prefix)
         for (const char *next = text; (next = strstr(next, prefix)); next++) {
                 const char *word = next + strlen(prefix);
                 size_t length = strspn(word, "abcdefghijklmnopqrstuvwxyz-");
-                if (length == 0)
+                /* --json belongs to subcommands that start no sandbox. */
+                if (length == 0 || (length == 4 && memcmp(word, "json", length) == 0))
                         continue;
                 size_t i = 0;
                 while (i < OPTION_COUNT && !(strlen(option_table[i].name) == length &&
