@@ -14,10 +14,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-PAGES = ("hutch", "hutch-mcp", "hutch-run", "hutch-doctor")
+PAGES = ("hutch", "hutch-mcp", "hutch-run", "hutch-doctor", "hutch-ps", "hutch-logs")
 SUBCOMMANDS = ("mcp", "run")  # those that start the sandbox of a command
 PLAIN = ("doctor",)  # those that have options of their own
 MCP_ONLY = ("raw-stdout",)
+ELSEWHERE = {"json"}  # options of subcommands that start no sandbox of the person's
 
 problems = []
 
@@ -65,12 +66,12 @@ def options_of_page(text):
 
 
 def check_pages(source, options, plain, texts):
-    names = {name for _, name, _ in options.union(*plain.values())} | {"version"}
+    names = {name for _, name, _ in options.union(*plain.values())} | {"version"} | ELSEWHERE
     for page in PAGES:
         text = (source / "man" / f"{page}.1").read_text()
         if page.removeprefix("hutch-") in PLAIN:
             compare(f"man/{page}.1", options_of_page(text), plain[page.removeprefix("hutch-")])
-        elif page != "hutch":
+        elif page.removeprefix("hutch-") in SUBCOMMANDS:
             shared = options if page == "hutch-mcp" else {row for row in options if row[1] not in MCP_ONLY}
             compare(f"man/{page}.1", options_of_page(text), shared)
         for name in re.findall(r"\bFl -([a-z][a-z-]*)", text):
