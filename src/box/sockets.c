@@ -39,7 +39,7 @@ static bool hide_socket(struct box *box, const char *path, struct error *error)
         autofree char *real = realpath(path, NULL);
         if (!real || !is_below_grant(box, real) || lstat(real, &status) < 0 || !S_ISSOCK(status.st_mode))
                 return true;
-        return hide_object(box, real, false, "socket of another program", error);
+        return hide_object(box, real, false, SOCKET_MASK, error);
 }
 
 /* One line: "Num RefCount Protocol Flags Type St Inode Path", where the path begins with a / or it is no name
@@ -63,12 +63,17 @@ static bool read_list(struct box *box, int proc, const char *path, struct error 
         return true;
 }
 
+bool sockets_can_appear(const struct box *box)
+{
+        for (size_t i = 0; i < box->mount_count; i++)
+                if (mounts_is_grant(&box->mounts[i]) && box->mounts[i].is_folder)
+                        return true;
+        return false;
+}
+
 bool sockets_hide(struct box *box, struct error *error)
 {
-        bool needed = false;
-        for (size_t i = 0; i < box->mount_count && !needed; i++)
-                needed = mounts_is_asked_for(&box->mounts[i]) && box->mounts[i].is_folder;
-        if (!needed)
+        if (!sockets_can_appear(box))
                 return true;
 
         DIR *proc = opendir("/proc");

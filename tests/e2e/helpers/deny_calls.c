@@ -20,6 +20,7 @@ static const struct {
 } errors[] = {
     {"ENOSYS", ENOSYS}, {"EPERM", EPERM},   {"EACCES", EACCES}, {"EINVAL", EINVAL},
     {"ENOSPC", ENOSPC}, {"EAGAIN", EAGAIN}, {"ENOMEM", ENOMEM}, {"EOPNOTSUPP", EOPNOTSUPP},
+    {"EMFILE", EMFILE},
 };
 
 static void fail(const char *what, const char *detail)
