@@ -18,7 +18,8 @@ bool protect_add(struct box *box, struct held_sources *held, const struct option
                  struct error *error);
 
 /* Says which protected names came into being during the run, each once however often it is called. Opens
- * nothing and follows no link: the supervisor may do neither, and the sandbox had the folders in its hands. */
+ * nothing and follows no link: the supervisor may do neither, and the sandbox had the folders in its hands.
+ */
 void protect_report(struct held_sources *held);
 
 /* Adds the paths of the folders in which such a name would come into being; some may not exist. */

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,14 +20,18 @@ static void add_region(struct region **list, size_t *count, const struct region 
         (*list)[(*count)++] = *region;
 }
 
+static bool is_octal(char character)
+{
+        return character >= '0' && character <= '7';
+}
+
 /* Blanks and the like are written as a backslash and three octal digits. In place. */
 static char *decode(char *text)
 {
         char *to = text;
         for (const char *from = text; *from; to++) {
-                unsigned code;
-                if (*from == '\\' && sscanf(from, "\\%3o", &code) == 1) {
-                        *to = (char)code;
+                if (from[0] == '\\' && is_octal(from[1]) && is_octal(from[2]) && is_octal(from[3])) {
+                        *to = (char)((from[1] - '0') << 6 | (from[2] - '0') << 3 | (from[3] - '0'));
                         from += 4;
                 } else {
                         *to = *from++;
@@ -41,15 +44,15 @@ static char *decode(char *text)
 /* "id parent major:minor root point …" */
 static void add_line(struct regions *regions, char *line)
 {
-        unsigned major, minor;
         (void)strsep(&line, " ");
         (void)strsep(&line, " ");
-        const char *device = strsep(&line, " ");
+        char *minor = strsep(&line, " ");
+        const char *major = strsep(&minor, ":");
         char *root = strsep(&line, " "), *point = strsep(&line, " ");
-        if (!point || sscanf(device, "%u:%u", &major, &minor) != 2)
+        if (!point || !minor)
                 return;
         struct region mount = {
-            .device = major << 20 | minor,
+            .device = (uint32_t)(strtoul(major, NULL, 10) << 20 | strtoul(minor, NULL, 10)),
             .base = str_copy(decode(root)),
             .path = str_copy(decode(point)),
         };
@@ -106,7 +109,8 @@ bool regions_read(struct regions *regions, const struct box *box, struct error *
         autoclose int list = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
         ssize_t length = list < 0 ? -errno : fd_read_all(list, MOST_LIST_BYTES, &text);
         if (length < 0)
-                return error_set(error, EXIT_SETUP, "cannot read the list of mounts, /proc/self/mountinfo: %s",
+                return error_set(error, EXIT_SETUP,
+                                 "cannot read the list of mounts, /proc/self/mountinfo: %s",
                                  strerror((int)-length));
         for (char *rest = text, *line; (line = strsep(&rest, "\n"));)
                 add_line(regions, line);

@@ -16,7 +16,7 @@
 #include <linux/net.h>
 #include <linux/sock_diag.h>
 #include <linux/unix_diag.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -107,17 +107,30 @@ bool socket_list_own(socket_taker *take, void *context)
         return told;
 }
 
+/* The next word of *rest, which is moved behind it and one blank. "" at the end. */
+static char *next_word(char **rest)
+{
+        char *word = *rest + strspn(*rest, " ");
+        char *end = word + strcspn(word, " ");
+        *rest = end + (*end == ' ');
+        *end = 0;
+        return word;
+}
+
 /* One line: "Num RefCount Protocol Flags Type St Inode Path". A name may have a line break in it, whose rest
  * looks like no line. */
-static void take_line(const char *line, const struct taking *taking)
+static void take_line(char *line, const struct taking *taking)
 {
-        unsigned type, state;
-        int behind = 0;
-        if (sscanf(line, "%*x: %*x %*x %*x %x %x %*u %n", &type, &state, &behind) != 2 || !behind ||
-            !can_be_reached(type, state == LINE_CONNECTED))
+        enum { TYPE = 4, STATE = 5, FIELDS = 7 };
+        const char *fields[FIELDS];
+        for (size_t i = 0; i < FIELDS; i++)
+                fields[i] = next_word(&line);
+        /* What has no path, or an abstract name, can be in no folder. */
+        if (!line[0] || line[0] == '@')
                 return;
-        const struct listed_socket listed = {.name = line + behind};
-        if (listed.name[0] && listed.name[0] != '@') /* an abstract one */
+        const struct listed_socket listed = {.name = line};
+        if (can_be_reached((unsigned)strtoul(fields[TYPE], NULL, 16),
+                           strtoul(fields[STATE], NULL, 16) == LINE_CONNECTED))
                 taking->take(taking->context, &listed);
 }
 

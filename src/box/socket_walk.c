@@ -42,7 +42,7 @@ static bool look_into(const char *path, size_t *budget, struct str_list *folders
                 if (str_equal(entry->d_name, ".") || str_equal(entry->d_name, ".."))
                         continue;
                 struct stat status;
-                mode_t type = DTTOIF(entry->d_type);
+                mode_t type = (mode_t)DTTOIF(entry->d_type);
                 if (entry->d_type == DT_UNKNOWN &&
                     fstatat(dirfd(folder), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0)
                         type = status.st_mode & S_IFMT;

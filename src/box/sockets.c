@@ -2,11 +2,11 @@
  *
  * See sockets.h.
  *
- * Theory of operation. The kernel tells which sockets are bound, and most are found by the name it tells; that
- * is quick, however much a grant holds. What such a name does not lead to (the socket was renamed or linked,
- * bound by a relative path, or belongs to a program with another root) may lie anywhere, so that the grants
- * are searched. That is rare where the kernel says which file system the socket is in, and the search is then
- * a long one; for sockets of other network namespaces it does not, and a shorter search has to do.
+ * Theory of operation. The kernel tells which sockets are bound, and most are found by the name it tells;
+ * that is quick, however much a grant holds. What such a name does not lead to (the socket was renamed or
+ * linked, bound by a relative path, or belongs to a program with another root) may lie anywhere, so that the
+ * grants are searched. That is rare where the kernel says which file system the socket is in, and the search
+ * is then a long one; for sockets of other network namespaces it does not, and a shorter search has to do.
  */
 #include "box/sockets.h"
 
@@ -92,9 +92,10 @@ static void walk_grants(struct search *search)
                 hide_socket(search, found.values[i]);
         str_list_free(&found);
         if (!complete && search->entries == ENTRIES_IF_CERTAIN)
-                message("note: a socket of another program may be in reach: it has lost its name, and the grants "
-                        "have more than %d files and folders to look for it in; grant less",
-                        ENTRIES_IF_CERTAIN);
+                message(
+                    "note: a socket of another program may be in reach: it has lost its name, and the grants "
+                    "have more than %d files and folders to look for it in; grant less",
+                    ENTRIES_IF_CERTAIN);
 }
 
 bool sockets_can_appear(const struct box *box)

@@ -2,11 +2,12 @@
  *
  * See watch.h.
  *
- * Theory of operation. A mount below a grant hangs on an entry of a host folder; it is lost when another object
- * comes to that name, or to the name of a folder between the grant and it. Each such (folder, name) is a place.
- * inotify tells of names that appear in the folders. Removing or renaming away an object alone shows nothing
- * that was hidden; what then appears at its name does, whoever put it there. The sandbox itself can make none
- * of these events as long as the mount is there, because a mount point cannot be renamed or removed inside.
+ * Theory of operation. A mount below a grant hangs on an entry of a host folder; it is lost when another
+ * object comes to that name, or to the name of a folder between the grant and it. Each such (folder, name) is
+ * a place. inotify tells of names that appear in the folders. Removing or renaming away an object alone shows
+ * nothing that was hidden; what then appears at its name does, whoever put it there. The sandbox itself can
+ * make none of these events as long as the mount is there, because a mount point cannot be renamed or removed
+ * inside.
  *
  * What happened before watch_begin(), or was lost because too much happened at once, is found by comparing
  * each place with what it was. The names of protect.h that a run may create are listened for too.
@@ -93,8 +94,7 @@ static bool is_asked_for(const struct mount *mount)
 
 static void add_place(struct watch *watch, const struct mount *mount, char *path)
 {
-        struct place place = {
-            .path = path, .name = strrchr(path, '/') + 1, .mount = mount, .listener = -1};
+        struct place place = {.path = path, .name = strrchr(path, '/') + 1, .mount = mount, .listener = -1};
         if (!identify(path, &place.before)) {
                 free(path); /* the mount cannot be made, which is said when it is tried */
                 return;
@@ -163,17 +163,20 @@ static bool say_lost(struct watch *watch, const struct place *lost)
         }
         const struct mount *mount = worst->mount;
         if (is_asked_for(mount)) {
-                message("%s was replaced while the sandbox ran, so that %s (%s) is no longer enforced, which ends "
-                        "it with status 125: start it again; files in a folder that is hidden or protected as "
-                        "a whole can be replaced freely",
-                        name_shown(worst->path), name_shown(mount->destination), mount->why);
+                message(
+                    "%s was replaced while the sandbox ran, so that %s (%s) is no longer enforced, which "
+                    "ends "
+                    "it with status 125: start it again; files in a folder that is hidden or protected as "
+                    "a whole can be replaced freely",
+                    name_shown(worst->path), name_shown(mount->destination), mount->why);
                 return false;
         }
-        message("%s was replaced outside while the sandbox runs, and %s (%s) is open to the command until it is "
-                "started again: %s",
-                name_shown(worst->path), name_shown(mount->destination), mount->why,
-                mount->kind == MOUNT_MASK ? "start it again to hide what is there now"
-                                          : "start it again, and look whether it is as you left it");
+        message(
+            "%s was replaced outside while the sandbox runs, and %s (%s) is open to the command until it is "
+            "started again: %s",
+            name_shown(worst->path), name_shown(mount->destination), mount->why,
+            mount->kind == MOUNT_MASK ? "start it again to hide what is there now"
+                                      : "start it again, and look whether it is as you left it");
         return true;
 }
 

@@ -2,8 +2,8 @@
  *
  * What happens on the host, while a sandbox runs, at the places of its mounts. A mount point that somebody
  * outside replaces (git and most editors write a new file and rename it over the old one) takes the mount
- * with it: what was hidden or read-only there no longer is. It cannot be put back without a gap, so it is said,
- * and what the person asked for by an option ends the sandbox.
+ * with it: what was hidden or read-only there no longer is. It cannot be put back without a gap, so it is
+ * said, and what the person asked for by an option ends the sandbox.
  */
 #ifndef HUTCH_RUN_WATCH_H
 #define HUTCH_RUN_WATCH_H
@@ -13,8 +13,8 @@
 
 struct watch;
 
-/* Remembers what is at the mount points that lie in a grant; before any of the mounts is made. NULL when there
- * is nothing to watch, which costs nothing. Both arguments must outlive it. */
+/* Remembers what is at the mount points that lie in a grant; before any of the mounts is made. NULL when
+ * there is nothing to watch, which costs nothing. Both arguments must outlive it. */
 struct watch *watch_new(const struct box *box, struct held_sources *held, bool sockets_guarded);
 
 /* Begins to listen for changes and says what has changed already. Not at the start: giving up what listens

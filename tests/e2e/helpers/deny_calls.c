@@ -2,8 +2,9 @@
  *
  * deny_calls CALL=ERRNO… -- COMMAND…: runs a command for which the named system calls fail, as they do on an
  * older kernel (ENOSYS) or under somebody's security policy (EPERM, EACCES). `clone+userns` and
- * `unshare+userns` mean the call with CLONE_NEWUSER only, `socket+diag` that for NETLINK_SOCK_DIAG. Works for raw calls too, which a preloaded library
- * would miss. Must never run the command with less than what was asked for.
+ * `unshare+userns` mean the call with CLONE_NEWUSER only, `socket+diag` that for NETLINK_SOCK_DIAG. Works for
+ * raw calls too, which a preloaded library would miss. Must never run the command with less than what was
+ * asked for.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -21,9 +22,9 @@ static const struct {
         const char *name;
         int number;
 } errors[] = {
-    {"ENOSYS", ENOSYS}, {"EPERM", EPERM},   {"EACCES", EACCES}, {"EINVAL", EINVAL},
-    {"ENOSPC", ENOSPC}, {"EAGAIN", EAGAIN}, {"ENOMEM", ENOMEM}, {"EOPNOTSUPP", EOPNOTSUPP},
-    {"EMFILE", EMFILE},
+    {"ENOSYS", ENOSYS}, {"EPERM", EPERM},           {"EACCES", EACCES},
+    {"EINVAL", EINVAL}, {"ENOSPC", ENOSPC},         {"EAGAIN", EAGAIN},
+    {"ENOMEM", ENOMEM}, {"EOPNOTSUPP", EOPNOTSUPP}, {"EMFILE", EMFILE},
 };
 
 static void fail(const char *what, const char *detail)
