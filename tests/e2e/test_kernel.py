@@ -172,6 +172,10 @@ def test_newer_landlock_guards_sockets(hutch, preload):
     places = re.findall(r"sockets at (\d+)", done.err)
     assert str(path.stat().st_ino) in places
     assert not {str(hutch.folder.stat().st_ino), str((hutch.folder / "read").stat().st_ino)} & set(places)
+    (hutch.folder / "layer").mkdir()
+    plain, overlay = (hutch("run", *options, "--", "true", env=preload("newer_landlock.c")).err.count("sockets at")
+                      for options in ([], ["--overlay", hutch.folder / "layer"]))
+    assert plain == overlay > 0
     assert "sockets guarded" not in hutch("run", "--allow-userns=full", "--", "true", env=preload("newer_landlock.c")).err
 
 
