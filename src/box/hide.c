@@ -4,8 +4,8 @@
  */
 #include "box/hide.h"
 
-#include "box/aliases.h"
 #include "box/mounts.h"
+#include "box/regions.h"
 #include "lib/fd.h"
 #include "lib/name.h"
 #include "report/messages.h"
@@ -77,7 +77,7 @@ static bool hide_path(struct box *box, const char *path, const char *why, struct
                 note_other_names(real, &status, why);
                 hide_object(box, real, S_ISDIR(status.st_mode), why);
                 struct str_list others = {0};
-                bool found = aliases_find(real, &others, error);
+                bool found = regions_find_others(box, real, &others, error);
                 for (size_t i = 0; found && i < others.count; i++)
                         if (lstat(others.values[i], &status) == 0)
                                 hide_object(box, others.values[i], S_ISDIR(status.st_mode), why);

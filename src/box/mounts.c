@@ -306,9 +306,9 @@ static void free_mount(struct mount *mount)
         free(mount->why);
 }
 
-char *mounts_follow_inside(const struct box *box, const char *destination)
+char *mounts_follow_inside(const struct box *box, const char *place)
 {
-        char *path = str_copy(destination);
+        char *path = str_copy(place);
         for (size_t i = 0, links = 0; i < box->mount_count && links < MOST_LINKS; i++) {
                 const struct mount *link = &box->mounts[i];
                 size_t length = strlen(link->destination);
@@ -423,6 +423,25 @@ bool mounts_add_grant(struct box *box, struct held_sources *held, const char *pa
                                  destination ? destination : place, place);
         make_room(box, place);
         return mounts_add_bind(box, held, real, place, writable, why, error);
+}
+
+bool mounts_judge_file(struct box *box, struct held_sources *held, const char *path, const char *why,
+                       char **real, struct stat *status, struct error *error)
+{
+        struct links links = {0};
+        *real = resolve_grant(held, path, &links);
+        int failure = errno;
+        free_links(&links);
+        if (!*real)
+                return error_set(error, EXIT_SETUP, "cannot copy %s in: %s: check the path after %s", path,
+                                 strerror(failure), why);
+        if (!judge(box, held, *real, false, error))
+                return false;
+        autoclose int source = mounts_open_real(*real, O_PATH);
+        if (source < 0 || fstat(source, status) < 0)
+                return error_set(error, EXIT_SETUP, "cannot open %s: %s", *real, strerror(errno));
+        hold(held, fd_take(&source));
+        return true;
 }
 
 bool mounts_add_overlay(struct box *box, struct held_sources *held, const char *path, const char *destination,

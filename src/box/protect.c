@@ -4,8 +4,8 @@
  */
 #include "box/protect.h"
 
-#include "box/aliases.h"
 #include "box/git.h"
+#include "box/regions.h"
 #include "lib/fd.h"
 #include "lib/name.h"
 #include "report/messages.h"
@@ -43,6 +43,7 @@ struct found {
 struct watched_name {
         char *name;
         struct found before;
+        bool said;
 };
 
 struct watched_folder {
@@ -228,7 +229,8 @@ static bool protect_everywhere(struct protecting *protecting, const char *place,
         struct str_list places = {0};
         struct stat status;
         str_list_add(&places, place);
-        bool done = lstat(place, &status) < 0 || aliases_find(place, &places, protecting->error);
+        bool done = lstat(place, &status) < 0 ||
+                    regions_find_others(protecting->box, place, &places, protecting->error);
         for (size_t i = 0; done && i < places.count; i++) {
                 done = protect_place(protecting, places.values[i], "--protect", held_by);
                 if (done)
@@ -236,6 +238,32 @@ static bool protect_everywhere(struct protecting *protecting, const char *place,
         }
         str_list_free(&places);
         return done;
+}
+
+/* The default name in `grant`: a granted .git has its hooks as `hooks`. */
+static const char *default_name(const struct mount *grant, size_t index)
+{
+        const char *name = default_names[index];
+        bool is_repository = str_equal(strrchr(grant->source, '/'), "/.git");
+        return is_repository && str_starts(name, ".git/") ? name + strlen(".git/") : name;
+}
+
+bool protect_names(const struct box *box, const char *path)
+{
+        const struct mount *grant = NULL; /* the deepest, and no pin, for which no name is protected */
+        for (size_t i = 0; i < box->mount_count; i++) {
+                const struct mount *mount = &box->mounts[i];
+                if (is_writable_folder(mount) && mounts_is_asked_for(mount) &&
+                    path_is_below(path, mount->destination) &&
+                    (!grant || path_depth(mount->destination) >= path_depth(grant->destination)))
+                        grant = mount;
+        }
+        for (size_t i = 0; grant && i < DEFAULT_NAMES; i++) {
+                autofree char *place = path_join(grant->destination, default_name(grant, i));
+                if (path_is_below(path, place) || path_is_below(place, path))
+                        return true;
+        }
+        return false;
 }
 
 /* One --protect. */
@@ -275,7 +303,8 @@ static bool protect_defaults(struct protecting *protecting)
         for (size_t i = 0; i < protecting->grant_count; i++)
                 for (size_t j = 0; j < DEFAULT_NAMES; j++) {
                         autofree char *next = NULL;
-                        if (!protect_name(protecting, &protecting->grants[i], default_names[j], "protected",
+                        const struct grant *grant = &protecting->grants[i];
+                        if (!protect_name(protecting, grant, default_name(&grant->mount, j), "protected",
                                           &next) ||
                             (next && !protect_place(protecting, next, "protected", NULL)))
                                 return false;
@@ -337,7 +366,7 @@ bool protect_add(struct box *box, struct held_sources *held, const struct option
         return done && (!any || pin_all(box, held, error));
 }
 
-static void report_name(const struct watched_folder *watched, const struct watched_name *name)
+static void report_name(const struct watched_folder *watched, struct watched_name *name)
 {
         struct found now = look(watched->folder, name->name);
         const struct stat *before = &name->before.status, *after = &now.status;
@@ -348,6 +377,7 @@ static void report_name(const struct watched_folder *watched, const struct watch
             before->st_ctim.tv_sec == after->st_ctim.tv_sec &&
             before->st_ctim.tv_nsec == after->st_ctim.tv_nsec)
                 return;
+        name->said = true;
         autofree char *part = str_copy_n(name->name, now.length);
         autofree char *path = path_join(watched->path, part);
         message(
@@ -369,11 +399,48 @@ static bool is_said_before(const struct watched_folder *watched, size_t index)
         return false;
 }
 
-void protect_report(const struct held_sources *held)
+void protect_list_folders(const struct held_sources *held, struct str_list *folders)
+{
+        for (size_t i = 0; i < held->watched_count; i++) {
+                const struct watched_folder *watched = &held->watched[i];
+                for (size_t j = 0; j < watched->count; j++) {
+                        const char *name = watched->names[j].name, *slash = strrchr(name, '/');
+                        autofree char *part = str_copy_n(name, slash ? (size_t)(slash - name) : 0);
+                        autofree char *folder = path_join(watched->path, part);
+                        if (!str_list_has(folders, folder))
+                                str_list_add(folders, folder);
+                }
+                if (watched->count && !str_list_has(folders, watched->path))
+                        str_list_add(folders, watched->path);
+        }
+}
+
+/* A component of a path. */
+static bool has_component(const char *path, const char *name)
+{
+        size_t length = strlen(name);
+        for (const char *part = path; part; part = strchr(part, '/')) {
+                part += *part == '/';
+                if (strncmp(part, name, length) == 0 && (part[length] == '/' || part[length] == 0))
+                        return true;
+        }
+        return false;
+}
+
+bool protect_may_concern(const struct held_sources *held, const char *name)
 {
         for (size_t i = 0; i < held->watched_count; i++)
                 for (size_t j = 0; j < held->watched[i].count; j++)
-                        if (!is_said_before(&held->watched[i], j))
+                        if (has_component(held->watched[i].names[j].name, name))
+                                return true;
+        return false;
+}
+
+void protect_report(struct held_sources *held)
+{
+        for (size_t i = 0; i < held->watched_count; i++)
+                for (size_t j = 0; j < held->watched[i].count; j++)
+                        if (!held->watched[i].names[j].said && !is_said_before(&held->watched[i], j))
                                 report_name(&held->watched[i], &held->watched[i].names[j]);
 }
 

@@ -6,6 +6,8 @@
  */
 #include "ns/launch.h"
 
+#include "box/sockets.h"
+
 #include "lib/fd.h"
 #include "ns/control.h"
 #include "report/messages.h"
@@ -80,6 +82,7 @@ static _Noreturn void enter(struct entering *entering, bool foreground)
 
         /* 2. What the sandbox will see, beside what hutch still sees. */
         rootfs_build(entering);
+        files_open(entering);
         if (sethostname(BOX_HOST, strlen(BOX_HOST)) < 0)
                 entering_fail(entering, STAGE_HOST_NAME, errno, NULL);
         network_enter(entering);
@@ -92,7 +95,10 @@ static _Noreturn void enter(struct entering *entering, bool foreground)
         rootfs_pivot(entering);
         caps_drop(entering);
 
-        /* 5. The server; it adds Landlock and seccomp to itself, last of all. */
+        /* 5. What is sent in, by nothing but the command's own rights. */
+        files_write(entering);
+
+        /* 6. The server; it adds Landlock and seccomp to itself, last of all. */
         init_run(entering, foreground);
 }
 
@@ -134,6 +140,10 @@ static bool prepare_filters(const struct box *box, struct entering *entering, st
 static bool check_layers(const struct box *box, int abi, struct error *error)
 {
         const char *why;
+        if (box->verbose && !landlock_guards_sockets(box, abi) && sockets_can_appear(box))
+                message_verbose(
+                    "a socket that another program makes below a grant from now on can be connected "
+                    "to: Landlock 9 (Linux 7.1) would refuse it");
         if (landlock_guards_files(box, abi, &why))
                 return true;
         if (box->require_landlock)
@@ -173,6 +183,7 @@ bool launch_start(const struct box *box, const struct launch_stdio *stdio, struc
         seccomp_free(&entering.profile);
         if (child < 0) {
                 struct failure failed = {.stage = STAGE_NAMESPACES, .error = -child};
+                launch->refused = -child;
                 failure_explain(&failed, error);
                 return false;
         }
