@@ -500,3 +500,18 @@ bool shims_follow(const char *path, const struct toolchain_caller *caller, const
                 return true;
         return follow_script(&following);
 }
+
+char *shims_read_node_script(const char *file)
+{
+        static const char front[] = "exec node ", folder[] = "\"$basedir/";
+        autofree char *text = NULL;
+        if (fd_read_file(file, SHIM_MAX, &text) < 0 || !str_starts(text, "#!") || !strstr(text, "\nbasedir="))
+                return NULL;
+        char *target = strstr(text, front);
+        target = target ? target + strlen(front) + strspn(target + strlen(front), " ") : NULL;
+        if (!target || !str_starts(target, folder))
+                return NULL;
+        target += strlen(folder);
+        size_t length = strcspn(target, "\"\n");
+        return length > 0 && target[length] == '"' ? str_copy_n(target, length) : NULL;
+}
