@@ -333,10 +333,17 @@ bool mounts_add_bind(struct box *box, struct held_sources *held, const char *rea
                      bool writable, const char *why, struct error *error)
 {
         struct stat status;
-        /* O_PATH opens nothing of the object itself (a fifo does not wait), but it makes autofs mount. */
-        autoclose int source = mounts_open_real(real, O_PATH);
+        /* O_PATH opens nothing of the object itself (a fifo does not wait); that a folder is asked for makes
+         * autofs mount what belongs there. */
+        autoclose int source = mounts_open_real(real, O_PATH | O_DIRECTORY);
+        if (source < 0 && errno == ENOTDIR)
+                source = mounts_open_real(real, O_PATH);
         if (source < 0 || fstat(source, &status) < 0)
-                return error_set(error, EXIT_SETUP, "cannot open %s: %s", real, strerror(errno));
+                return error_set(error, EXIT_SETUP, "cannot open %s: %s%s", real, strerror(errno),
+                                 errno == EACCES
+                                     ? ": its file system (FUSE, NFS) admits other accounts only, "
+                                       "also where this one is root"
+                                     : "");
         struct mount mount = {
             .kind = MOUNT_BIND,
             .source = str_copy(real),
