@@ -331,7 +331,6 @@ static bool need_node_script(struct finding *finding, const char *launcher, cons
                 return true;
         char name[] = "node";
         autofree char *node = find_env_program(finding, launcher, name, &need.trusted);
-        need.trusted = need.trusted && !folder_content_may_be_written(&finding->folders, file);
         autofree char *folder = path_parent(file);
         autofree char *program = spell(finding, folder, target, &need.trusted);
         if (node) {
