@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Which layers the sandboxes of a test's hutch have: HUTCH_TEST_LAYERS_OFF names those to leave out, with
- * commas. Only the program `hutch-layers` of the tests has this; it is never installed. It must
- * never leave out the user namespace and keep what relies on it: without one, root's mounts and budgets would
- * be the machine's.
+ * commas. Only the program `hutch-layers` of the tests has this; it is never installed. It must never leave
+ * out the user namespace and keep what relies on it: without one, root's mounts and budgets would be the
+ * machine's.
  */
 #include "ns/layers.h"
 
