@@ -31,7 +31,7 @@ _hutch()
 
         # With a space before each, so that the test finds whole options.
         case " $before" in
-        ' --ro' | ' --rw' | ' --ro-try' | ' --rw-try' | ' --volume' | ' --unsafe-grant' | ' --env-file' | ' --protect' | ' --hide' | ' --seccomp' | ' --template' | ' -t')
+        ' --ro' | ' --rw' | ' --ro-try' | ' --rw-try' | ' --volume' | ' --file' | ' -f' | ' --unsafe-grant' | ' --env-file' | ' --protect' | ' --hide' | ' --seccomp' | ' --template' | ' -t')
                 compopt -o filenames
                 mapfile -t COMPREPLY < <(compgen -f -- "$word")
                 ;;
@@ -45,7 +45,7 @@ _hutch()
         ' --proc') mapfile -t COMPREPLY < <(compgen -W 'none' -- "$word") ;;
         ' --timeout' | ' --stop-grace' | ' --mount' | ' --tmpfs') ;;
         *)
-                mapfile -t COMPREPLY < <(compgen -W ' --template --ro --rw --ro-try --rw-try --volume --mount --tmpfs --no-auto-grant --unsafe-grant --overlay --protect --no-protect --hide --env --env-file --cwd --timeout --stop-grace --raw-stdout --require --seccomp --allow-userns --proc --dry-run --verbose --help -- ' -- "$word")
+                mapfile -t COMPREPLY < <(compgen -W ' --template --ro --rw --ro-try --rw-try --volume --mount --tmpfs --file --no-auto-grant --unsafe-grant --overlay --protect --no-protect --hide --env --env-file --cwd --timeout --stop-grace --raw-stdout --require --seccomp --allow-userns --proc --dry-run --verbose --help -- ' -- "$word")
                 ;;
         esac
 }

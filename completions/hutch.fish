@@ -28,6 +28,7 @@ complete -c hutch -n __hutch_in_options -l rw-try -r -F -d 'grant for reading an
 complete -c hutch -n __hutch_in_options -l volume -r -F -d 'grant SRC at DST'
 complete -c hutch -n __hutch_in_options -l mount -x -d 'a grant or memory as container engines spell it'
 complete -c hutch -n __hutch_in_options -l tmpfs -x -d 'an empty folder in memory'
+complete -c hutch -n __hutch_in_options -l file -s f -r -F -d 'copy LOCAL in at REMOTE'
 complete -c hutch -n __hutch_in_options -l no-auto-grant -d 'grant nothing that the command names'
 complete -c hutch -n __hutch_in_options -l unsafe-grant -r -F -d 'permit a grant that voids the sandbox'
 complete -c hutch -n __hutch_in_options -l overlay -x -a '(__fish_complete_directories)' -d 'grant a folder whose changes vanish'
