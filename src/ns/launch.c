@@ -189,6 +189,7 @@ bool launch_start(const struct box *box, const struct launch_stdio *stdio, struc
         seccomp_free(&entering.profile);
         if (child < 0) {
                 struct failure failed = {.stage = STAGE_NAMESPACES, .error = -child};
+                launch->refused = -child;
                 failure_explain(&failed, error);
                 return false;
         }
