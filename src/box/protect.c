@@ -36,6 +36,7 @@ struct found {
 struct watched_name {
         char *name;
         struct found before;
+        bool said;
 };
 
 struct watched_folder {
@@ -175,21 +176,41 @@ static bool resolve_paths(const struct options *options, const char *cwd, struct
         return true;
 }
 
+/* The default name in `grant`: a granted .git has its hooks as `hooks`. */
+static const char *default_name(const struct mount *grant, size_t index)
+{
+        const char *name = default_names[index];
+        bool is_repository = str_equal(strrchr(grant->source, '/'), "/.git");
+        return is_repository && str_starts(name, ".git/") ? name + strlen(".git/") : name;
+}
+
+bool protect_names(const struct box *box, const char *path)
+{
+        const struct mount *grant = NULL; /* the deepest, and no pin, for which no name is protected */
+        for (size_t i = 0; i < box->mount_count; i++) {
+                const struct mount *mount = &box->mounts[i];
+                if (is_writable_folder(mount) && mounts_is_asked_for(mount) &&
+                    path_is_below(path, mount->destination) &&
+                    (!grant || path_depth(mount->destination) >= path_depth(grant->destination)))
+                        grant = mount;
+        }
+        for (size_t i = 0; grant && i < DEFAULT_NAMES; i++) {
+                autofree char *place = path_join(grant->destination, default_name(grant, i));
+                if (path_is_below(path, place) || path_is_below(place, path))
+                        return true;
+        }
+        return false;
+}
+
 static bool protect_grant(struct box *box, struct held_sources *held, const struct mount *grant,
                           bool defaults, const struct str_list *paths, bool *found, struct error *error)
 {
         struct watched_folder *watched = open_folder(held, grant, error);
         if (!watched)
                 return false;
-        /* A granted .git has its hooks as `hooks`. */
-        bool is_repository = str_equal(strrchr(grant->source, '/'), "/.git");
-        for (size_t i = 0; defaults && i < DEFAULT_NAMES; i++) {
-                const char *name = default_names[i];
-                if (is_repository && str_starts(name, ".git/"))
-                        name += strlen(".git/");
-                if (!protect_name(box, held, grant, watched, name, "protected", error))
+        for (size_t i = 0; defaults && i < DEFAULT_NAMES; i++)
+                if (!protect_name(box, held, grant, watched, default_name(grant, i), "protected", error))
                         return false;
-        }
         return protect_paths(box, held, grant, watched, paths, found, error);
 }
 
@@ -259,7 +280,7 @@ bool protect_add(struct box *box, struct held_sources *held, const struct option
         return done && (!any || pin_all(box, held, error));
 }
 
-static void report_name(const struct watched_folder *watched, const struct watched_name *name)
+static void report_name(const struct watched_folder *watched, struct watched_name *name)
 {
         struct found now = look(watched->folder, name->name);
         const struct stat *before = &name->before.status, *after = &now.status;
@@ -270,6 +291,7 @@ static void report_name(const struct watched_folder *watched, const struct watch
             before->st_ctim.tv_sec == after->st_ctim.tv_sec &&
             before->st_ctim.tv_nsec == after->st_ctim.tv_nsec)
                 return;
+        name->said = true;
         autofree char *part = str_copy_n(name->name, now.length);
         autofree char *path = path_join(watched->path, part);
         message(
@@ -291,11 +313,48 @@ static bool is_said_before(const struct watched_folder *watched, size_t index)
         return false;
 }
 
-void protect_report(const struct held_sources *held)
+void protect_list_folders(const struct held_sources *held, struct str_list *folders)
+{
+        for (size_t i = 0; i < held->watched_count; i++) {
+                const struct watched_folder *watched = &held->watched[i];
+                for (size_t j = 0; j < watched->count; j++) {
+                        const char *name = watched->names[j].name, *slash = strrchr(name, '/');
+                        autofree char *part = str_copy_n(name, slash ? (size_t)(slash - name) : 0);
+                        autofree char *folder = path_join(watched->path, part);
+                        if (!str_list_has(folders, folder))
+                                str_list_add(folders, folder);
+                }
+                if (watched->count && !str_list_has(folders, watched->path))
+                        str_list_add(folders, watched->path);
+        }
+}
+
+/* A component of a path. */
+static bool has_component(const char *path, const char *name)
+{
+        size_t length = strlen(name);
+        for (const char *part = path; part; part = strchr(part, '/')) {
+                part += *part == '/';
+                if (strncmp(part, name, length) == 0 && (part[length] == '/' || part[length] == 0))
+                        return true;
+        }
+        return false;
+}
+
+bool protect_may_concern(const struct held_sources *held, const char *name)
 {
         for (size_t i = 0; i < held->watched_count; i++)
                 for (size_t j = 0; j < held->watched[i].count; j++)
-                        if (!is_said_before(&held->watched[i], j))
+                        if (has_component(held->watched[i].names[j].name, name))
+                                return true;
+        return false;
+}
+
+void protect_report(struct held_sources *held)
+{
+        for (size_t i = 0; i < held->watched_count; i++)
+                for (size_t j = 0; j < held->watched[i].count; j++)
+                        if (!held->watched[i].names[j].said && !is_said_before(&held->watched[i], j))
                                 report_name(&held->watched[i], &held->watched[i].names[j]);
 }
 
