@@ -249,6 +249,9 @@ static const char *find_relative(const struct options *options)
         for (size_t i = 0; i < options->grant_count && !found; i++)
                 if (options->grants[i].path[0] != '/')
                         found = options->grants[i].path;
+        for (size_t i = 0; i < options->file_count && !found; i++)
+                if (options->files[i].local[0] != '/')
+                        found = options->files[i].local;
         for (size_t i = 0; i < sizeof(single) / sizeof(*single) && !found; i++)
                 if (single[i] && single[i][0] != '/')
                         found = single[i];
