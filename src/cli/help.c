@@ -16,6 +16,9 @@ const struct subcommand_row subcommand_table[] = {
      "no network and no variable of yours until an option names it.\n"},
     {"run", "[OPTIONS] -- COMMAND [ARG…]", true, "run any command in the same sandbox",
      "The terminal is passed through. hutch ends with the command's own exit status.\n"},
+    {"prove", "[--json] [OPTIONS]", true, "try to get out of a sandbox with these options",
+     "Over 200 attempts, each shown to work without a sandbox first, where this machine permits that. Nothing\n"
+     "of yours is read, changed or left behind. It takes no command.\n"},
     {"version", "", false, "show the version", NULL},
     {"help", "[SUBCOMMAND]", false, "show this help, or a subcommand's", NULL},
     {NULL, NULL, false, NULL, NULL},
@@ -59,6 +62,12 @@ static void write_options(const char *subcommand, FILE *out)
                 }
                 fprintf(out, "%*s%s%s\n", 2 + COLUMN - used, "", row->help,
                         row->repeatable && row->argument ? "; repeatable" : "");
+        }
+        if (str_equal(subcommand, "prove")) {
+                fputs("\nExit status: 0 nothing got out; 1 an attempt got out, or has no result; 125 the sandbox "
+                      "could not\nbe set up; 2 a mistake in the options.\n",
+                      out);
+                return;
         }
         fputs("\nExit status: the command's own; 128+N when a signal ended it; 124 time-out; 125 the sandbox "
               "could not\n"

@@ -77,6 +77,7 @@ const struct option_row option_table[] = {
      "no /proc, where a container does not let hutch mount one", NULL},
     {OPTION_DRY_RUN, "dry-run", 0, ARGUMENT_NONE, NULL, "none", false,
      "write the sandbox's complete description as JSON and run nothing", NULL},
+    {OPTION_JSON, "json", 0, ARGUMENT_NONE, NULL, "none", false, "write the result as JSON", "prove"},
     {OPTION_VERBOSE, "verbose", 'v', ARGUMENT_NONE, NULL, "none", true,
      "say on stderr what was granted and why", NULL},
     {OPTION_HELP, "help", 'h', ARGUMENT_NONE, NULL, "none", false, "show this help", NULL},
@@ -353,6 +354,8 @@ static bool store(struct parse *parse, const struct option_row *row, const char 
                 return options->no_proc = true;
         case OPTION_DRY_RUN:
                 return options->dry_run = true;
+        case OPTION_JSON:
+                return options->json = true;
         case OPTION_HELP:
                 break;
         }

@@ -47,6 +47,7 @@ enum option_id {
         OPTION_STOP_GRACE,
         OPTION_PROC,
         OPTION_DRY_RUN,
+        OPTION_JSON,
         OPTION_HELP,
 };
 enum { OPTION_COUNT = OPTION_HELP + 1 };
@@ -98,6 +99,7 @@ struct options {
         int userns; /* enum box_userns */
         bool no_proc;
         bool dry_run;
+        bool json;
         bool help;
         struct str_list command; /* what stands after -- */
 };
