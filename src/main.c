@@ -118,6 +118,7 @@ static int subcommand_prove(const struct subcommand_row *row, int argc, char **a
         if (error.status)
                 status = complain(&error, row);
         options_free(&options);
+        free(words.values);
         return status;
 }
 

@@ -2,11 +2,12 @@
  *
  * See prove.h.
  *
- * Theory of operation. hutch-prove runs four times: outside and inside, each once with pipes as an MCP server
- * and once on a terminal made for it, as a command of `hutch run`. Each such session says that it is ready,
- * is told what to attack, and writes a line for each attempt. The two outside come first; what they show,
- * and the names of all attempts, is known before a sandbox starts. Inside, a supervisor in a process of its
- * own runs the sandbox as `mcp` and `run` do. A result that does not come counts against the sandbox.
+ * Theory of operation. hutch-prove runs four times, one after the other: outside and inside, each once with
+ * pipes as an MCP server and once on a terminal made for it, as a command of `hutch run`. Each such session
+ * says that it is ready, is told what to attack, and writes a line for each attempt. The two outside come
+ * first; what they show, and the names of all attempts, is known before a sandbox starts. Inside, a
+ * supervisor in a process of its own runs the sandbox as `mcp` and `run` do. A result that does not come
+ * counts against the sandbox.
  */
 #include "cli/prove.h"
 
@@ -53,14 +54,13 @@ static struct decoys decoys;
 
 /* ---- the program ---- */
 
-/* Beside hutch in a build folder, else where it is installed; never from PATH or the environment. The caller
- * frees; NULL when there is none. */
-static char *find_program(void)
+/* Beside hutch in a build folder, else where it is installed; never from PATH or the environment. */
+static bool find_program(char found[PATH_MAX])
 {
         char own[PATH_MAX];
         ssize_t length = readlink("/proc/self/exe", own, sizeof(own) - 1);
         if (length <= 0)
-                return NULL;
+                return false;
         own[length] = 0;
         autofree char *folder = path_parent(own);
         autofree char *beside = path_join(folder, "hutch-prove");
@@ -68,8 +68,8 @@ static char *find_program(void)
         const char *const candidates[] = {beside, relative, HUTCH_LIBEXECDIR "/hutch-prove"};
         for (size_t i = 0; i < sizeof(candidates) / sizeof(*candidates); i++)
                 if (access(candidates[i], X_OK) == 0)
-                        return realpath(candidates[i], NULL);
-        return NULL;
+                        return realpath(candidates[i], found) != NULL;
+        return false;
 }
 
 bool prove_words(int argc, char **argv, struct str_list *words, struct error *error)
@@ -81,16 +81,17 @@ bool prove_words(int argc, char **argv, struct str_list *words, struct error *er
                             "prove takes no command: it runs attempts of its own in the sandbox");
                 str_list_take(words, argv[i]);
         }
-        autofree char *program = find_program();
-        if (!program)
+        static char found[PATH_MAX];
+        if (!find_program(found))
                 return error_set(
                     error, EXIT_SETUP,
                     "hutch-prove, the program with the attempts, is missing beside hutch and in %s; "
                     "install hutch again",
                     HUTCH_LIBEXECDIR);
-        str_list_add(words, "--");
-        str_list_add(words, program);
-        str_list_add(words, "inside");
+        static char separator[] = "--", mode[] = "inside";
+        str_list_take(words, separator);
+        str_list_take(words, found);
+        str_list_take(words, mode);
         return true;
 }
 
@@ -132,7 +133,7 @@ static _Noreturn void be_session(const struct session *session, const char *prog
 static int open_log(const char *name)
 {
         char path[PATH_MAX];
-        (void)snprintf(path, sizeof(path), "%s/%s", decoys.folder, name);
+        (void)snprintf(path, sizeof(path), "%s/%s.log", decoys.folder, name);
         int log = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
         if (log >= 0)
                 (void)dprintf(log, "%s\n", decoys.marker);
@@ -235,23 +236,21 @@ static long long now_ms(void)
         return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 }
 
-/* Runs two sessions of one side to their ends. */
-static void run_sessions(struct session sessions[2], struct prove_results *results)
+/* Reads until the session has said all it had to say, or has ended, or takes too long. */
+static void watch_session(struct session *session, struct prove_results *results)
 {
         long long deadline = now_ms() + SESSION_SECONDS * 1000LL;
-        enum decoy_side side = side_of(&sessions[0]);
-        while (sessions[0].output >= 0 || sessions[1].output >= 0) {
-                struct pollfd polls[3] = {{.fd = sessions[0].output, .events = POLLIN},
-                                          {.fd = sessions[1].output, .events = POLLIN},
+        enum decoy_side side = side_of(session);
+        while (!session->done) {
+                struct pollfd polls[2] = {{.fd = session->output, .events = POLLIN},
                                           {.fd = decoys.udp[side], .events = POLLIN}};
                 long long left = deadline - now_ms();
-                if (left <= 0 || (poll(polls, 3, (int)left) < 0 && errno != EINTR))
-                        break;
-                if (polls[2].revents)
+                if (left <= 0 || (poll(polls, 2, (int)left) < 0 && errno != EINTR))
+                        return;
+                if (polls[1].revents)
                         decoys_answer(&decoys, side);
-                for (int i = 0; i < 2; i++)
-                        if (polls[i].revents && (!read_session(&sessions[i], results) || sessions[i].done))
-                                fd_close(&sessions[i].output);
+                if (polls[0].revents && !read_session(session, results))
+                        return;
         }
 }
 
@@ -268,19 +267,13 @@ static void end_session(struct session *session)
                 ;
 }
 
-/* True when both sessions said all they had promised. */
-static bool run_side(struct session sessions[2], const char *program, struct prove_results *results)
+/* True when the session said all it had promised. */
+static bool run_session(struct session *session, const char *program, struct prove_results *results)
 {
-        for (int i = 0; i < 2; i++)
-                if (!start_session(&sessions[i], program))
-                        fd_close(&sessions[i].output);
-        run_sessions(sessions, results);
-        bool complete = true;
-        for (int i = 0; i < 2; i++) {
-                end_session(&sessions[i]);
-                complete &= sessions[i].done && sessions[i].promised == sessions[i].rows;
-        }
-        return complete;
+        if (start_session(session, program))
+                watch_session(session, results);
+        end_session(session);
+        return session->done && session->promised == session->rows;
 }
 
 /* ---- the sandbox ---- */
@@ -314,7 +307,7 @@ static void show_log(const char *name)
 {
         char path[PATH_MAX];
         char *data;
-        (void)snprintf(path, sizeof(path), "%s/%s", decoys.folder, name);
+        (void)snprintf(path, sizeof(path), "%s/%s.log", decoys.folder, name);
         if (fd_read_file(path, 1 << 20, &data) < 0)
                 return;
         autofree char *text = data;
@@ -343,40 +336,50 @@ static bool make_boxes(struct boxes *boxes, struct options *options, struct erro
         return made;
 }
 
-static int attack(struct options *options, struct boxes *boxes, struct error *error)
+/* False, with *error set, when the proofs did not come to their end. */
+static bool show_outside(const char *program, struct prove_results *results, struct error *error)
+{
+        struct session server = {.mode = "outside", .input = -1, .output = -1};
+        struct session command = {.mode = "outside-terminal", .terminal = true, .input = -1, .output = -1};
+        if (run_session(&server, program, results) && run_session(&command, program, results))
+                return true;
+        return error_set(error, EXIT_SETUP, "the attempts could not be shown outside: %s ended early",
+                         program);
+}
+
+/* True when the attempts came to their end in both sandboxes. */
+static bool try_inside(const char *program, struct boxes *boxes, struct prove_results *results)
+{
+        struct session server = {
+            .mode = "inside", .input = -1, .output = -1, .box = &boxes->server, .held = &boxes->held_server};
+        struct session command = {.mode = "inside-terminal",
+                                  .terminal = true,
+                                  .input = -1,
+                                  .output = -1,
+                                  .box = &boxes->command,
+                                  .held = &boxes->held_command};
+        bool complete = run_session(&server, program, results);
+        show_log(server.mode);
+        return run_session(&command, program, results) && complete;
+}
+
+static int attack(const struct options *options, struct boxes *boxes, struct error *error)
 {
         const char *program = options->command.values[0];
         struct prove_results results = {0};
-        struct session outside[2] = {
-            {.mode = "outside", .input = -1, .output = -1},
-            {.mode = "outside-terminal", .terminal = true, .input = -1, .output = -1},
-        };
-        struct session inside[2] = {
-            {.mode = "inside", .input = -1, .output = -1, .box = &boxes->server, .held = &boxes->held_server},
-            {.mode = "inside-terminal",
-             .terminal = true,
-             .input = -1,
-             .output = -1,
-             .box = &boxes->command,
-             .held = &boxes->held_command},
-        };
-        bool complete = run_side(outside, program, &results);
-        if (!complete)
-                error_set(error, EXIT_SETUP, "the attempts could not be shown outside: %s ended early",
-                          program);
-        decoys_forget_signals(&decoys);
-        if (complete) {
-                complete = run_side(inside, program, &results);
+        int status = 1;
+        if (show_outside(program, &results, error)) {
+                decoys_forget_signals(&decoys);
+                bool complete = try_inside(program, boxes, &results);
                 for (size_t i = 0; i < results.count; i++)
                         results.rows[i].spoiled = decoys_spoiled(&decoys, DECOYS_INSIDE, results.rows[i].id);
                 prove_results_judge(&results, &boxes->server, decoys.base[DECOYS_INSIDE],
                                     options->no_protect);
-                show_log(inside[0].mode);
+                status = complete && prove_results_good(&results) ? 0 : 1;
+                if (!(options->json ? prove_write_json(&results, stdout)
+                                    : prove_write_table(&results, options->verbose > 0, stdout)))
+                        error_set(error, 1, "cannot write to standard output: %s", strerror(errno));
         }
-        int status = complete && prove_results_good(&results) ? 0 : 1;
-        if (!error->status && !(options->json ? prove_write_json(&results, stdout)
-                                              : prove_write_table(&results, options->verbose > 0, stdout)))
-                error_set(error, 1, "cannot write to standard output: %s", strerror(errno));
         prove_results_free(&results);
         return status;
 }

@@ -14,8 +14,9 @@
  * got out or has no result; or *error set. */
 int prove(struct options *options, struct error *error);
 
-/* The words for options_parse(): the person's, and behind them the program that attacks as the command. False
- * when they name a command (status 2), or the program is not installed (125). */
+/* The words for options_parse(): the person's, and behind them the program that attacks as the command. Free
+ * words->values alone: the words are the person's, and static. False when they name a command (status 2), or
+ * the program is not installed (125). */
 bool prove_words(int argc, char **argv, struct str_list *words, struct error *error);
 
 #endif

@@ -367,7 +367,8 @@ static bool start_victim(struct decoys *decoys, const char *program)
                 (void)snprintf(secret, sizeof(secret), "HUTCH_PROVE_SECRET=%s", decoys->marker);
                 (void)place(decoys, DECOYS_OUTSIDE, "home/.ssh/id_ed25519", path);
                 int file = open(path, O_RDONLY);
-                char *const words[] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "victim", NULL};
+                char *const words[] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "victim",
+                                       decoys->marker, NULL};
                 char *const variables[] = {secret, NULL};
                 if (dup2(output, 1) < 0 || dup2(file, 9) < 0)
                         _exit(1);

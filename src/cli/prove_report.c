@@ -234,10 +234,8 @@ bool prove_write_table(const struct prove_results *results, bool all, FILE *out)
         for (size_t i = 0; i < results->count; i++)
                 if (i == 0 || !str_equal(results->rows[i].group, results->rows[i - 1].group))
                         write_group(&paint, results, i, all);
-        if (!all) {
+        if (!all)
                 write_names(&paint, results, PROVE_NOT_LIMITED);
-                write_names(&paint, results, PROVE_NOT_SHOWN);
-        }
         for (int state = 0; state < PROVE_STATES; state++) {
                 if (state != PROVE_HELD && !results->totals[state])
                         continue;
@@ -246,6 +244,13 @@ bool prove_write_table(const struct prove_results *results, bool all, FILE *out)
                 write_painted(&paint, state, text, 0);
         }
         (void)fputs(results->count ? "\n" : "\nnothing was tried\n", out);
+        if (results->totals[PROVE_NOT_SHOWN] && !all)
+                (void)fprintf(
+                    out,
+                    "%zu did not get out, but cannot work here without a sandbox either: %s; -v names "
+                    "them\n",
+                    results->totals[PROVE_NOT_SHOWN],
+                    geteuid() ? "most need root" : "the machine lacks what they attack");
         return fflush(out) == 0 && !ferror(out);
 }
 

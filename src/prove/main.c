@@ -6,7 +6,7 @@
  * were, so that nothing can be lost unnoticed.
  *
  *     hutch-prove outside|inside|outside-terminal|inside-terminal
- *     hutch-prove victim             holds a secret and counts signals, until it is killed
+ *     hutch-prove victim MARKER      holds a secret and counts signals, until it is killed
  *     hutch-prove steal PATH MARKER  0 when PATH holds MARKER
  */
 #include "prove/prove.h"
@@ -92,8 +92,8 @@ static bool enter_namespaces(void)
         char users[64], groups_map[64];
         (void)snprintf(users, sizeof(users), "0 %u 1", geteuid());
         (void)snprintf(groups_map, sizeof(groups_map), "0 %u 1", getegid());
-        if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWPID) <
-                0 ||
+        if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWPID |
+                    CLONE_NEWCGROUP) < 0 ||
             write_text("/proc/self/setgroups", "deny") < 0 || write_text("/proc/self/uid_map", users) < 0 ||
             write_text("/proc/self/gid_map", groups_map) < 0 ||
             mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
@@ -255,7 +255,7 @@ int main(int argc, char **argv)
 {
         if (argc == 4 && strcmp(argv[1], "steal") == 0)
                 return steal(argv[2], argv[3]);
-        if (argc == 2 && strcmp(argv[1], "victim") == 0)
+        if (argc == 3 && strcmp(argv[1], "victim") == 0)
                 return be_victim();
         if (argc == 2 && strcmp(argv[1], "whoami") == 0)
                 return geteuid() == getuid() ? 0 : 1;

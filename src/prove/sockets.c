@@ -8,6 +8,7 @@
 #include "lib/fd.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/netlink.h>
 #include <linux/vm_sockets.h>
@@ -31,12 +32,13 @@ static bool connect_to(int family, int type, const void *address, socklen_t leng
                 return false;
         if (connect(fd, address, length) == 0)
                 return true;
+        if (errno != EINPROGRESS)
+                return false;
         struct pollfd ready = {.fd = fd, .events = POLLOUT};
         int error = 0;
         socklen_t size = sizeof(error);
-        return poll(&ready, 1, type == SOCK_STREAM && family != AF_UNIX ? WAIT_MS : 0) == 1 &&
-               getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0 &&
-               !(ready.revents & (POLLHUP | POLLERR));
+        return poll(&ready, 1, WAIT_MS) == 1 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 &&
+               error == 0;
 }
 
 static struct sockaddr_in address4(const char *text, long port)

@@ -97,7 +97,7 @@ static enum outcome new_mount_calls(const struct attempt *attempt)
 static enum outcome clone_tree(const struct attempt *attempt)
 {
         (void)attempt;
-        autoclose int tree = open_tree(AT_FDCWD, "/", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+        autoclose int tree = open_tree(AT_FDCWD, "/", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
         return out_if(tree >= 0);
 }
 
@@ -131,7 +131,7 @@ static enum outcome chroot_climb(const struct attempt *attempt)
 {
         (void)attempt;
         autoclose int outer = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (chroot("/tmp") < 0 || fchdir(outer) < 0)
+        if (chroot(decoy("grant")) < 0 || fchdir(outer) < 0)
                 return HELD;
         for (int i = 0; i < 32; i++)
                 (void)!chdir("..");

@@ -9,7 +9,6 @@
 
 #include "lib/fd.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,13 +61,18 @@ static enum outcome truncate_file(const struct attempt *attempt)
 /* Opened for reading, and then once more through /proc for writing. */
 static enum outcome reopen(const struct attempt *attempt)
 {
-        const char *path = attempt->text[0] == '/' ? attempt->text : decoy(attempt->text);
-        autoclose int first = open(path, O_PATH | O_CLOEXEC);
+        autoclose int first = open(decoy(attempt->text), O_RDONLY | O_CLOEXEC);
         char name[64];
         (void)snprintf(name, sizeof(name), "/proc/self/fd/%d", first);
-        autoclose int fd = first < 0 ? -1 : open(name, O_WRONLY | O_CLOEXEC);
-        /* A running program is busy, which the kernel says only to who may write to it. */
-        return out_if(fd >= 0 || (first >= 0 && errno == ETXTBSY));
+        autoclose int fd = first < 0 ? -1 : open(name, O_WRONLY | O_TRUNC | O_CLOEXEC);
+        return out_if(fd >= 0);
+}
+
+/* A running program is busy, so that it cannot be opened for writing now; whoever is permitted to write to it
+ * can as soon as it has ended. */
+static enum outcome own_program(const struct attempt *attempt)
+{
+        return out_if(access(attempt->text, W_OK) == 0);
 }
 
 /* Whoever holds a lease is asked before anybody else opens the file. */
@@ -197,7 +201,7 @@ static const struct attempt rows[] = {
     {"plant-autostart", "your next desktop session", SHOW_AS_CALLER, create,
      "home/.config/autostart/x.desktop", 0},
     {"plant-unit", "a service of yours", SHOW_AS_CALLER, create, "home/.config/systemd/user/x.service", 0},
-    {"own-program", "the program that runs next time", SHOW_AS_CALLER, reopen, "/proc/self/exe", 0},
+    {"own-program", "the program that runs next time", SHOW_AS_CALLER, own_program, "/proc/self/exe", 0},
     {"ro-write", "a file of a read-only grant", SHOW_AS_CALLER, create, "readonly/file", 0},
     {"ro-create", "a new file in a read-only grant", SHOW_AS_CALLER, create, "readonly/new", 0},
     {"ro-truncate", "emptying a read-only file", SHOW_AS_CALLER, truncate_file, "readonly/file", 0},
