@@ -3,7 +3,7 @@
 
 function __hutch_in_options
     set --local words (commandline -opc)
-    contains -- $words[2] mcp run; and not contains -- -- $words
+    contains -- $words[2] mcp run prove; and not contains -- -- $words
 end
 
 # What stands after `--` is another command's line.
@@ -14,11 +14,12 @@ function __hutch_command
 end
 
 complete -c hutch -f
-complete -c hutch -n 'not __fish_seen_subcommand_from mcp run version help' -a mcp -d 'run a stdio MCP server in a sandbox'
-complete -c hutch -n 'not __fish_seen_subcommand_from mcp run version help' -a run -d 'run any command in the same sandbox'
-complete -c hutch -n 'not __fish_seen_subcommand_from mcp run version help' -a version -d 'show the version and what was built in'
-complete -c hutch -n 'not __fish_seen_subcommand_from mcp run version help' -a help -d 'show the help, or that of a subcommand'
-complete -c hutch -n '__fish_seen_subcommand_from help' -a 'mcp run version help'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove version help' -a mcp -d 'run a stdio MCP server in a sandbox'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove version help' -a run -d 'run any command in the same sandbox'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove version help' -a prove -d 'try to get out of a sandbox with these options'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove version help' -a version -d 'show the version and what was built in'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove version help' -a help -d 'show the help, or that of a subcommand'
+complete -c hutch -n '__fish_seen_subcommand_from help' -a 'mcp run prove version help'
 
 complete -c hutch -n __hutch_in_options -l template -s t -r -F -d 'the sandbox template'
 complete -c hutch -n __hutch_in_options -l ro -r -F -d 'grant for reading'
@@ -45,6 +46,7 @@ complete -c hutch -n __hutch_in_options -l seccomp -r -F -d 'another system call
 complete -c hutch -n __hutch_in_options -l allow-userns -d 'let the command make user namespaces'
 complete -c hutch -n __hutch_in_options -l proc -x -a none -d 'no /proc'
 complete -c hutch -n __hutch_in_options -l dry-run -d 'describe the sandbox as JSON and run nothing'
+complete -c hutch -n __hutch_in_options -l json -d 'write the result of prove as JSON'
 complete -c hutch -n __hutch_in_options -l verbose -s v -d 'say what was granted and why'
 complete -c hutch -n __hutch_in_options -l help -s h -d 'show the help'
 complete -c hutch -n 'contains -- -- (commandline -opc)' -a '(__hutch_command)'

@@ -80,6 +80,15 @@ int prove_results_read(struct prove_results *results, const char *line)
 
 /* ---- judging ---- */
 
+/* The first grant below a folder: it is what the folder shows. */
+static const struct mount *find_below(const struct box *box, const char *folder)
+{
+        for (size_t i = 0; i < box->mount_count; i++)
+                if (mounts_is_asked_for(&box->mounts[i]) && path_is_below(box->mounts[i].destination, folder))
+                        return &box->mounts[i];
+        return NULL;
+}
+
 /* The option of the person's that opens this row, or NULL. */
 static char *opened_by(const struct prove_row *row, const struct box *box, const char *own, bool no_protect)
 {
@@ -98,6 +107,8 @@ static char *opened_by(const struct prove_row *row, const struct box *box, const
         if (!row->path || row->path[0] != '/')
                 return NULL;
         const struct mount *mount = box_find_mount(box, row->path);
+        if ((!mount || !mounts_is_asked_for(mount)) && str_equal(row->group, "files"))
+                mount = find_below(box, row->path);
         if (!mount || !mounts_is_asked_for(mount) || path_is_below(mount->destination, own))
                 return NULL;
         return str_format("%s %s",

@@ -82,42 +82,54 @@ static enum outcome open_file(const struct attempt *attempt)
         return open_path(attempt->text);
 }
 
+/* True when `name` in the folder is the host's: what hutch itself made on the way to a grant lies on the
+ * sandbox's root. */
+static bool is_of_host(int folder, const char *name)
+{
+        struct stat root, status;
+        if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+                return false;
+        return !is_inside() || (stat("/", &root) == 0 && status.st_dev != root.st_dev);
+}
+
 static enum outcome list_folder(const struct attempt *attempt)
 {
         DIR *folder = opendir(attempt->text);
-        if (!folder)
-                return HELD;
-        int entries = 0;
-        while (readdir(folder))
-                entries++;
-        closedir(folder);
+        const struct dirent *entry;
+        bool found = false;
+        while (folder && (entry = readdir(folder)))
+                found |= entry->d_name[0] != '.' && is_of_host(dirfd(folder), entry->d_name);
+        if (folder)
+                closedir(folder);
         note_path(attempt->text);
-        return out_if(entries > 2);
+        return out_if(found);
 }
 
 /* Homes and spools of other accounts. */
 static enum outcome other_users(const struct attempt *attempt)
 {
-        (void)attempt;
         const char *home = target("home");
-        if (strncmp(home, "/root", 5) != 0 && faccessat(AT_FDCWD, "/root", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+        (void)attempt;
+        note_path("/root");
+        if (strncmp(home, "/root", 5) != 0 && is_of_host(AT_FDCWD, "/root"))
                 return GOT_OUT;
         DIR *folder = opendir("/home");
         const struct dirent *entry;
         bool found = false;
-        while (folder && (entry = readdir(folder))) {
+        while (folder && !found && (entry = readdir(folder))) {
                 char path[sizeof("/home/") + NAME_MAX];
                 (void)snprintf(path, sizeof(path), "/home/%s", entry->d_name);
                 size_t length = strlen(path);
                 bool own = strncmp(home, path, length) == 0 && (home[length] == '/' || !home[length]);
-                if (entry->d_name[0] != '.' && !own) {
-                        found = true;
-                        note_path(path);
-                }
+                found = entry->d_name[0] != '.' && !own && is_of_host(AT_FDCWD, path);
+                note_path(path);
         }
         if (folder)
                 closedir(folder);
-        return found ? GOT_OUT : out_if(access("/var/spool/cron", F_OK) == 0);
+        if (found)
+                return GOT_OUT;
+        note_path("/var/spool/cron");
+        return out_if(is_of_host(AT_FDCWD, "/var/spool/cron"));
 }
 
 /* The machine's own list of accounts, not the one that a sandbox is given. */

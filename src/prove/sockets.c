@@ -17,6 +17,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/msg.h>
 #include <sys/shm.h>
@@ -84,8 +85,14 @@ static enum outcome interfaces(const struct attempt *attempt)
         (void)attempt;
         struct if_nameindex *list = if_nameindex();
         bool found = false;
-        for (struct if_nameindex *entry = list; entry && entry->if_index; entry++)
-                found |= strcmp(entry->if_name, "lo") != 0;
+        autoclose int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        for (struct if_nameindex *entry = list; entry && entry->if_index; entry++) {
+                /* Tunnel drivers put one that is down into every new network namespace. */
+                struct ifreq request = {0};
+                memccpy(request.ifr_name, entry->if_name, 0, sizeof(request.ifr_name) - 1);
+                found |= strcmp(entry->if_name, "lo") != 0 && ioctl(fd, SIOCGIFFLAGS, &request) == 0 &&
+                         request.ifr_flags & IFF_UP;
+        }
         if (list)
                 if_freenameindex(list);
         return out_if(found);

@@ -25,12 +25,19 @@ static enum outcome write_folder(const struct attempt *attempt)
         return out_if(fd >= 0);
 }
 
+/* Not so where --hide has put a device that swallows what is written. */
+static bool is_file(int fd)
+{
+        struct stat status;
+        return fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+}
+
 static enum outcome create(const struct attempt *attempt)
 {
         const char *path = decoy(attempt->text);
         autoclose int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
         note_path(path);
-        return out_if(fd >= 0 && write(fd, "x", 1) == 1);
+        return out_if(is_file(fd) && write(fd, "x", 1) == 1);
 }
 
 static enum outcome change_mode(const struct attempt *attempt)
@@ -65,7 +72,7 @@ static enum outcome reopen(const struct attempt *attempt)
         char name[64];
         (void)snprintf(name, sizeof(name), "/proc/self/fd/%d", first);
         autoclose int fd = first < 0 ? -1 : open(name, O_WRONLY | O_TRUNC | O_CLOEXEC);
-        return out_if(fd >= 0);
+        return out_if(is_file(fd));
 }
 
 /* A running program is busy, so that it cannot be opened for writing now; whoever is permitted to write to it

@@ -14,9 +14,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-PAGES = ("hutch", "hutch-mcp", "hutch-run")
-SUBCOMMANDS = ("mcp", "run")
+PAGES = ("hutch", "hutch-mcp", "hutch-run", "hutch-prove")
+SUBCOMMANDS = ("mcp", "run")  # that end with a command's status
 MCP_ONLY = ("raw-stdout",)
+PROVE_ONLY = ("json",)
 
 problems = []
 
@@ -64,10 +65,12 @@ def options_of_page(text):
 
 
 def check_pages(source, options, texts):
-    names = {name for _, name, _ in options} | {"version"}
+    names = {name for _, name, _ in options} | {"version", *PROVE_ONLY}
     for page in PAGES:
         text = (source / "man" / f"{page}.1").read_text()
-        if page != "hutch":
+        if page == "hutch-prove":  # the others stand in hutch-mcp(1)
+            compare(f"man/{page}.1", {name for _, name, _ in options_of_page(text)}, set(PROVE_ONLY))
+        elif page != "hutch":
             shared = options if page == "hutch-mcp" else {row for row in options if row[1] not in MCP_ONLY}
             compare(f"man/{page}.1", options_of_page(text), shared)
         for name in re.findall(r"\bFl -([a-z][a-z-]*)", text):
@@ -159,9 +162,11 @@ def main():
     options = options_of_help(texts["mcp"])
     lines = len(re.findall(r"^  .{4}--", texts["mcp"], re.M))
     check(options and len(options) == lines, f"hutch mcp --help: {lines} options, {len(options)} understood")
+    shared = {row for row in options if row[1] not in MCP_ONLY} | {("", name, "") for name in PROVE_ONLY}
+    compare("hutch prove --help", options_of_help(help_of(hutch, "prove")), shared)
     compare("hutch run --help", options_of_help(texts["run"]), {row for row in options if row[1] not in MCP_ONLY})
     check_pages(source, options, texts)
-    check_completions(source, options)
+    check_completions(source, options | {("", name, "") for name in PROVE_ONLY})
     check_readme(source, options)
     if not check_lint(source):
         print("mandoc is not installed: the man pages' form was not checked")
