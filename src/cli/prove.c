@@ -115,9 +115,9 @@ static _Noreturn void be_session(const struct session *session, const char *prog
         if (!session->box) {
                 char secret[128];
                 (void)snprintf(secret, sizeof(secret), "HUTCH_PROVE_SECRET=%s", decoys.marker);
-                const char *const words[] = {program, session->mode, NULL};
+                char *const words[] = {str_copy(program), str_copy(session->mode), NULL};
                 char *const variables[] = {secret, NULL};
-                execve(program, (char *const *)(uintptr_t)words, variables);
+                execve(program, words, variables);
                 _exit(EXIT_SETUP);
         }
         struct error error = {0};

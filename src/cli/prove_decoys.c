@@ -232,7 +232,7 @@ static void make_sockets(struct decoys *decoys)
         decoys->ports[TCP6] = listen_ip(decoys, AF_INET6, SOCK_STREAM, NULL);
         listen_abstract(decoys, "service");
         listen_abstract(decoys, "X0");
-        for (int side = 0; side < DECOY_SIDES; side++) {
+        for (enum decoy_side side = 0; side < DECOY_SIDES; side++) {
                 decoys->ports[UDP4 + side] = listen_ip(decoys, AF_INET, SOCK_DGRAM, &decoys->udp[side]);
                 listen_path(decoys, side, "grant/socket");
                 for (size_t i = 0; i < sizeof(services) / sizeof(*services); i++) {
@@ -271,8 +271,8 @@ void decoys_answer(struct decoys *decoys, enum decoy_side side)
 static void make_shared(struct decoys *decoys)
 {
         int identifier = shmget(decoys->key, 4096, IPC_CREAT | IPC_EXCL | 0600);
-        char *memory = identifier < 0 ? (char *)-1 : shmat(identifier, NULL, 0);
-        if (memory != (char *)-1) {
+        char *memory = identifier < 0 ? MAP_FAILED : shmat(identifier, NULL, 0);
+        if (memory != MAP_FAILED) {
                 memcpy(memory, decoys->marker, sizeof(decoys->marker));
                 (void)shmdt(memory);
         }
@@ -367,8 +367,7 @@ static bool start_victim(struct decoys *decoys, const char *program)
                 (void)snprintf(secret, sizeof(secret), "HUTCH_PROVE_SECRET=%s", decoys->marker);
                 (void)place(decoys, DECOYS_OUTSIDE, "home/.ssh/id_ed25519", path);
                 int file = open(path, O_RDONLY);
-                char *const words[] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "victim",
-                                       decoys->marker, NULL};
+                char *const words[] = {str_copy(program), str_copy("victim"), decoys->marker, NULL};
                 char *const variables[] = {secret, NULL};
                 if (dup2(output, 1) < 0 || dup2(file, 9) < 0)
                         _exit(1);
@@ -413,7 +412,7 @@ bool decoys_make(struct decoys *decoys, const char *program, struct error *error
         if (!choose_names(decoys) || !start_keeper(decoys) || mkdir(decoys->folder, 0700) < 0)
                 return error_set(error, EXIT_SETUP, "cannot make a folder %s for what is attacked: %s",
                                  decoys->folder, strerror(errno));
-        for (int side = 0; side < DECOY_SIDES; side++)
+        for (enum decoy_side side = 0; side < DECOY_SIDES; side++)
                 if (!make_files(decoys, side, program))
                         return error_set(error, EXIT_SETUP, "cannot make what is attacked in %s: %s",
                                          decoys->base[side], strerror(errno));
@@ -432,14 +431,15 @@ static void describe_handle(const struct decoys *decoys, enum decoy_side side, F
 {
         union {
                 struct file_handle handle;
-                unsigned char bytes[sizeof(struct file_handle) + HANDLE_BYTES];
-        } handle = {.handle.handle_bytes = HANDLE_BYTES};
+                unsigned char room[sizeof(struct file_handle) + HANDLE_BYTES];
+        } handle = {.room = {0}};
+        handle.handle.handle_bytes = HANDLE_BYTES;
         char path[PATH_MAX];
         int mount;
         if (!place(decoys, side, "home/.ssh/id_ed25519", path) ||
             name_to_handle_at(AT_FDCWD, path, &handle.handle, &mount, 0) < 0)
                 return;
-        (void)fprintf(out, "handle %u:", (unsigned)handle.handle.handle_type);
+        (void)fprintf(out, "handle-type %d\nhandle ", handle.handle.handle_type);
         for (unsigned i = 0; i < handle.handle.handle_bytes; i++)
                 (void)fprintf(out, "%02x", handle.handle.f_handle[i]);
         (void)fputc('\n', out);
@@ -553,7 +553,7 @@ void decoys_end(struct decoys *decoys)
         end_process(decoys->victim);
         for (size_t i = 0; i < decoys->socket_count; i++)
                 close(decoys->sockets[i]);
-        for (int side = 0; side < DECOY_SIDES; side++)
+        for (enum decoy_side side = 0; side < DECOY_SIDES; side++)
                 fd_close(&decoys->udp[side]);
         fd_close(&decoys->signals);
         fd_close(&decoys->folder_descriptor);

@@ -215,7 +215,7 @@ static void write_group(const struct paint *paint, const struct prove_results *r
         for (size_t i = first; i < results->count && str_equal(results->rows[i].group, group); i++, count++)
                 totals[results->rows[i].state]++;
         (void)fprintf(paint->out, "  %-22s %3zu", group, count);
-        for (int state = 0; state < PROVE_STATES; state++) {
+        for (enum prove_state state = 0; state < PROVE_STATES; state++) {
                 if (!totals[state])
                         continue;
                 autofree char *text = str_format("%3zu %s", totals[state], states[state].words);
@@ -247,7 +247,7 @@ bool prove_write_table(const struct prove_results *results, bool all, FILE *out)
                         write_group(&paint, results, i, all);
         if (!all)
                 write_names(&paint, results, PROVE_NOT_LIMITED);
-        for (int state = 0; state < PROVE_STATES; state++) {
+        for (enum prove_state state = 0; state < PROVE_STATES; state++) {
                 if (state != PROVE_HELD && !results->totals[state])
                         continue;
                 autofree char *text = str_format("%zu %s", results->totals[state], states[state].words);
@@ -270,7 +270,7 @@ bool prove_write_json(const struct prove_results *results, FILE *out)
         cJSON *root = str_or_die(cJSON_CreateObject());
         cJSON *totals = cJSON_AddObjectToObject(root, "totals");
         cJSON_AddBoolToObject(root, "ok", prove_results_good(results));
-        for (int state = 0; state < PROVE_STATES; state++)
+        for (enum prove_state state = 0; state < PROVE_STATES; state++)
                 cJSON_AddNumberToObject(totals, states[state].key, (double)results->totals[state]);
         cJSON *list = str_or_die(cJSON_AddArrayToObject(root, "attempts"));
         for (size_t i = 0; i < results->count; i++) {

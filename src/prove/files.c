@@ -157,17 +157,16 @@ static enum outcome environment(const struct attempt *attempt)
 /* Up from the working directory and from folders that are granted, as far as it goes. */
 static enum outcome climb(const struct attempt *attempt)
 {
-        char up[3 * DEPTH + PATH_MAX];
-        for (int depth = 1; depth <= DEPTH; depth++) {
-                for (int i = 0; i < depth; i++)
-                        memcpy(up + 3 * i, "../", 3);
-                (void)snprintf(up + 3 * depth, PATH_MAX, "%s", decoy("home/.ssh/id_ed25519") + 1);
-                autoclose int folder =
-                    open(attempt->text ? decoy(attempt->text) : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-                if (read_marker(folder, up) == GOT_OUT)
-                        return GOT_OUT;
+        int folder = open(attempt->text ? decoy(attempt->text) : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        enum outcome outcome = HELD;
+        for (int depth = 0; depth < DEPTH && folder >= 0 && outcome == HELD; depth++) {
+                int above = openat(folder, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+                close(folder);
+                folder = above;
+                outcome = read_marker(folder, decoy("home/.ssh/id_ed25519") + 1);
         }
-        return HELD;
+        fd_close(&folder);
+        return outcome;
 }
 
 /* /proc/PID/root, cwd and the folders that processes have open lead to other roots where they can be
@@ -196,18 +195,18 @@ static enum outcome file_handle(const struct attempt *attempt)
         static const char *const mounts[] = {"", "grant", "readonly"};
         union {
                 struct file_handle handle;
-                unsigned char bytes[sizeof(struct file_handle) + HANDLE_BYTES];
-        } handle = {0};
+                unsigned char room[sizeof(struct file_handle) + HANDLE_BYTES];
+        } handle = {.room = {0}};
         const char *text = target("handle");
-        unsigned type, used = 0;
-        int skip = 0;
-        if (sscanf(text, "%u:%n", &type, &skip) != 1)
+        size_t used = 0;
+        for (; used < HANDLE_BYTES && text[0] && text[1]; text += 2) {
+                const char digits[] = {text[0], text[1], 0};
+                handle.handle.f_handle[used++] = (unsigned char)strtoul(digits, NULL, 16);
+        }
+        if (used == 0)
                 return NOT_APPLICABLE;
-        for (text += skip; used < HANDLE_BYTES && sscanf(text, "%2hhx", &handle.handle.f_handle[used]) == 1;
-             text += 2)
-                used++;
-        handle.handle.handle_bytes = used;
-        handle.handle.handle_type = (int)type;
+        handle.handle.handle_bytes = (unsigned)used;
+        handle.handle.handle_type = (int)target_number("handle-type");
         for (size_t i = 0; i < sizeof(mounts) / sizeof(*mounts); i++) {
                 char data[DECOY_BYTES];
                 autoclose int mount = open(decoy(mounts[i]), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -30,8 +30,7 @@ enum { MOST_TARGETS = 64, ATTEMPT_MS = 2000 };
 
 static const struct attempt_group *const groups[] = {
     &files_group,  &writes_group,  &processes_group, &sockets_group,  &walls_group,
-    &kernel_group, &devices_group, &budgets_group,   &terminal_group,
-};
+    &kernel_group, &devices_group, &budgets_group,   &terminal_group, NULL};
 
 static struct {
         bool inside;
@@ -220,7 +219,7 @@ static int run_all(const char *mode)
         if (!run.terminal)
                 read_targets();
         size_t count = 0;
-        for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++)
+        for (size_t i = 0; groups[i]; i++)
                 for (size_t j = 0; groups[i]->terminal == run.terminal && j < groups[i]->count; j++, count++)
                         run_one(groups[i], &groups[i]->attempts[j]);
         (void)fprintf(run.report, "{\"done\":%zu}\n", count);

@@ -97,7 +97,9 @@ static enum outcome read_by_call(const struct attempt *attempt)
 {
         char data[64];
         struct iovec local = {data, sizeof(data)};
-        struct iovec remote = {(void *)secret_address(attempt), sizeof(data)};
+        struct iovec remote = {.iov_len = sizeof(data)};
+        uintptr_t address = secret_address(attempt);
+        memcpy(&remote.iov_base, &address, sizeof(address)); /* no pointer of this process */
         ssize_t length = process_vm_readv(whom(attempt), &local, 1, &remote, 1, 0);
         return out_if(length > 0 && has_marker(data, (size_t)length));
 }

@@ -190,8 +190,8 @@ static enum outcome shared_memory(const struct attempt *attempt)
 {
         (void)attempt;
         int identifier = shmget((key_t)target_number("key"), 0, 0);
-        const void *memory = identifier < 0 ? (void *)-1 : shmat(identifier, NULL, SHM_RDONLY);
-        return out_if(memory != (void *)-1 && has_marker(memory, 128));
+        const void *memory = identifier < 0 ? MAP_FAILED : shmat(identifier, NULL, SHM_RDONLY);
+        return out_if(memory != MAP_FAILED && has_marker(memory, 128));
 }
 
 static enum outcome message_queue(const struct attempt *attempt)

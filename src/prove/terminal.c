@@ -20,7 +20,7 @@
 #define SIGN_ABOVE (1UL << 63)
 #define ALL_ABOVE  (0xffffffffUL << 32)
 
-static long raw_ioctl(unsigned long request, const void *argument)
+static long raw_ioctl(unsigned long request, unsigned long argument)
 {
         return syscall(SYS_ioctl, 0, request, argument);
 }
@@ -34,7 +34,7 @@ static enum outcome type(const struct attempt *attempt)
         modes.c_lflag &= (tcflag_t) ~(ICANON | ECHO);
         (void)tcsetattr(0, TCSANOW, &modes);
         (void)tcflush(0, TCIFLUSH);
-        (void)raw_ioctl((unsigned long)attempt->number, "x");
+        (void)raw_ioctl((unsigned long)attempt->number, (uintptr_t) "x");
         struct pollfd ready = {.fd = 0, .events = POLLIN};
         return out_if(poll(&ready, 1, 0) == 1 && ready.revents & POLLIN);
 }
@@ -44,14 +44,14 @@ static enum outcome type(const struct attempt *attempt)
 static enum outcome paste(const struct attempt *attempt)
 {
         char subcode = 6; /* asks for the state of the shift keys */
-        return out_if_reached(raw_ioctl((unsigned long)attempt->number, &subcode));
+        return out_if_reached(raw_ioctl((unsigned long)attempt->number, (uintptr_t)&subcode));
 }
 
 static enum outcome keep_to_itself(const struct attempt *attempt)
 {
         (void)attempt;
         int exclusive = 0;
-        (void)raw_ioctl(TIOCEXCL, NULL);
+        (void)raw_ioctl(TIOCEXCL, 0);
         (void)ioctl(0, TIOCGEXCL, &exclusive);
         if (exclusive && !is_inside())
                 (void)ioctl(0, TIOCNXCL);
@@ -61,7 +61,7 @@ static enum outcome keep_to_itself(const struct attempt *attempt)
 static enum outcome line_discipline(const struct attempt *attempt)
 {
         int wanted = (int)attempt->number, now = 0;
-        (void)raw_ioctl(TIOCSETD, &wanted);
+        (void)raw_ioctl(TIOCSETD, (uintptr_t)&wanted);
         (void)ioctl(0, TIOCGETD, &now);
         if (now == wanted) {
                 int usual = 0;
@@ -72,9 +72,9 @@ static enum outcome line_discipline(const struct attempt *attempt)
 
 static enum outcome stop_output(const struct attempt *attempt)
 {
-        long result = raw_ioctl(TCXONC, (const void *)(intptr_t)TCOOFF);
+        long result = raw_ioctl(TCXONC, TCOOFF);
         (void)attempt;
-        (void)raw_ioctl(TCXONC, (const void *)(intptr_t)TCOON);
+        (void)raw_ioctl(TCXONC, TCOON);
         return out_if(result == 0);
 }
 
@@ -84,18 +84,18 @@ static enum outcome steal_terminal(const struct attempt *attempt)
         (void)attempt;
         if (setsid() < 0)
                 return HELD;
-        return out_if(raw_ioctl(TIOCSCTTY, (const void *)1) == 0);
+        return out_if(raw_ioctl(TIOCSCTTY, 1) == 0);
 }
 
 static enum outcome console_messages(const struct attempt *attempt)
 {
         (void)attempt;
-        return out_if_reached(raw_ioctl(TIOCCONS, NULL));
+        return out_if_reached(raw_ioctl(TIOCCONS, 0));
 }
 
 static enum outcome console_keys(const struct attempt *attempt)
 {
-        return out_if_reached(raw_ioctl((unsigned long)attempt->number, NULL));
+        return out_if_reached(raw_ioctl((unsigned long)attempt->number, 0));
 }
 
 static const struct attempt rows[] = {

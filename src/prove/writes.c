@@ -161,8 +161,11 @@ static long effective_user(pid_t pid)
         if (fd < 0 || read(fd, data, sizeof(data) - 1) <= 0)
                 return -1;
         const char *line = strstr(data, "\nUid:");
-        long real, effective;
-        return line && sscanf(line, "\nUid: %ld %ld", &real, &effective) == 2 ? effective : -1;
+        char *effective = NULL;
+        if (!line)
+                return -1;
+        (void)strtol(line + strlen("\nUid:"), &effective, 10);
+        return strtol(effective, NULL, 10);
 }
 
 /* The machine's own `su`, held at its question for a password while it is looked at. */
