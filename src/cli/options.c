@@ -578,10 +578,10 @@ const char *options_stray(const struct str_list *command)
                 if (!str_starts(word, "--"))
                         continue;
                 const struct option_row *row = find_long(word + 2, length - 2);
-                /* Nearly every program has these two of its own, and a sandbox is the same without them;
-                 * Node.js has the third. */
-                if (row &&
-                    (row->id == OPTION_HELP || row->id == OPTION_VERBOSE || row->id == OPTION_ENV_FILE))
+                /* Nearly every program has these three of its own, and a sandbox is the same without them;
+                 * Node.js has the fourth. */
+                if (row && (row->id == OPTION_HELP || row->id == OPTION_VERBOSE || row->id == OPTION_JSON ||
+                            row->id == OPTION_ENV_FILE))
                         continue;
                 if (row || hint_find(word, length))
                         return word;

@@ -44,6 +44,7 @@ struct session {
         int input, output; /* what is written to it, and its report */
         bool ready, done;
         size_t rows, promised; /* rows that came, and how many it said there are */
+        int status;            /* of its process, once it has ended */
         char line[LINE_MOST];
         size_t length;
         bool overlong;
@@ -263,7 +264,7 @@ static void end_session(struct session *session)
         /* One that said all it had to say ends by itself: its sandbox is to be taken down in order. */
         if (!session->done)
                 kill(session->pid, SIGKILL);
-        while (waitpid(session->pid, NULL, 0) < 0 && errno == EINTR)
+        while (waitpid(session->pid, &session->status, 0) < 0 && errno == EINTR)
                 ;
 }
 
@@ -347,8 +348,10 @@ static bool show_outside(const char *program, struct prove_results *results, str
                          program);
 }
 
-/* True when the attempts came to their end in both sandboxes. */
-static bool try_inside(const char *program, struct boxes *boxes, struct prove_results *results)
+/* *complete when the attempts came to their end in both sandboxes. False, with *error set, when there was
+ * none to attack; the log says why. */
+static bool try_inside(const char *program, struct boxes *boxes, struct prove_results *results,
+                       bool *complete, struct error *error)
 {
         struct session server = {
             .mode = "inside", .input = -1, .output = -1, .box = &boxes->server, .held = &boxes->held_server};
@@ -358,9 +361,13 @@ static bool try_inside(const char *program, struct boxes *boxes, struct prove_re
                                   .output = -1,
                                   .box = &boxes->command,
                                   .held = &boxes->held_command};
-        bool complete = run_session(&server, program, results);
+        *complete = run_session(&server, program, results);
         show_log(server.mode);
-        return run_session(&command, program, results) && complete;
+        if (!server.ready && WIFEXITED(server.status) && WEXITSTATUS(server.status) == EXIT_SETUP)
+                return error_set(error, EXIT_SETUP,
+                                 "there was no sandbox to get out of: the line above says why");
+        *complete &= run_session(&command, program, results);
+        return true;
 }
 
 static int attack(const struct options *options, struct boxes *boxes, struct error *error)
@@ -368,9 +375,10 @@ static int attack(const struct options *options, struct boxes *boxes, struct err
         const char *program = options->command.values[0];
         struct prove_results results = {0};
         int status = 1;
-        if (show_outside(program, &results, error)) {
-                decoys_forget_signals(&decoys);
-                bool complete = try_inside(program, boxes, &results);
+        bool complete = false;
+        bool tried = show_outside(program, &results, error);
+        decoys_forget_signals(&decoys);
+        if (tried && try_inside(program, boxes, &results, &complete, error)) {
                 for (size_t i = 0; i < results.count; i++)
                         results.rows[i].spoiled = decoys_spoiled(&decoys, DECOYS_INSIDE, results.rows[i].id);
                 prove_results_judge(&results, &boxes->server, decoys.base[DECOYS_INSIDE],
