@@ -14,12 +14,13 @@ function __hutch_command
 end
 
 complete -c hutch -f
-complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove version help' -a mcp -d 'run a stdio MCP server in a sandbox'
-complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove version help' -a run -d 'run any command in the same sandbox'
-complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove version help' -a prove -d 'try to get out of a sandbox with these options'
-complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove version help' -a version -d 'show the version and what was built in'
-complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove version help' -a help -d 'show the help, or that of a subcommand'
-complete -c hutch -n '__fish_seen_subcommand_from help' -a 'mcp run prove version help'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove doctor version help' -a mcp -d 'run a stdio MCP server in a sandbox'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove doctor version help' -a run -d 'run any command in the same sandbox'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove doctor version help' -a prove -d 'try to get out of a sandbox with these options'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove doctor version help' -a doctor -d 'show what this machine can enforce'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove doctor version help' -a version -d 'show the version and what was built in'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove doctor version help' -a help -d 'show the help, or that of a subcommand'
+complete -c hutch -n '__fish_seen_subcommand_from help' -a 'mcp run prove doctor version help'
 
 complete -c hutch -n __hutch_in_options -l template -s t -r -F -d 'the sandbox template'
 complete -c hutch -n __hutch_in_options -l ro -r -F -d 'grant for reading'
@@ -29,6 +30,7 @@ complete -c hutch -n __hutch_in_options -l rw-try -r -F -d 'grant for reading an
 complete -c hutch -n __hutch_in_options -l volume -r -F -d 'grant SRC at DST'
 complete -c hutch -n __hutch_in_options -l mount -x -d 'a grant or memory as container engines spell it'
 complete -c hutch -n __hutch_in_options -l tmpfs -x -d 'an empty folder in memory'
+complete -c hutch -n __hutch_in_options -l file -s f -r -F -d 'copy LOCAL in at REMOTE'
 complete -c hutch -n __hutch_in_options -l no-auto-grant -d 'grant nothing that the command names'
 complete -c hutch -n __hutch_in_options -l unsafe-grant -r -F -d 'permit a grant that voids the sandbox'
 complete -c hutch -n __hutch_in_options -l overlay -x -a '(__fish_complete_directories)' -d 'grant a folder whose changes vanish'
@@ -49,4 +51,6 @@ complete -c hutch -n __hutch_in_options -l dry-run -d 'describe the sandbox as J
 complete -c hutch -n __hutch_in_options -l json -d 'write the result of prove as JSON'
 complete -c hutch -n __hutch_in_options -l verbose -s v -d 'say what was granted and why'
 complete -c hutch -n __hutch_in_options -l help -s h -d 'show the help'
+complete -c hutch -n '__fish_seen_subcommand_from doctor' -l json -d 'write JSON for a program to read'
+complete -c hutch -n '__fish_seen_subcommand_from doctor' -l help -s h -d 'show the help'
 complete -c hutch -n 'contains -- -- (commandline -opc)' -a '(__hutch_command)'

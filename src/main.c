@@ -5,6 +5,7 @@
  */
 #include "box/make.h"
 #include "box/protect.h"
+#include "cli/doctor.h"
 #include "cli/help.h"
 #include "cli/options.h"
 #include "cli/prove.h"
@@ -122,6 +123,24 @@ static int subcommand_prove(const struct subcommand_row *row, int argc, char **a
         return status;
 }
 
+static int subcommand_doctor(const struct subcommand_row *row, int argc, char **argv)
+{
+        struct error error = {0}, settled = {0};
+        struct options options = {0};
+        bool runs = false;
+        int status = 0;
+        if (!options_parse(&options, row->name, argc, argv, &error)) {
+                status = complain(&error, row);
+        } else if (options.help) {
+                status = print(help_write(row, stdout));
+        } else {
+                (void)settle_descriptors(&settled);
+                status = print(doctor_run(&settled, options.json, stdout, &runs)) || !runs;
+        }
+        options_free(&options);
+        return status;
+}
+
 static int refuse_arguments(const struct subcommand_row *row, const char *argument)
 {
         struct error error = {0};
@@ -153,8 +172,8 @@ static const struct {
         const char *name;
         int (*run)(const struct subcommand_row *row, int argc, char **argv);
 } subcommands[] = {
-    {"mcp", subcommand_mcp},         {"run", subcommand_run},   {"prove", subcommand_prove},
-    {"version", subcommand_version}, {"help", subcommand_help},
+    {"mcp", subcommand_mcp},       {"run", subcommand_run},         {"prove", subcommand_prove},
+    {"doctor", subcommand_doctor}, {"version", subcommand_version}, {"help", subcommand_help},
 };
 
 int main(int argc, char **argv)

@@ -5,6 +5,7 @@
  */
 #include "box/everyday.h"
 
+#include "box/files.h"
 #include "box/launchers.h"
 #include "box/versions.h"
 #include "lib/fd.h"
@@ -123,7 +124,8 @@ static void read_uv_run(const struct reading *reading, size_t run)
 
         if (program < reading->command->count) {
                 autofree char *script = path_join(base, reading->command->values[program]);
-                bool is_script = !has_option(reading, run, program, "-m", "--module") &&
+                bool is_sent = reading->folders->box && files_lead_to(reading->folders->box, script);
+                bool is_script = !is_sent && !has_option(reading, run, program, "-m", "--module") &&
                                  !folder_exists(script) && access(script, F_OK) == 0;
                 if (is_script)
                         str_list_add(&result->programs, script);

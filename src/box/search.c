@@ -90,8 +90,7 @@ char *search_escape(const char *text)
         return escaped;
 }
 
-/* "; it is in A and B" for copies of the command where version managers and installers put them, or "". */
-static char *list_copies(const char *name, const char *home)
+char *search_list_copies(const char *name, const char *home)
 {
         static const char *const below_home[] = {
             ".nvm/versions/node/*/bin",
@@ -166,7 +165,7 @@ bool search_explain(const struct search_failure *failure, const char *name, cons
         if (strchr(name, '/') || failure->status == EXIT_NOT_EXECUTABLE)
                 return error_set(error, failure->status, "the command %s cannot be started: %s: %s",
                                  name_shown(name), name_shown(failure->path), failure->problem);
-        autofree char *copies = list_copies(name, home);
+        autofree char *copies = search_list_copies(name, home);
         char shown[600];
         error_quote(shown, sizeof(shown), path ? path : SEARCH_SYSTEM_PATH,
                     strlen(path ? path : SEARCH_SYSTEM_PATH));
