@@ -429,19 +429,16 @@ bool decoys_make(struct decoys *decoys, const char *program, struct error *error
 /* A handle of the secret, as number and hexadecimal bytes; "" where the file system has none. */
 static void describe_handle(const struct decoys *decoys, enum decoy_side side, FILE *out)
 {
-        union {
-                struct file_handle handle;
-                unsigned char room[sizeof(struct file_handle) + HANDLE_BYTES];
-        } handle = {.room = {0}};
-        handle.handle.handle_bytes = HANDLE_BYTES;
+        autofree struct file_handle *handle = str_or_die(calloc(1, sizeof(*handle) + HANDLE_BYTES));
+        handle->handle_bytes = HANDLE_BYTES;
         char path[PATH_MAX];
         int mount;
         if (!place(decoys, side, "home/.ssh/id_ed25519", path) ||
-            name_to_handle_at(AT_FDCWD, path, &handle.handle, &mount, 0) < 0)
+            name_to_handle_at(AT_FDCWD, path, handle, &mount, 0) < 0)
                 return;
-        (void)fprintf(out, "handle-type %d\nhandle ", handle.handle.handle_type);
-        for (unsigned i = 0; i < handle.handle.handle_bytes; i++)
-                (void)fprintf(out, "%02x", handle.handle.f_handle[i]);
+        (void)fprintf(out, "handle-type %d\nhandle ", handle->handle_type);
+        for (unsigned i = 0; i < handle->handle_bytes; i++)
+                (void)fprintf(out, "%02x", handle->f_handle[i]);
         (void)fputc('\n', out);
 }
 

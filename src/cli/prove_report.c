@@ -220,7 +220,7 @@ static void write_group(const struct paint *paint, const struct prove_results *r
                         continue;
                 autofree char *text = str_format("%3zu %s", totals[state], states[state].words);
                 (void)fputs("  ", paint->out);
-                write_painted(paint, state, text, state == PROVE_HELD ? 9 : 0);
+                write_painted(paint, state, text, state == PROVE_HELD && totals[state] < count ? 9 : 0);
         }
         (void)fputc('\n', paint->out);
         for (size_t i = first; i < first + count; i++) {

@@ -188,29 +188,33 @@ static enum outcome through_processes(const struct attempt *attempt)
         return outcome;
 }
 
+/* The secret's handle, as hutch named it; the caller frees. NULL where the file system has no handles. */
+static struct file_handle *read_handle(void)
+{
+        struct file_handle *handle = calloc(1, sizeof(*handle) + HANDLE_BYTES);
+        if (!handle)
+                return NULL;
+        for (const char *text = target("handle"); handle->handle_bytes < HANDLE_BYTES && text[0] && text[1];
+             text += 2) {
+                const char digits[] = {text[0], text[1], 0};
+                handle->f_handle[handle->handle_bytes++] = (unsigned char)strtoul(digits, NULL, 16);
+        }
+        handle->handle_type = (int)target_number("handle-type");
+        return handle;
+}
+
 /* A file's handle opens it from any descriptor of the same file system, past every mount. */
 static enum outcome file_handle(const struct attempt *attempt)
 {
         (void)attempt;
         static const char *const mounts[] = {"", "grant", "readonly"};
-        union {
-                struct file_handle handle;
-                unsigned char room[sizeof(struct file_handle) + HANDLE_BYTES];
-        } handle = {.room = {0}};
-        const char *text = target("handle");
-        size_t used = 0;
-        for (; used < HANDLE_BYTES && text[0] && text[1]; text += 2) {
-                const char digits[] = {text[0], text[1], 0};
-                handle.handle.f_handle[used++] = (unsigned char)strtoul(digits, NULL, 16);
-        }
-        if (used == 0)
+        autofree struct file_handle *handle = read_handle();
+        if (!handle || handle->handle_bytes == 0)
                 return NOT_APPLICABLE;
-        handle.handle.handle_bytes = (unsigned)used;
-        handle.handle.handle_type = (int)target_number("handle-type");
         for (size_t i = 0; i < sizeof(mounts) / sizeof(*mounts); i++) {
                 char data[DECOY_BYTES];
                 autoclose int mount = open(decoy(mounts[i]), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-                autoclose int fd = open_by_handle_at(mount, &handle.handle, O_RDONLY | O_CLOEXEC);
+                autoclose int fd = open_by_handle_at(mount, handle, O_RDONLY | O_CLOEXEC);
                 ssize_t length = fd < 0 ? -1 : read(fd, data, sizeof(data));
                 if (length > 0 && has_marker(data, (size_t)length))
                         return GOT_OUT;
