@@ -203,14 +203,9 @@ static struct file_handle *read_handle(void)
         return handle;
 }
 
-/* A file's handle opens it from any descriptor of the same file system, past every mount. */
-static enum outcome file_handle(const struct attempt *attempt)
+static enum outcome open_handle(struct file_handle *handle)
 {
-        (void)attempt;
         static const char *const mounts[] = {"", "grant", "readonly"};
-        autofree struct file_handle *handle = read_handle();
-        if (!handle || handle->handle_bytes == 0)
-                return NOT_APPLICABLE;
         for (size_t i = 0; i < sizeof(mounts) / sizeof(*mounts); i++) {
                 char data[DECOY_BYTES];
                 autoclose int mount = open(decoy(mounts[i]), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -220,6 +215,16 @@ static enum outcome file_handle(const struct attempt *attempt)
                         return GOT_OUT;
         }
         return HELD;
+}
+
+/* A file's handle opens it from any descriptor of the same file system, past every mount. */
+static enum outcome file_handle(const struct attempt *attempt)
+{
+        (void)attempt;
+        struct file_handle *handle = read_handle();
+        enum outcome outcome = handle && handle->handle_bytes ? open_handle(handle) : NOT_APPLICABLE;
+        free(handle);
+        return outcome;
 }
 
 /* A program that never was a file. */
