@@ -8,7 +8,7 @@ _hutch()
         for ((i = 1; i < COMP_CWORD; i++)); do
                 case ${COMP_WORDS[i]} in
                 --) separator=$i && break ;;
-                mcp | run | prove | doctor | version | help) [[ $subcommand ]] || subcommand=${COMP_WORDS[i]} ;;
+                mcp | run | prove | doctor | ps | logs | version | help) [[ $subcommand ]] || subcommand=${COMP_WORDS[i]} ;;
                 esac
         done
 
@@ -22,9 +22,10 @@ _hutch()
                 return
         fi
         case $subcommand in
-        '') mapfile -t COMPREPLY < <(compgen -W 'mcp run prove doctor version help' -- "$word") && return ;;
-        help) mapfile -t COMPREPLY < <(compgen -W 'mcp run prove doctor version help' -- "$word") && return ;;
+        '') mapfile -t COMPREPLY < <(compgen -W 'mcp run prove doctor ps logs version help' -- "$word") && return ;;
+        help) mapfile -t COMPREPLY < <(compgen -W 'mcp run prove doctor ps logs version help' -- "$word") && return ;;
         doctor) mapfile -t COMPREPLY < <(compgen -W ' --json --help' -- "$word") && return ;;
+        ps | logs) mapfile -t COMPREPLY < <(compgen -W '--json' -- "$word") && return ;;
         version) return ;;
         esac
         [[ $word == = ]] && word=

@@ -14,13 +14,16 @@ function __hutch_command
 end
 
 complete -c hutch -f
-complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove doctor version help' -a mcp -d 'run a stdio MCP server in a sandbox'
-complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove doctor version help' -a run -d 'run any command in the same sandbox'
-complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove doctor version help' -a prove -d 'try to get out of a sandbox with these options'
-complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove doctor version help' -a doctor -d 'show what this machine can enforce'
-complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove doctor version help' -a version -d 'show the version and what was built in'
-complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove doctor version help' -a help -d 'show the help, or that of a subcommand'
-complete -c hutch -n '__fish_seen_subcommand_from help' -a 'mcp run prove doctor version help'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove doctor ps logs version help' -a mcp -d 'run a stdio MCP server in a sandbox'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove doctor ps logs version help' -a run -d 'run any command in the same sandbox'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove doctor ps logs version help' -a prove -d 'try to get out of a sandbox with these options'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove doctor ps logs version help' -a doctor -d 'show what this machine can enforce'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove doctor ps logs version help' -a ps -d 'list the sandboxes that are running'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove doctor ps logs version help' -a logs -d 'show how the last runs of a server went'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove doctor ps logs version help' -a version -d 'show the version and what was built in'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove doctor ps logs version help' -a help -d 'show the help, or that of a subcommand'
+complete -c hutch -n '__fish_seen_subcommand_from help' -a 'mcp run prove doctor ps logs version help'
+complete -c hutch -n '__fish_seen_subcommand_from ps logs; and not __hutch_in_options' -l json -d 'as a JSON array'
 
 complete -c hutch -n __hutch_in_options -l template -s t -r -F -d 'the sandbox template'
 complete -c hutch -n __hutch_in_options -l ro -r -F -d 'grant for reading'

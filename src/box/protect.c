@@ -36,6 +36,7 @@ struct found {
 struct watched_name {
         char *name;
         struct found before;
+        bool said;
 };
 
 struct watched_folder {
@@ -279,7 +280,7 @@ bool protect_add(struct box *box, struct held_sources *held, const struct option
         return done && (!any || pin_all(box, held, error));
 }
 
-static void report_name(const struct watched_folder *watched, const struct watched_name *name)
+static void report_name(const struct watched_folder *watched, struct watched_name *name)
 {
         struct found now = look(watched->folder, name->name);
         const struct stat *before = &name->before.status, *after = &now.status;
@@ -290,6 +291,7 @@ static void report_name(const struct watched_folder *watched, const struct watch
             before->st_ctim.tv_sec == after->st_ctim.tv_sec &&
             before->st_ctim.tv_nsec == after->st_ctim.tv_nsec)
                 return;
+        name->said = true;
         autofree char *part = str_copy_n(name->name, now.length);
         autofree char *path = path_join(watched->path, part);
         message(
@@ -311,11 +313,48 @@ static bool is_said_before(const struct watched_folder *watched, size_t index)
         return false;
 }
 
-void protect_report(const struct held_sources *held)
+void protect_list_folders(const struct held_sources *held, struct str_list *folders)
+{
+        for (size_t i = 0; i < held->watched_count; i++) {
+                const struct watched_folder *watched = &held->watched[i];
+                for (size_t j = 0; j < watched->count; j++) {
+                        const char *name = watched->names[j].name, *slash = strrchr(name, '/');
+                        autofree char *part = str_copy_n(name, slash ? (size_t)(slash - name) : 0);
+                        autofree char *folder = path_join(watched->path, part);
+                        if (!str_list_has(folders, folder))
+                                str_list_add(folders, folder);
+                }
+                if (watched->count && !str_list_has(folders, watched->path))
+                        str_list_add(folders, watched->path);
+        }
+}
+
+/* A component of a path. */
+static bool has_component(const char *path, const char *name)
+{
+        size_t length = strlen(name);
+        for (const char *part = path; part; part = strchr(part, '/')) {
+                part += *part == '/';
+                if (strncmp(part, name, length) == 0 && (part[length] == '/' || part[length] == 0))
+                        return true;
+        }
+        return false;
+}
+
+bool protect_may_concern(const struct held_sources *held, const char *name)
 {
         for (size_t i = 0; i < held->watched_count; i++)
                 for (size_t j = 0; j < held->watched[i].count; j++)
-                        if (!is_said_before(&held->watched[i], j))
+                        if (has_component(held->watched[i].names[j].name, name))
+                                return true;
+        return false;
+}
+
+void protect_report(struct held_sources *held)
+{
+        for (size_t i = 0; i < held->watched_count; i++)
+                for (size_t j = 0; j < held->watched[i].count; j++)
+                        if (!held->watched[i].names[j].said && !is_said_before(&held->watched[i], j))
                                 report_name(&held->watched[i], &held->watched[i].names[j]);
 }
 

@@ -24,6 +24,10 @@ const struct subcommand_row subcommand_table[] = {
      "A sandbox is really started; what stands in its way, or weakens it, is named with the fix. Exit "
      "status:\n"
      "0 when hutch mcp runs here, 1 when not; 2 a mistake in the options.\n"},
+    {"ps", "[--json]", false, false, "list the sandboxes that are running",
+     "The caller's own; --json writes a JSON array.\n"},
+    {"logs", "[NAME] [--json]", false, false, "show how the last runs of a server went, and what was refused",
+     "Without NAME the last run of each server, which names them; --json writes a JSON array of the runs.\n"},
     {"version", "", false, false, "show the version", NULL},
     {"help", "[SUBCOMMAND]", false, false, "show this help, or a subcommand's", NULL},
     {NULL, NULL, false, false, NULL, NULL},

@@ -123,7 +123,8 @@ static _Noreturn void be_session(const struct session *session, const char *prog
         }
         struct error error = {0};
         (void)setenv("HUTCH_PROVE_SECRET", decoys.marker, 1);
-        int status = supervise(session->box, session->held, &error);
+        struct record nothing = {.file = -1}; /* no run of a server's: none is kept */
+        int status = supervise(session->box, session->held, &nothing, &error);
         if (error.status)
                 message("%s", error.text);
         _exit(error.status ? error.status : status);

@@ -116,6 +116,10 @@ void caps_drop(const struct entering *entering);
 int landlock_abi(void);
 /* landlock.c: whether the file layer would be enforced for this box; else *why is half a sentence. */
 bool landlock_guards_files(const struct box *box, int abi, const char **why);
+/* landlock.c: whether a socket that some program outside makes below a grant later would be refused. */
+bool landlock_guards_sockets(const struct box *box, int abi);
+/* landlock.c: the rights to files that a ruleset of this version takes away, where no rule gives them. */
+uint64_t landlock_file_rights(int abi);
 void landlock_enter(const struct entering *entering);
 
 #endif

@@ -6,6 +6,8 @@
  */
 #include "ns/launch.h"
 
+#include "box/sockets.h"
+
 #include "lib/fd.h"
 #include "ns/control.h"
 #include "report/messages.h"
@@ -138,6 +140,10 @@ static bool prepare_filters(const struct box *box, struct entering *entering, st
 static bool check_layers(const struct box *box, int abi, struct error *error)
 {
         const char *why;
+        if (box->verbose && !landlock_guards_sockets(box, abi) && sockets_can_appear(box))
+                message_verbose(
+                    "a socket that another program makes below a grant from now on can be connected "
+                    "to: Landlock 9 (Linux 7.1) would refuse it");
         if (landlock_guards_files(box, abi, &why))
                 return true;
         if (box->require_landlock)

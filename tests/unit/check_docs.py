@@ -14,11 +14,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-PAGES = ("hutch", "hutch-mcp", "hutch-run", "hutch-doctor", "hutch-prove")
+PAGES = ("hutch", "hutch-mcp", "hutch-run", "hutch-doctor", "hutch-ps", "hutch-logs", "hutch-prove")
 SUBCOMMANDS = ("mcp", "run")  # those that start the sandbox of a command
 PLAIN = ("doctor",)  # those that have options of their own
 MCP_ONLY = ("raw-stdout",)
 PROVE_ONLY = ("json",)
+ELSEWHERE = {"json"}  # options of subcommands that start no sandbox of the person's
 
 problems = []
 
@@ -66,14 +67,14 @@ def options_of_page(text):
 
 
 def check_pages(source, options, plain, texts):
-    names = {name for _, name, _ in options.union(*plain.values())} | {"version", *PROVE_ONLY}
+    names = {name for _, name, _ in options.union(*plain.values())} | {"version"} | ELSEWHERE
     for page in PAGES:
         text = (source / "man" / f"{page}.1").read_text()
         if page.removeprefix("hutch-") in PLAIN:
             compare(f"man/{page}.1", options_of_page(text), plain[page.removeprefix("hutch-")])
         elif page == "hutch-prove":  # the others stand in hutch-mcp(1)
             compare(f"man/{page}.1", {name for _, name, _ in options_of_page(text)}, set(PROVE_ONLY))
-        elif page != "hutch":
+        elif page.removeprefix("hutch-") in SUBCOMMANDS:
             shared = options if page == "hutch-mcp" else {row for row in options if row[1] not in MCP_ONLY}
             compare(f"man/{page}.1", options_of_page(text), shared)
         for name in re.findall(r"\bFl -([a-z][a-z-]*)", text):
