@@ -8,6 +8,7 @@ import pty
 import re
 import signal
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -121,17 +122,26 @@ def test_nothing_of_the_callers_is_changed_or_read(hutch):
 
 # a sandbox that was opened
 
-def test_what_an_unsafe_grant_opens_got_out(hutch):
-    status, attempts, result = prove_json(hutch, "--unsafe-grant", "/tmp", "--ro", "/tmp")
+@pytest.fixture
+def opened():
+    """(the options' folder, variables): a home that also holds what is attacked. Short, because paths of sockets are."""
+    with tempfile.TemporaryDirectory(prefix="p", dir="/tmp") as folder:
+        yield folder, {"HOME": folder, "TMPDIR": folder}
+
+
+def test_what_an_unsafe_grant_opens_got_out(hutch, opened):
+    folder, variables = opened
+    status, attempts, result = prove_json(hutch, "--unsafe-grant", folder, "--ro", folder, env=variables)
     assert status == 1 and result["ok"] is False
     for name in ("ssh-key", "aws-credentials", "shell-history"):
-        assert attempts[name]["state"] == "got-out" and attempts[name]["option"] == "--unsafe-grant /tmp", attempts[name]
-    done = hutch("prove", "--unsafe-grant", "/tmp", "--ro", "/tmp", timeout=60)
-    assert done.status == 1 and re.search(r"ssh-key .*GOT OUT \(--unsafe-grant /tmp\)", done.out), done
+        assert attempts[name]["state"] == "got-out" and attempts[name]["option"] == f"--unsafe-grant {folder}", attempts[name]
+    done = hutch("prove", "--unsafe-grant", folder, "--ro", folder, env=variables, timeout=60)
+    assert done.status == 1 and re.search(rf"ssh-key .*GOT OUT \(--unsafe-grant {folder}\)", done.out), done
 
 
-def test_changes_are_seen_from_outside(hutch):
-    _, attempts, _ = prove_json(hutch, "--unsafe-grant", "/tmp", "--rw", "/tmp")
+def test_changes_are_seen_from_outside(hutch, opened):
+    folder, variables = opened
+    _, attempts, _ = prove_json(hutch, "--unsafe-grant", folder, "--rw", folder, env=variables)
     assert {"plant-ssh-login", "plant-shell-start", "plant-unit"} <= ids_of(attempts, "got-out")
     assert "ro-write" in ids_of(attempts, "held")  # the narrower grant wins
 
