@@ -16,8 +16,11 @@ _hutch()
                 # What follows is another command's line.
                 if declare -F _command_offset >/dev/null; then
                         _command_offset $((separator + 1))
-                else
+                elif ((COMP_CWORD == separator + 1)); then
                         mapfile -t COMPREPLY < <(compgen -c -- "$word")
+                else
+                        compopt -o filenames
+                        mapfile -t COMPREPLY < <(compgen -f -- "$word")
                 fi
                 return
         fi

@@ -123,7 +123,7 @@ def check_completions(source, options, plain):
 
     zsh = (folder / "_hutch").read_text()
     compare("completions/_hutch", set(re.findall(r"--([a-z][a-z-]+)", zsh)), every_name)
-    check({(letter, name) for letter, name in re.findall(r"\{-(\w),--([a-z-]+)\}", zsh)} == letters,
+    check({(letter, name) for letter, name in re.findall(r"\{-(\w),--([a-z-]+)=?\}", zsh)} == letters,
           "completions/_hutch: other short forms than hutch")
 
 
