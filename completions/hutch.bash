@@ -8,7 +8,7 @@ _hutch()
         for ((i = 1; i < COMP_CWORD; i++)); do
                 case ${COMP_WORDS[i]} in
                 --) separator=$i && break ;;
-                mcp | run | doctor | ps | logs | version | help) [[ $subcommand ]] || subcommand=${COMP_WORDS[i]} ;;
+                mcp | run | prove | doctor | ps | logs | version | help) [[ $subcommand ]] || subcommand=${COMP_WORDS[i]} ;;
                 esac
         done
 
@@ -25,8 +25,8 @@ _hutch()
                 return
         fi
         case $subcommand in
-        '') mapfile -t COMPREPLY < <(compgen -W 'mcp run doctor ps logs version help' -- "$word") && return ;;
-        help) mapfile -t COMPREPLY < <(compgen -W 'mcp run doctor ps logs version help' -- "$word") && return ;;
+        '') mapfile -t COMPREPLY < <(compgen -W 'mcp run prove doctor ps logs version help' -- "$word") && return ;;
+        help) mapfile -t COMPREPLY < <(compgen -W 'mcp run prove doctor ps logs version help' -- "$word") && return ;;
         doctor) mapfile -t COMPREPLY < <(compgen -W ' --json --help' -- "$word") && return ;;
         ps | logs) mapfile -t COMPREPLY < <(compgen -W '--json' -- "$word") && return ;;
         version) return ;;
@@ -50,7 +50,7 @@ _hutch()
         ' --proc') mapfile -t COMPREPLY < <(compgen -W 'none' -- "$word") ;;
         ' --timeout' | ' --stop-grace' | ' --mount' | ' --tmpfs') ;;
         *)
-                mapfile -t COMPREPLY < <(compgen -W ' --template --ro --rw --ro-try --rw-try --volume --mount --tmpfs --file --no-auto-grant --unsafe-grant --overlay --protect --no-protect --hide --env --env-file --cwd --timeout --stop-grace --raw-stdout --require --seccomp --allow-userns --proc --dry-run --verbose --help -- ' -- "$word")
+                mapfile -t COMPREPLY < <(compgen -W ' --template --ro --rw --ro-try --rw-try --volume --mount --tmpfs --file --no-auto-grant --unsafe-grant --overlay --protect --no-protect --hide --env --env-file --cwd --timeout --stop-grace --raw-stdout --require --seccomp --allow-userns --proc --dry-run --json --verbose --help -- ' -- "$word")
                 ;;
         esac
 }

@@ -3,7 +3,7 @@
 
 function __hutch_in_options
     set --local words (commandline -opc)
-    contains -- $words[2] mcp run; and not contains -- -- $words
+    contains -- $words[2] mcp run prove; and not contains -- -- $words
 end
 
 # What stands after `--` is another command's line.
@@ -19,14 +19,15 @@ function __hutch_folders
 end
 
 complete -c hutch -f
-complete -c hutch -n 'not __fish_seen_subcommand_from mcp run doctor ps logs version help' -a mcp -d 'run a stdio MCP server in a sandbox'
-complete -c hutch -n 'not __fish_seen_subcommand_from mcp run doctor ps logs version help' -a run -d 'run any command in the same sandbox'
-complete -c hutch -n 'not __fish_seen_subcommand_from mcp run doctor ps logs version help' -a doctor -d 'show what this machine can enforce'
-complete -c hutch -n 'not __fish_seen_subcommand_from mcp run doctor ps logs version help' -a ps -d 'list the sandboxes that are running'
-complete -c hutch -n 'not __fish_seen_subcommand_from mcp run doctor ps logs version help' -a logs -d 'show how the last runs of a server went'
-complete -c hutch -n 'not __fish_seen_subcommand_from mcp run doctor ps logs version help' -a version -d 'show the version and what was built in'
-complete -c hutch -n 'not __fish_seen_subcommand_from mcp run doctor ps logs version help' -a help -d 'show the help, or that of a subcommand'
-complete -c hutch -n '__fish_seen_subcommand_from help' -a 'mcp run doctor ps logs version help'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove doctor ps logs version help' -a mcp -d 'run a stdio MCP server in a sandbox'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove doctor ps logs version help' -a run -d 'run any command in the same sandbox'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove doctor ps logs version help' -a prove -d 'try to get out of a sandbox with these options'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove doctor ps logs version help' -a doctor -d 'show what this machine can enforce'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove doctor ps logs version help' -a ps -d 'list the sandboxes that are running'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove doctor ps logs version help' -a logs -d 'show how the last runs of a server went'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove doctor ps logs version help' -a version -d 'show the version and what was built in'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove doctor ps logs version help' -a help -d 'show the help, or that of a subcommand'
+complete -c hutch -n '__fish_seen_subcommand_from help' -a 'mcp run prove doctor ps logs version help'
 complete -c hutch -n '__fish_seen_subcommand_from ps logs; and not __hutch_in_options' -l json -d 'as a JSON array'
 
 complete -c hutch -n __hutch_in_options -l template -s t -r -F -d 'the sandbox template'
@@ -55,6 +56,7 @@ complete -c hutch -n __hutch_in_options -l seccomp -r -F -d 'another system call
 complete -c hutch -n __hutch_in_options -l allow-userns -f -a full -d 'let the command make user namespaces'
 complete -c hutch -n __hutch_in_options -l proc -x -a none -d 'no /proc'
 complete -c hutch -n __hutch_in_options -l dry-run -d 'describe the sandbox as JSON and run nothing'
+complete -c hutch -n __hutch_in_options -l json -d 'write the result of prove as JSON'
 complete -c hutch -n __hutch_in_options -l verbose -s v -d 'say what was granted and why'
 complete -c hutch -n __hutch_in_options -l help -s h -d 'show the help'
 complete -c hutch -n '__fish_seen_subcommand_from doctor' -l json -d 'write JSON for a program to read'
