@@ -48,7 +48,7 @@ def test_caches_and_settings_are_written_and_vanish(hutch, name):
                                   "SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "GIT_DIR"])
 def test_variables_of_the_session_do_not_decide_inside(hutch, name):
     """A folder that one of them names is not there."""
-    done = hutch("run", "--", "sh", "-c", f'echo "${{{name}-unset}}"; mktemp >/dev/null && echo made', env={name: "/nowhere/at/all"})
+    done = hutch("run", "--", "sh", "-c", f'echo "${{{name}-unset}}"; mktemp >/dev/null && echo made', env={name: str(hutch.folder / "nowhere/at/all")})
     assert (done.status, done.out) == (0, ("/tmp" if name == "TMPDIR" else "unset") + "\nmade\n"), done
 
 
