@@ -14,6 +14,7 @@
 #include "box/sockets.h"
 #include "box/toolchain.h"
 #include "lib/fd.h"
+#include "lib/name.h"
 #include "policy/template.h"
 #include "report/messages.h"
 
@@ -257,6 +258,54 @@ static void name_grants(const struct box *box)
                                 box->files[i].destination);
 }
 
+static const char *first_relative(const struct str_list *paths)
+{
+        for (size_t i = 0; i < paths->count; i++)
+                if (paths->values[i][0] != '/')
+                        return paths->values[i];
+        return NULL;
+}
+
+/* The first path of an option that is meant from the working directory, or NULL. */
+static const char *find_relative(const struct options *options)
+{
+        const char *const single[] = {options->cwd, options->seccomp};
+        const struct str_list *const lists[] = {&options->unsafe_grants, &options->protect,
+                                                &options->env_files};
+        const char *found = NULL;
+        for (size_t i = 0; i < options->grant_count && !found; i++)
+                if (options->grants[i].path[0] != '/')
+                        found = options->grants[i].path;
+        for (size_t i = 0; i < options->file_count && !found; i++)
+                if (options->files[i].local[0] != '/')
+                        found = options->files[i].local;
+        for (size_t i = 0; i < sizeof(single) / sizeof(*single) && !found; i++)
+                if (single[i] && single[i][0] != '/')
+                        found = single[i];
+        for (size_t i = 0; i < sizeof(lists) / sizeof(*lists) && !found; i++)
+                found = first_relative(lists[i]);
+        return found;
+}
+
+/* The working directory, or "/" where there is none and nothing is meant from there; NULL with an error. The
+ * caller frees. */
+static char *find_cwd(const struct options *options, struct error *error)
+{
+        char *cwd = getcwd(NULL, 0);
+        if (cwd && cwd[0] == '/')
+                return cwd;
+        free(cwd);
+        const char *relative = find_relative(options);
+        if (!relative)
+                return str_copy("/");
+        error_set(
+            error, EXIT_SETUP,
+            "cannot tell where %s is: the working directory was deleted; start hutch in another one, or "
+            "write the whole path",
+            name_shown(relative));
+        return NULL;
+}
+
 /* Everything that takes the template and the toolchain, which end with this function. */
 static bool fill(struct box *box, struct held_sources *held, const struct options *options, const char *cwd,
                  const struct template *template, struct toolchain *toolchain, struct error *error)
@@ -286,7 +335,7 @@ static bool fill(struct box *box, struct held_sources *held, const struct option
         for (size_t i = 0; i < toolchain->notes.count; i++)
                 message("note: %s", toolchain->notes.values[i]);
         toolchain_note_unseen(toolchain, box);
-        notes_say(box, cwd, toolchain->fetches);
+        notes_say(box, caller.work, toolchain->fetches);
         if (box->verbose) {
                 template_note_missing(template);
                 name_grants(box);
@@ -330,11 +379,9 @@ bool box_make(struct box *box, struct held_sources *held, enum box_kind kind, co
                 str_list_add(&box->argv, options->command.values[i]);
         choose_home(box);
 
-        autofree char *cwd = getcwd(NULL, 0);
-        if (!cwd || cwd[0] != '/') {
-                free(cwd);
-                cwd = str_copy("/"); /* deleted, or outside of the root: nothing in it can be named */
-        }
+        autofree char *cwd = find_cwd(options, error);
+        if (!cwd)
+                return false;
         struct template template = {0};
         struct toolchain toolchain = {0};
         bool made = template_load(box->template_name, &template, error) &&

@@ -110,4 +110,7 @@ struct caller_homes {
 };
 const struct caller_homes *caller_homes(void);
 
+/* Why granting a real path would void the sandbox, by every home the caller has; or NULL. */
+const char *mounts_find_danger(const char *real_path, bool writable);
+
 #endif

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 enum { COPIES_MAX = 4 };
@@ -34,7 +35,12 @@ static const char *judge(const char *file, bool named, int *status)
                 return "it is a folder";
         if (!S_ISREG(found.st_mode))
                 return "it is not a regular file";
-        return access(file, X_OK) == 0 ? NULL : "it is not executable (chmod +x would make it so)";
+        if (access(file, X_OK) == 0)
+                return NULL;
+        struct statvfs mounted;
+        if ((found.st_mode & 0111) && statvfs(file, &mounted) == 0 && (mounted.f_flag & ST_NOEXEC))
+                return "its file system is mounted noexec";
+        return "it is not executable (chmod +x would make it so)";
 }
 
 static char *take_if_executable(char *file, bool named, struct search_failure *failure)

@@ -341,6 +341,27 @@ static bool read_interpreter(const char *file, char line[LINE_MAX_BYTES + 1], ch
         return (*interpreter)[0] != 0;
 }
 
+/* pnpm's commands are scripts of the shell that start node, where npm's are links. */
+static bool need_node_script(struct finding *finding, const char *launcher, const char *file,
+                             struct need need)
+{
+        autofree char *target = shims_read_node_script(file);
+        if (!target)
+                return true;
+        char name[] = "node";
+        autofree char *node = find_env_program(finding, launcher, name, &need.trusted);
+        autofree char *folder = path_parent(file);
+        autofree char *program = spell(finding, folder, target, &need.trusted);
+        if (node) {
+                put_in_front(finding, node, LAST);
+                if (!need_file(finding, node, need))
+                        return false;
+        }
+        need.executable = false;
+        need.why = "program of the command";
+        return access(program, F_OK) < 0 || need_file(finding, program, need);
+}
+
 /* `launcher` is the script as it was called, `file` what its links lead to. */
 static bool need_interpreter(struct finding *finding, const char *launcher, const char *file,
                              struct need need)
@@ -378,7 +399,7 @@ static bool need_interpreter(struct finding *finding, const char *launcher, cons
         need.trusted = need.trusted && !folder_may_be_written(&finding->folders, file);
         need.why = why;
         need.depth++;
-        return need_file(finding, program, need);
+        return need_file(finding, program, need) && need_node_script(finding, launcher, file, need);
 }
 
 /* When the file at `path` is a version manager's shim, *program becomes what it starts, and inside the shim

@@ -16,6 +16,10 @@ const struct subcommand_row subcommand_table[] = {
      "no network and no variable of yours until an option names it.\n"},
     {"run", "[OPTIONS] -- COMMAND [ARG…]", true, true, "run any command in the same sandbox",
      "The terminal is passed through. hutch ends with the command's own exit status.\n"},
+    {"prove", "[--json] [OPTIONS]", true, true, "try to get out of a sandbox with these options",
+     "Over 200 attempts, each shown to work without a sandbox first, where this machine permits that. "
+     "Nothing\n"
+     "of yours is read, changed or left behind. It takes no command.\n"},
     {"doctor", "[OPTIONS]", true, false, "show what this machine can enforce",
      "A sandbox is really started; what stands in its way, or weakens it, is named with the fix. Exit "
      "status:\n"
@@ -73,8 +77,15 @@ static void write_options(const struct subcommand_row *subcommand, FILE *out)
         }
 }
 
-static void write_statuses(FILE *out)
+static void write_statuses(const struct subcommand_row *row, FILE *out)
 {
+        if (str_equal(row->name, "prove")) {
+                fputs("\nExit status: 0 nothing got out; 1 an attempt got out, or has no result; 125 the "
+                      "sandbox "
+                      "could not\nbe set up; 2 a mistake in the options.\n",
+                      out);
+                return;
+        }
         fputs("\nExit status: the command's own; 128+N when a signal ended it; 124 time-out; 125 the sandbox "
               "could not\n"
               "be set up; 126 the command is not executable; 127 it was not found; 2 a mistake in the "
@@ -101,7 +112,7 @@ bool help_write(const struct subcommand_row *row, FILE *out)
                 if (row->options)
                         write_options(row, out);
                 if (row->sandbox)
-                        write_statuses(out);
+                        write_statuses(row, out);
         }
         return fflush(out) == 0 && !ferror(out);
 }

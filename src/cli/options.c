@@ -82,7 +82,7 @@ const struct option_row option_table[] = {
     {OPTION_DRY_RUN, "dry-run", 0, ARGUMENT_NONE, NULL, "none", false,
      "write the sandbox's complete description as JSON and run nothing", NULL},
     {OPTION_JSON, "json", 0, ARGUMENT_NONE, NULL, "none", false, "write JSON for a program to read",
-     "doctor"},
+     "doctor prove"},
     {OPTION_VERBOSE, "verbose", 'v', ARGUMENT_NONE, NULL, "none", true,
      "say on stderr what was granted and why", NULL},
     {OPTION_HELP, "help", 'h', ARGUMENT_NONE, NULL, "none", false, "show this help", NULL},

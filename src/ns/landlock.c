@@ -13,6 +13,7 @@
  */
 #include "lib/fd.h"
 #include "ns/entering.h"
+#include "ns/layers.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -139,12 +140,12 @@ void landlock_enter(const struct entering *entering)
         const struct box *box = entering->box;
         int abi = entering->landlock_abi;
         const char *why;
-        bool files = landlock_guards_files(box, abi, &why);
+        bool files = layer_enabled(LAYER_LANDLOCK_FILES) && landlock_guards_files(box, abi, &why);
         struct ruleset_attribute attribute = {0};
 
         if (files)
                 attribute.handled_access_fs = landlock_file_rights(abi);
-        if (abi >= ABI_SCOPE)
+        if (abi >= ABI_SCOPE && layer_enabled(LAYER_LANDLOCK_SCOPES))
                 attribute.scoped = SCOPE_ABSTRACT_UNIX_SOCKET | SCOPE_SIGNAL;
         if (!attribute.handled_access_fs && !attribute.scoped)
                 return;

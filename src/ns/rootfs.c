@@ -16,6 +16,7 @@
 #include "lib/fd.h"
 #include "lib/str.h"
 #include "ns/entering.h"
+#include "ns/layers.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -264,7 +265,8 @@ int rootfs_clone_source(const struct entering *entering, const struct mount *mou
                 entering_fail(entering, STAGE_SWAPPED, ESTALE, mount->source);
 
         struct mount_attr attributes = {
-            .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (mount->writable ? 0 : MOUNT_ATTR_RDONLY),
+            .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+                        (mount->writable || !layer_enabled(LAYER_READ_ONLY) ? 0 : MOUNT_ATTR_RDONLY),
             /* Private before it is attached: otherwise what the host mounts below it later arrives here, with
              * the host's flags, writable. */
             .propagation = MS_PRIVATE,
@@ -387,7 +389,8 @@ void rootfs_build(struct entering *entering)
 void rootfs_pivot(struct entering *entering)
 {
         struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
-        if (mount_setattr(entering->root, "", AT_EMPTY_PATH, &read_only, sizeof(read_only)) < 0)
+        if (layer_enabled(LAYER_READ_ONLY) &&
+            mount_setattr(entering->root, "", AT_EMPTY_PATH, &read_only, sizeof(read_only)) < 0)
                 entering_fail(entering, STAGE_ROOT, errno, NULL);
         /* pivot_root(".", ".") puts the old root on top of the new one at the same place, and "." then names
          * the topmost of what is stacked there, the old root (pivot_root(2)). */

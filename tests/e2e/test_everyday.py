@@ -73,6 +73,14 @@ def test_a_module_never_brings_the_home(hutch):
     make(hutch.home / "pkg/__main__.py", "print('hello')")
     done = hutch("run", "--", PYTHON, "-m", "pkg", cwd=hutch.home)
     assert done.status == 1 and "No module named pkg" in done.err, done
+    assert "the command starts in" not in done.err, done  # it does start in the home, which is empty
+
+    make(hutch.folder / "other/pkg/__main__.py", "print('hello')")
+    (hutch.folder / "other").chmod(0o777)  # anybody's: no folder of its own
+    done = hutch("run", "--", PYTHON, "-m", "pkg", cwd=hutch.folder / "other")
+    assert done.status == 1 and "the command starts in" in done.err and "--ro . would grant it" in done.err, done
+    for words in (["-m", "pkg"], ["-m", "json.tool", "-h"]):  # clients start servers in /
+        assert not hutch("run", "--", PYTHON, *words, cwd="/").own_lines
 
 
 def test_a_module_of_a_virtual_environment(hutch):

@@ -14,10 +14,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-PAGES = ("hutch", "hutch-mcp", "hutch-run", "hutch-doctor", "hutch-ps", "hutch-logs")
+PAGES = ("hutch", "hutch-mcp", "hutch-run", "hutch-doctor", "hutch-ps", "hutch-logs", "hutch-prove")
 SUBCOMMANDS = ("mcp", "run")  # those that start the sandbox of a command
 PLAIN = ("doctor",)  # those that have options of their own
 MCP_ONLY = ("raw-stdout",)
+PROVE_ONLY = ("json",)
 ELSEWHERE = {"json"}  # options of subcommands that start no sandbox of the person's
 
 problems = []
@@ -71,6 +72,8 @@ def check_pages(source, options, plain, texts):
         text = (source / "man" / f"{page}.1").read_text()
         if page.removeprefix("hutch-") in PLAIN:
             compare(f"man/{page}.1", options_of_page(text), plain[page.removeprefix("hutch-")])
+        elif page == "hutch-prove":  # the others stand in hutch-mcp(1)
+            compare(f"man/{page}.1", {name for _, name, _ in options_of_page(text)}, set(PROVE_ONLY))
         elif page.removeprefix("hutch-") in SUBCOMMANDS:
             shared = options if page == "hutch-mcp" else {row for row in options if row[1] not in MCP_ONLY}
             compare(f"man/{page}.1", options_of_page(text), shared)
@@ -120,7 +123,7 @@ def check_completions(source, options, plain):
 
     zsh = (folder / "_hutch").read_text()
     compare("completions/_hutch", set(re.findall(r"--([a-z][a-z-]+)", zsh)), every_name)
-    check({(letter, name) for letter, name in re.findall(r"\{-(\w),--([a-z-]+)\}", zsh)} == letters,
+    check({(letter, name) for letter, name in re.findall(r"\{-(\w),--([a-z-]+)=?\}", zsh)} == letters,
           "completions/_hutch: other short forms than hutch")
 
 
@@ -171,10 +174,12 @@ def main():
     options = options_of_help(texts["mcp"])
     lines = len(re.findall(r"^  .{4}--", texts["mcp"], re.M))
     check(options and len(options) == lines, f"hutch mcp --help: {lines} options, {len(options)} understood")
+    shared = {row for row in options if row[1] not in MCP_ONLY} | {("", name, "") for name in PROVE_ONLY}
+    compare("hutch prove --help", options_of_help(help_of(hutch, "prove")), shared)
     compare("hutch run --help", options_of_help(texts["run"]), {row for row in options if row[1] not in MCP_ONLY})
     plain = {subcommand: options_of_help(help_of(hutch, subcommand)) for subcommand in PLAIN}
     check_pages(source, options, plain, texts)
-    check_completions(source, options, plain)
+    check_completions(source, options | {("", name, "") for name in PROVE_ONLY}, plain)
     check_readme(source, options)
     if not check_lint(source):
         print("mandoc is not installed: the man pages' form was not checked")

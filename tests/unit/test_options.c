@@ -471,6 +471,7 @@ static void test_help_names_everything(void **state)
 {
         (void)state;
         autofree char *mcp = help_of("mcp");
+        autofree char *prove = help_of("prove");
         autofree char *doctor = help_of("doctor");
         autofree char *all = help_of(NULL);
         autofree char *version = help_of("version");
@@ -478,6 +479,8 @@ static void test_help_names_everything(void **state)
                 autofree char *spelled = str_format("--%s", option_table[i].name);
                 const struct option_row *row = &option_table[i];
                 assert_true(option_belongs(row, "mcp") || option_belongs(row, "doctor"));
+                assert_int_equal(option_belongs(row, "prove"),
+                                 strstr(prove, spelled) && strstr(prove, row->help));
                 assert_int_equal(option_belongs(row, "mcp"), strstr(mcp, spelled) && strstr(mcp, row->help));
                 assert_int_equal(option_belongs(row, "doctor"),
                                  strstr(doctor, spelled) && strstr(doctor, row->help));
