@@ -8,6 +8,7 @@
 #include "box/env_file.h"
 #include "box/files.h"
 #include "box/hide.h"
+#include "box/journals.h"
 #include "box/notes.h"
 #include "box/protect.h"
 #include "box/sockets.h"
@@ -167,11 +168,37 @@ static bool check_userns(const struct box *box, struct error *error)
         return true;
 }
 
+/* Refuses a file that decides about the sandbox and that the server may have written, or chosen by a link, in
+ * an earlier run. Every path that leads through a writable grant ends in one of the two, whatever is swapped.
+ */
+static bool check_decides(const struct box *box, const char *option, const char *path, struct error *error)
+{
+        const struct mount *left = NULL;
+        autofree char *real = mounts_resolve(box, path, &left);
+        const struct mount *holder = left || !real ? left : mounts_find_writable(box, real);
+        if (!holder)
+                return true; /* what does not exist is said when it is read */
+        return error_set(
+            error, EXIT_SETUP,
+            "refusing to use %s %s: %s the writable %s, and the server may have put it there; keep "
+            "it where the server cannot write",
+            option, path, left ? "a link leads there out of" : "it lies in", holder->source);
+}
+
+static bool check_template(const struct box *box, const char *cwd, struct error *error)
+{
+        const char *name = box->template_name;
+        autofree char *path = name[0] == '/' ? str_copy(name) : str_format("%s/%s", cwd, name);
+        return !strchr(name, '/') || check_decides(box, "--template", path, error);
+}
+
 static bool read_profile(struct box *box, const char *path, const char *cwd, struct error *error)
 {
         if (!path)
                 return true;
         box->seccomp_path = path_join(cwd, path);
+        if (!check_decides(box, "--seccomp", box->seccomp_path, error))
+                return false;
         ssize_t length = fd_read_file(box->seccomp_path, MOST_PROFILE_BYTES, &box->seccomp_json);
         if (length < 0)
                 return error_set(error, EXIT_SETUP, "cannot read the seccomp profile %s: %s",
@@ -295,12 +322,14 @@ static bool fill(struct box *box, struct held_sources *held, const struct option
         /* The grants come first: what a writable one holds may have been put there by an earlier run of the
          * server, and the toolchain does not follow such links. */
         if (!mounts_add_base(box, held, error) || !add_grants(box, held, options, cwd, error) ||
+            !check_template(box, cwd, error) ||
             !toolchain_find(&options->command, &caller, toolchain, error) || !check_userns(box, error) ||
             !add_toolchain(box, held, toolchain, options->no_auto_grant, error) ||
             !choose_cwd(box, wanted, cwd, error) || !read_profile(box, options->seccomp, cwd, error) ||
             !make_environment(box, options, cwd, template, &toolchain->front, error) ||
             !hide_add(box, &options->hide, cwd, error) || !sockets_hide(box, error) ||
-            !protect_add(box, held, options, cwd, error) || !files_place(box, !options->no_protect, error))
+            !journals_check(box, error) || !protect_add(box, held, options, cwd, error) ||
+            !files_place(box, !options->no_protect, error))
                 return false;
         mounts_sort(box);
         for (size_t i = 0; i < toolchain->notes.count; i++)

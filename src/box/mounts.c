@@ -283,6 +283,21 @@ int mounts_open_real(const char *real, int flags)
         return (int)syscall(SYS_openat2, AT_FDCWD, real, &how, sizeof(how));
 }
 
+char *mounts_real_of_missing(const char *path)
+{
+        autofree char *above = str_copy(path);
+        char *real = NULL;
+        while (!(real = realpath(above, NULL)) && above[1]) {
+                char *parent = path_parent(above);
+                free(above);
+                above = parent;
+        }
+        const char *rest = path + (above[1] ? strlen(above) : 0);
+        char *whole = str_format("%s%s", real && real[1] ? real : "", rest);
+        free(real);
+        return whole;
+}
+
 static void free_mount(struct mount *mount)
 {
         free(mount->source);

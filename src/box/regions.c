@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { MOST_LIST_BYTES = 64 << 20 };
 
@@ -103,7 +104,7 @@ static void add_grant(struct regions *regions, const char *source)
         }
 }
 
-bool regions_read(struct regions *regions, const struct box *box, struct error *error)
+static bool read_mounts(struct regions *regions, struct error *error)
 {
         autofree char *text = NULL;
         autoclose int list = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
@@ -114,6 +115,13 @@ bool regions_read(struct regions *regions, const struct box *box, struct error *
                                  strerror((int)-length));
         for (char *rest = text, *line; (line = strsep(&rest, "\n"));)
                 add_line(regions, line);
+        return true;
+}
+
+bool regions_read(struct regions *regions, const struct box *box, struct error *error)
+{
+        if (!read_mounts(regions, error))
+                return false;
         for (size_t i = 0; i < box->mount_count; i++)
                 if (mounts_is_grant(&box->mounts[i]) && box->mounts[i].is_folder)
                         add_grant(regions, box->mounts[i].source);
@@ -139,6 +147,58 @@ void regions_find(const struct regions *regions, const char *real, struct str_li
                 if (grant->device == mount->device && path_is_below(place, grant->base))
                         str_list_take(paths, join(grant->path, rest_below(place, grant->base)));
         }
+}
+
+static void add_other(const char *path, const char *real, struct str_list *paths)
+{
+        if (!str_equal(path, real) && !str_list_has(paths, path))
+                str_list_add(paths, path);
+}
+
+/* Where grants show the object as part of something, unless another mount is on top there. */
+static void find_wholes(const struct regions *regions, const char *real, const struct stat *wanted,
+                        struct str_list *paths)
+{
+        struct str_list found = {0};
+        regions_find(regions, real, &found);
+        for (size_t i = 0; i < found.count; i++) {
+                struct stat status;
+                if (lstat(found.values[i], &status) == 0 && status.st_dev == wanted->st_dev &&
+                    status.st_ino == wanted->st_ino)
+                        add_other(found.values[i], real, paths);
+        }
+        str_list_free(&found);
+}
+
+/* Where a part of the object is mounted, but in the object itself. */
+static void find_parts(const struct regions *regions, const char *real, struct str_list *paths)
+{
+        const struct region *mount = find_mount(regions, real);
+        autofree char *place = mount ? join(mount->base, rest_below(real, mount->path)) : NULL;
+        for (size_t i = 0; place && i < regions->mount_count; i++) {
+                const struct region *part = &regions->mounts[i];
+                if (part->device == mount->device && path_is_below(part->base, place) &&
+                    !path_is_below(part->path, real))
+                        add_other(part->path, real, paths);
+        }
+}
+
+bool regions_find_others(const struct box *box, const char *real, struct str_list *paths, struct error *error)
+{
+        struct regions regions = {0};
+        struct stat wanted;
+        bool looked = read_mounts(&regions, error);
+        if (looked && lstat(real, &wanted) < 0)
+                looked = error_set(error, EXIT_SETUP, "cannot look at %s: %s", real, strerror(errno));
+        for (size_t i = 0; looked && i < box->mount_count; i++)
+                if (box->mounts[i].kind == MOUNT_BIND || box->mounts[i].kind == MOUNT_OVERLAY)
+                        add_grant(&regions, box->mounts[i].source);
+        if (looked) {
+                find_wholes(&regions, real, &wanted, paths);
+                find_parts(&regions, real, paths);
+        }
+        regions_free(&regions);
+        return looked;
 }
 
 static void free_list(struct region *list, size_t count)

@@ -30,6 +30,11 @@ bool regions_have_device(const struct regions *regions, uint32_t device);
 /* Adds all paths, in grants, of the object at the real path `real`. */
 void regions_find(const struct regions *regions, const char *real, struct str_list *paths);
 
+/* Adds the real paths, other than `real` itself, where a mount of the box shows the object at the real path
+ * `real`, or, when that is a folder, a part of it that is mounted there. */
+bool regions_find_others(const struct box *box, const char *real, struct str_list *paths,
+                         struct error *error);
+
 void regions_free(struct regions *regions);
 
 #endif

@@ -30,8 +30,6 @@ enum {
 struct search {
         struct box *box;
         struct regions regions;
-        struct error *error;
-        bool failed;
         size_t entries; /* how far the grants are to be searched; 0: everything was found by name */
 };
 
@@ -47,10 +45,8 @@ static bool is_granted_itself(const struct box *box, const char *real)
 static void hide_socket(struct search *search, const char *real)
 {
         struct stat status;
-        if (search->failed || is_granted_itself(search->box, real) || lstat(real, &status) < 0 ||
-            !S_ISSOCK(status.st_mode))
-                return;
-        search->failed = !hide_object(search->box, real, false, SOCKET_MASK, search->error);
+        if (!is_granted_itself(search->box, real) && lstat(real, &status) == 0 && S_ISSOCK(status.st_mode))
+                hide_object(search->box, real, false, SOCKET_MASK);
 }
 
 /* Hides the socket of this name, if it is that: false when it has, or may have, another one. */
@@ -118,7 +114,7 @@ static bool any_asked_for(const struct box *box)
 
 bool sockets_hide(struct box *box, struct error *error)
 {
-        struct search search = {.box = box, .error = error};
+        struct search search = {.box = box};
         if (!sockets_can_appear(box))
                 return true;
         bool looked = regions_read(&search.regions, box, error);
@@ -128,8 +124,8 @@ bool sockets_hide(struct box *box, struct error *error)
                         looked = error_set(error, EXIT_SETUP, "cannot look for sockets in /proc: %s",
                                            strerror(errno));
         }
-        if (looked && !search.failed && search.entries)
+        if (looked && search.entries)
                 walk_grants(&search);
         regions_free(&search.regions);
-        return looked && !search.failed;
+        return looked;
 }

@@ -121,6 +121,9 @@ static const char *explain_path(enum stage stage, int error, const char *path)
                            : "name one that exists inside, with --cwd";
         if (stage == STAGE_MOUNT_POINT && error == ENAMETOOLONG)
                 return "the path is too long";
+        if ((stage == STAGE_NETWORK || stage == STAGE_FORK) && (error == EAGAIN || error == ENOMEM))
+                return "the limit on processes (ulimit -u, or that of a control group) or memory is reached; "
+                       "close other programs or raise it";
         return NULL;
 }
 

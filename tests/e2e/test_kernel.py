@@ -235,6 +235,12 @@ def test_apparmor_that_refuses_what_follows_the_clone_is_named(hutch, preload):
     assert "AppArmor" in done.err and done.err.count("\n") == 1, done
 
 
+def test_no_process_for_the_network_namespace_says_what_to_do(hutch, deny_calls):
+    done = hutch("run", "--", "true", before=deny_calls("clone=EAGAIN"))
+    assert done.status == 125 and "cannot make the sandbox's network namespace" in done.err, done
+    assert "limit on processes" in done.err and "close other programs" in done.err, done
+
+
 def test_mounts_refused_by_a_filter_are_named(hutch, deny_calls):
     """What a container engine's default profile does; hutch can tell it from AppArmor by its own status."""
     done = hutch("run", "--", "true", before=deny_calls(*ESSENTIAL["no mounts at all, as AppArmor does it"]))
