@@ -112,6 +112,12 @@ enum verdict target_judge(struct target *target);
 /* target.c: the last check before a real address is used: special addresses, the host's own. */
 enum verdict target_judge_address(const struct target *target, const struct in6_addr *address);
 
+/* host_routes.c: opens what the kernel is asked with. False, with errno, when it cannot. */
+bool host_routes_open(void);
+/* host_routes.c: whether a packet to the address would leave this machine, or has no route; false for every
+ * address of the host's own, and when that cannot be found out. */
+bool host_routes_leave(const struct in6_addr *address);
+
 /* target.c: a socket address of an address (IPv4 mapped), and back. target_store() returns its length. */
 socklen_t target_store(const struct in6_addr *address, uint16_t port, struct sockaddr_storage *out);
 void target_load(const struct sockaddr_storage *stored, struct in6_addr *address, uint16_t *port);
