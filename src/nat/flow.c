@@ -28,8 +28,7 @@
 enum { ACCEPTS_PER_TURN = 64 };
 
 struct listener {
-        struct source source;
-        struct timer pause;
+        struct acceptor acceptor;
         uint16_t host_port; /* of the host's loopback, for a listener on the sandbox's; else 0 */
 };
 
@@ -276,23 +275,6 @@ void flow_join(int sandbox, int host, const struct target *target)
         connected(flow, host, &target->address, NULL);
 }
 
-static void serve_again(struct timer *timer)
-{
-        source_want(&OWNER(timer, struct listener, pause)->source, EPOLLIN);
-}
-
-/* The next connection of a listener, or -1. Without a descriptor for it the listener pauses: it would be ready
- * for ever. */
-static int accept_next(struct listener *listener)
-{
-        int accepted = accept4(listener->source.descriptor, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (accepted < 0 && errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
-                source_want(&listener->source, 0);
-                timer_start(&listener->pause, TIMER_ATTEMPT, serve_again);
-        }
-        return accepted;
-}
-
 static void judge_and_open(int accepted)
 {
         struct target target = {.transport = TRANSPORT_TCP};
@@ -314,10 +296,10 @@ static void judge_and_open(int accepted)
 
 static void accept_some(struct source *source, uint32_t events)
 {
-        struct listener *listener = OWNER(source, struct listener, source);
+        struct listener *listener = OWNER(source, struct listener, acceptor.source);
         (void)events;
         for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
-                int accepted = accept_next(listener);
+                int accepted = acceptor_next(&listener->acceptor);
                 if (accepted < 0)
                         return;
                 if (!listener->host_port) {
@@ -333,7 +315,7 @@ static void serve(int descriptor, uint16_t host_port)
 {
         struct listener *listener = str_or_die(calloc(1, sizeof(*listener)));
         listener->host_port = host_port;
-        if (!source_add(&listener->source, descriptor, EPOLLIN, accept_some))
+        if (!source_add(&listener->acceptor.source, descriptor, EPOLLIN, accept_some))
                 str_or_die(NULL);
 }
 
