@@ -232,7 +232,9 @@ static void read_field(struct piece line, struct fields *fields)
 enum sniff http_head_name(const uint8_t *bytes, size_t length, char name[NAME_MAX_LENGTH + 1], size_t *end)
 {
         enum sniff state = look(bytes, length);
-        if (state == SNIFF_OTHER || state == SNIFF_BAD)
+        if (state == SNIFF_MORE && length >= HTTP_HEAD_MAX)
+                return SNIFF_BAD;
+        if (state != SNIFF_NAME)
                 return state;
         const char *blank = memmem(bytes, length, "\r\n\r\n", 4);
         /* A head that ends otherwise does so for some servers only. */

@@ -231,6 +231,7 @@ static void test_methods(void **state)
                 expect(begun, SNIFF_MORE, NULL);
         }
         expect("get htt", SNIFF_MORE, NULL);
+        expect("\r\n\r\n", SNIFF_MORE, NULL);
         expect("G", SNIFF_MORE, NULL);
         expect("GET", SNIFF_MORE, NULL);
         expect("GET x", SNIFF_MORE, NULL);
