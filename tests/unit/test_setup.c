@@ -108,8 +108,8 @@ static int find(enum nat_socket_kind kind, uint16_t port)
         for (size_t i = 0; i < handed_count; i++)
                 if (handed[i].head.kind == kind && handed[i].head.port == port)
                         return handed[i].descriptor;
-        CHECK(!"there is such a socket");
-        return -1;
+        fprintf(stderr, "no socket of kind %d for port %u was handed over\n", (int)kind, port);
+        _exit(1);
 }
 
 static bool readable(int descriptor, int patience)
