@@ -91,7 +91,8 @@ static enum sniff look(const uint8_t *bytes, size_t length)
 {
         size_t skipped = 0;
         while (skipped < length && (bytes[skipped] == '\r' || bytes[skipped] == '\n'))
-                skipped++; /* some servers do */
+                skipped++; /* some servers do: what stands behind is judged, and refused once it is a request
+                            */
         struct piece line = {(const char *)bytes + skipped, length - skipped};
         if (line.length == 0)
                 return SNIFF_MORE;
@@ -99,8 +100,7 @@ static enum sniff look(const uint8_t *bytes, size_t length)
         if (!newline)
                 return look_at_start(line);
         line.length = (size_t)(newline - line.at);
-        enum sniff state = look_at_line(line);
-        return state == SNIFF_NAME && skipped ? SNIFF_BAD : state;
+        return look_at_line(line);
 }
 
 /* Takes a line off the head: ended by CR LF, without a CR, LF or NUL inside. False when it is not so. */

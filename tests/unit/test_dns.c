@@ -232,8 +232,8 @@ static void test_malformed_names(void **state)
                 size_t length;
         } names[] = {
             {"a pointer to itself", "\xc0\x0c", 2},
-            {"a pointer forward", "\xc0\x40", 2},
-            {"a pointer into the header", "\1a\xc0\0", 4},
+            {"a pointer forward", "\xc0\x12", 2},
+            {"a pointer into the header", "\1a\xc0\4", 4},
             {"a pointer to its own label", "\1a\xc0\x0c", 4},
             {"half a pointer", "\xc0", 1},
             {"an extended label",
@@ -251,7 +251,7 @@ static void test_malformed_names(void **state)
                 put_header(&message, 0x0100, 1, 0, 0, 0);
                 put(&message, names[i].bytes, names[i].length);
                 put_number(&message, 4, 0x00010001);
-                put_number(&message, 4, 0x01010101); /* room to run into */
+                put_name(&message, "a.test"); /* something to run into */
                 struct dns_question question;
                 assert_true(read_bytes(message.bytes, message.length, &question));
                 if (question.problem != DNS_FORMAT_ERROR)
