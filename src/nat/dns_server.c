@@ -98,15 +98,13 @@ static void got_reply(void *context, const uint8_t *reply, size_t length)
                 asker->connection->waiting--;
         if (asker->connection && asker->connection->closed) {
                 close_connection(asker->connection);
-        } else if (!reply || !dns_may_forward(reply, length, question, &nat.rules)) {
+        } else if (!reply) {
                 answer_empty(asker, forwarded->query, question, DNS_SERVER_FAILURE, false);
-        } else if (length > most) {
-                answer_empty(asker, forwarded->query, question, DNS_OK, true);
         } else {
-                memcpy(nat.buffer, reply, length);
-                nat.buffer[0] = (uint8_t)(question->id >> 8);
-                nat.buffer[1] = (uint8_t)question->id;
-                answer(asker, nat.buffer, length);
+                size_t written = dns_write_forwarded(forwarded->query, question, reply, length, &nat.rules,
+                                                     nat.buffer, most);
+                if (written)
+                        answer(asker, nat.buffer, written);
         }
         free(forwarded);
 }
