@@ -205,6 +205,15 @@ def test_a_rotating_name_is_followed(online):
     assert len(found) > 1  # each answer holds for its second, not for the run
 
 
+@pytest.mark.parametrize("name", ["allowed.test", "six.test", "empty.test"])
+def test_many_connections_cost_few_questions(online, world, name):
+    """What the world says is kept, also that there is no address of one family."""
+    with world.watch() as seen:
+        online.python(f"show([fate('{name}', 5432, b'x') for _ in range(100)])", "--network-allow", f"{name}:5432")
+    questions = [line for line in seen if line.startswith("dns ")]
+    assert {line.split()[2] for line in questions} == {"1", "28"} and len(questions) <= 8, questions  # a second's lifetime each
+
+
 def test_the_hosts_file_is_read(online):
     found, done = online.python("show([reaches('in-hosts.test'), reaches('hosts-loopback.test')])",
                                 "--network-allow", "in-hosts.test,hosts-loopback.test")
