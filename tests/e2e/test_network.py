@@ -187,6 +187,30 @@ show({
     assert found["cut txt"] is not None
 
 
+def test_many_questions_on_one_connection(online):
+    """RFC 7766: in one segment, byte by byte, and a client that ends its half before the answers are there."""
+    script = r"""
+def framed(number, kind=1):
+    message = struct.pack(">HHHHHH", number, 256, 1, 0, 0, 0) + b"\7allowed\4test\0" + struct.pack(">HH", kind, 1)
+    return struct.pack(">H", len(message)) + message
+def identifiers(connection, count=None):
+    reader, found = connection.makefile("rb"), []
+    while len(found) != count and len(head := reader.read(2)) == 2:
+        found.append(reader.read(struct.unpack(">H", head)[0])[1])
+    return found
+with dial("9.9.9.9", 53) as connection:
+    connection.sendall(framed(1) + framed(2, 16) + framed(3))
+    first = sorted(identifiers(connection, 3))
+    for byte in framed(4): connection.sendall(bytes([byte]))
+    second = identifiers(connection, 1)
+with dial("9.9.9.9", 53) as connection:
+    connection.sendall(framed(5) + framed(6, 16) + framed(7, 15)); connection.shutdown(socket.SHUT_WR)
+    third = sorted(identifiers(connection))
+show([first, second, third])
+"""
+    assert online.python(script, "--network-allow", "allowed.test,mail.allowed.test")[0] == [[1, 2, 3], [4], [5, 6, 7]]
+
+
 def test_names_keep_their_addresses_and_never_share_them(online):
     found, _ = online.python("show([[socket.gethostbyname(name) for _ in range(2)] for name in ('allowed.test', 'www.allowed.test', 'ALLOWED.test')])",
                              "--network-allow", "allowed.test,www.allowed.test")
@@ -435,6 +459,25 @@ show([fate("allowed.test", 5432, b"x"), reaches("allowed.test"), fate("allowed.t
         assert found[:2] == ["x", True] and found[3] == "SSH" and found[4] == "no such name" and found[6] == 0, done
         assert found[2] == "ConnectionResetError" and found[5] == "ConnectionResetError", done
     assert "refused 198.51.100.11:5432" in done.err
+
+
+def test_every_port_in_both_families(online):
+    script = """
+def talk(family):
+    with socket.socket(family) as connection:
+        connection.connect(socket.getaddrinfo("allowed.test", 5432, family)[0][4]); connection.sendall(b"x"); return connection.recv(1).decode()
+show([talk(socket.AF_INET), talk(socket.AF_INET6)])
+"""
+    assert online.python(script, "--network-allow", "allowed.test:*")[0] == ["x", "x"]
+
+
+def test_port_53_is_the_resolver(online):
+    for rule in ("allowed.test:53", "allowed.test:53/udp", "198.51.100.53:53"):
+        done = online("run", "--network-allow", rule, "--", "true")
+        assert done.status == 2 and "port 53 is the sandbox's own resolver" in done.own_lines[0], done
+    script = "show([reaches('allowed.test'), code_of(ask('allowed.test', tcp=True)), code_of(ask('allowed.test'))])"
+    for rule in ("allowed.test:50-90", "allowed.test,allowed.test:50-90/udp", "allowed.test:1-10000", "allowed.test:*"):
+        assert online.python(script, "--network-allow", rule)[0] == [True, 0, 0], rule
 
 
 # ---- host ports and published ports ----
