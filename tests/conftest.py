@@ -183,3 +183,10 @@ def node():
 def npm_packages():
     needs_installed((harness.NPM / "node_modules").is_dir(), f"the pinned npm packages are not in {harness.NPM}")
     return harness.NPM / "node_modules"
+
+
+@pytest.fixture(scope="session")
+def newer_clients(npm_packages):
+    """The packages of tests/clients/newer: they are many, and not everybody who tests can reach a registry."""
+    needs_installed((harness.NPM_NEWER / ".complete").exists(), f"the pinned newer clients are not in {harness.NPM_NEWER}")
+    return harness.NPM_NEWER / "node_modules"

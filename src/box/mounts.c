@@ -93,7 +93,7 @@ const struct caller_homes *caller_homes(void)
         return &homes;
 }
 
-static const char *danger(const char *real_path, bool writable)
+const char *mounts_find_danger(const char *real_path, bool writable)
 {
         const struct caller_homes *homes = caller_homes();
         const char *why = grant_danger(real_path, "", writable);
@@ -283,6 +283,21 @@ int mounts_open_real(const char *real, int flags)
         return (int)syscall(SYS_openat2, AT_FDCWD, real, &how, sizeof(how));
 }
 
+char *mounts_real_of_missing(const char *path)
+{
+        autofree char *above = str_copy(path);
+        char *real = NULL;
+        while (!(real = realpath(above, NULL)) && above[1]) {
+                char *parent = path_parent(above);
+                free(above);
+                above = parent;
+        }
+        const char *rest = path + (above[1] ? strlen(above) : 0);
+        char *whole = str_format("%s%s", real && real[1] ? real : "", rest);
+        free(real);
+        return whole;
+}
+
 static void free_mount(struct mount *mount)
 {
         free(mount->source);
@@ -291,10 +306,9 @@ static void free_mount(struct mount *mount)
         free(mount->why);
 }
 
-/* Where `destination` leads inside: /bin/x is /usr/bin/x where /bin is a link. The caller frees. */
-static char *follow_inside(const struct box *box, const char *destination)
+char *mounts_follow_inside(const struct box *box, const char *place)
 {
-        char *path = str_copy(destination);
+        char *path = str_copy(place);
         for (size_t i = 0, links = 0; i < box->mount_count && links < MOST_LINKS; i++) {
                 const struct mount *link = &box->mounts[i];
                 size_t length = strlen(link->destination);
@@ -333,10 +347,17 @@ bool mounts_add_bind(struct box *box, struct held_sources *held, const char *rea
                      bool writable, const char *why, struct error *error)
 {
         struct stat status;
-        /* O_PATH opens nothing of the object itself (a fifo does not wait), but it makes autofs mount. */
-        autoclose int source = mounts_open_real(real, O_PATH);
+        /* O_PATH opens nothing of the object itself (a fifo does not wait); that a folder is asked for makes
+         * autofs mount what belongs there. */
+        autoclose int source = mounts_open_real(real, O_PATH | O_DIRECTORY);
+        if (source < 0 && errno == ENOTDIR)
+                source = mounts_open_real(real, O_PATH);
         if (source < 0 || fstat(source, &status) < 0)
-                return error_set(error, EXIT_SETUP, "cannot open %s: %s", real, strerror(errno));
+                return error_set(error, EXIT_SETUP, "cannot open %s: %s%s", real, strerror(errno),
+                                 errno == EACCES
+                                     ? ": its file system (FUSE, NFS) admits other accounts only, "
+                                       "also where this one is root"
+                                     : "");
         struct mount mount = {
             .kind = MOUNT_BIND,
             .source = str_copy(real),
@@ -366,7 +387,7 @@ static bool is_system_place(const char *place)
 static bool judge(struct box *box, const struct held_sources *held, const char *real, bool writable,
                   struct error *error)
 {
-        const char *refusal = danger(real, writable);
+        const char *refusal = mounts_find_danger(real, writable);
         if (!refusal)
                 return true;
         /* The sandbox's root is being built on top of it: it cannot be cloned without that. */
@@ -400,7 +421,7 @@ bool mounts_add_grant(struct box *box, struct held_sources *held, const char *pa
                                  strerror(failure), why);
         if (!judge(box, held, real, writable, error))
                 return false;
-        autofree char *place = destination ? follow_inside(box, destination) : str_copy(real);
+        autofree char *place = destination ? mounts_follow_inside(box, destination) : str_copy(real);
         const struct mount *own = find_exact(box, place);
         bool is_own = own && (own->kind == MOUNT_PROC || own->kind == MOUNT_DEV);
         if (is_own || (destination && is_system_place(place)))
@@ -409,6 +430,25 @@ bool mounts_add_grant(struct box *box, struct held_sources *held, const char *pa
                                  destination ? destination : place, place);
         make_room(box, place);
         return mounts_add_bind(box, held, real, place, writable, why, error);
+}
+
+bool mounts_judge_file(struct box *box, struct held_sources *held, const char *path, const char *why,
+                       char **real, struct stat *status, struct error *error)
+{
+        struct links links = {0};
+        *real = resolve_grant(held, path, &links);
+        int failure = errno;
+        free_links(&links);
+        if (!*real)
+                return error_set(error, EXIT_SETUP, "cannot copy %s in: %s: check the path after %s", path,
+                                 strerror(failure), why);
+        if (!judge(box, held, *real, false, error))
+                return false;
+        autoclose int source = mounts_open_real(*real, O_PATH);
+        if (source < 0 || fstat(source, status) < 0)
+                return error_set(error, EXIT_SETUP, "cannot open %s: %s", *real, strerror(errno));
+        hold(held, fd_take(&source));
+        return true;
 }
 
 bool mounts_add_overlay(struct box *box, struct held_sources *held, const char *path, const char *destination,
@@ -444,7 +484,7 @@ char *mounts_place(const struct mount *mount, const char *real)
 bool mounts_add_memory(struct box *box, const char *path, uint64_t bytes, const char *why,
                        struct error *error)
 {
-        autofree char *place = follow_inside(box, path);
+        autofree char *place = mounts_follow_inside(box, path);
         if (place[1] == 0 || is_system_place(place))
                 return error_set(error, EXIT_SETUP,
                                  "cannot put memory at %s: that would hide the sandbox's own %s", path,
@@ -479,7 +519,7 @@ bool mounts_add_program(struct box *box, struct held_sources *held, const char *
                     "refusing to grant %s, which the command needs: a link leads there out of the "
                     "writable %s, and the server may have put it there; if it is yours, add --ro %s",
                     real, left->source, real);
-        const char *refusal = danger(real, false);
+        const char *refusal = mounts_find_danger(real, false);
         if (refusal)
                 return error_set(
                     error, EXIT_SETUP,

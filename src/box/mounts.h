@@ -8,6 +8,8 @@
 
 #include "box/box.h"
 
+#include <sys/stat.h>
+
 /* O_PATH descriptors of everything that was judged, kept until the sandbox has compared: while one is open,
  * the inode's number cannot be given to another object. Zero it to begin. */
 struct held_sources {
@@ -34,6 +36,11 @@ void mounts_permit_unsafe(struct held_sources *held, const char *path);
 bool mounts_add_grant(struct box *box, struct held_sources *held, const char *path, const char *destination,
                       bool writable, const char *why, struct error *error);
 
+/* Judges one file that is to be copied in as a grant for reading is judged, and holds it. *real becomes its
+ * real path, which the caller frees in every case, and *status what it is. Status 125 as above. */
+bool mounts_judge_file(struct box *box, struct held_sources *held, const char *path, const char *why,
+                       char **real, struct stat *status, struct error *error);
+
 /* Once all grants are added: refuses a link, on the way of one of them, that lies in a writable grant and
  * leads out of it. The server may have made it in an earlier run. */
 bool mounts_check_links(const struct box *box, const struct held_sources *held, struct error *error);
@@ -55,6 +62,10 @@ bool mounts_any_writable(const struct box *box);
  * it; or NULL. The server may have put there what is there. */
 const struct mount *mounts_find_writable(const struct box *box, const char *path);
 
+/* The real path of something that need not exist: that of the nearest folder above that does, and the rest.
+ * The caller frees. */
+char *mounts_real_of_missing(const char *path);
+
 /* Opens a real path, on which any link was put after it was judged. A descriptor, or -1 with errno. */
 int mounts_open_real(const char *real, int flags);
 /* The same for a folder whose changes are to vanish: only reading it is granted. */
@@ -73,6 +84,10 @@ bool mounts_is_asked_for(const struct mount *mount);
 
 /* Where `mount` would show the host object `real`, which its source holds or is. The caller frees. */
 char *mounts_place(const struct mount *mount, const char *real);
+
+/* Where `path` inside leads by the box's own links: /bin/x is /usr/bin/x where /bin is one. The caller frees.
+ */
+char *mounts_follow_inside(const struct box *box, const char *path);
 
 /* What the command itself needs, read-only: skipped when the box already shows it at that path. */
 bool mounts_add_program(struct box *box, struct held_sources *held, const char *path, const char *why,
@@ -94,5 +109,8 @@ struct caller_homes {
         struct str_list real; /* real paths: of $HOME, of the database's, and for root of everybody's */
 };
 const struct caller_homes *caller_homes(void);
+
+/* Why granting a real path would void the sandbox, by every home the caller has; or NULL. */
+const char *mounts_find_danger(const char *real_path, bool writable);
 
 #endif

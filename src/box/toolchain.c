@@ -11,6 +11,7 @@
 
 #include "box/danger.h"
 #include "box/everyday.h"
+#include "box/files.h"
 #include "box/folders.h"
 #include "box/launchers.h"
 #include "box/mounts.h"
@@ -145,6 +146,23 @@ static void grant_venv(struct finding *finding, const char *venv)
                           str_copy("project of the virtual environment"));
 }
 
+/* A project that anybody may write to is not granted, and the program then lacks what lies beside it. /tmp
+ * and its like, which have the sticky bit, are no projects. */
+static void note_shared_folder(struct finding *finding, const char *folder, const char *path)
+{
+        struct stat status;
+        const struct box *box = finding->caller->box;
+        autofree char *real = realpath(folder, NULL);
+        if (!real || stat(real, &status) < 0 || !(status.st_mode & S_IWOTH) || (status.st_mode & S_ISVTX))
+                return;
+        if (!box || !mounts_show(box, real))
+                str_list_take(&finding->result->notes,
+                              str_format("only the file %s is granted, because everybody may write in its "
+                                         "folder; `chmod o-w %s` lets hutch grant the folder, and so does "
+                                         "--ro %s",
+                                         path, folder, folder));
+}
+
 /* Grants what the file at `path` needs. A path with a link in it needs less: what lies beside the real file
  * comes with a later step. What is not trusted is granted when it is an installed interpreter; else it is
  * only remembered, so that the person hears of it. */
@@ -177,6 +195,7 @@ static bool grant_file(struct finding *finding, const char *path, bool has_link,
                 add_grant(finding->result, str_copy(folder), NULL, str_copy(why));
                 return true;
         }
+        note_shared_folder(finding, folder, path);
         return grant_alone(finding, path, why);
 }
 
@@ -322,6 +341,27 @@ static bool read_interpreter(const char *file, char line[LINE_MAX_BYTES + 1], ch
         return (*interpreter)[0] != 0;
 }
 
+/* pnpm's commands are scripts of the shell that start node, where npm's are links. */
+static bool need_node_script(struct finding *finding, const char *launcher, const char *file,
+                             struct need need)
+{
+        autofree char *target = shims_read_node_script(file);
+        if (!target)
+                return true;
+        char name[] = "node";
+        autofree char *node = find_env_program(finding, launcher, name, &need.trusted);
+        autofree char *folder = path_parent(file);
+        autofree char *program = spell(finding, folder, target, &need.trusted);
+        if (node) {
+                put_in_front(finding, node, LAST);
+                if (!need_file(finding, node, need))
+                        return false;
+        }
+        need.executable = false;
+        need.why = "program of the command";
+        return access(program, F_OK) < 0 || need_file(finding, program, need);
+}
+
 /* `launcher` is the script as it was called, `file` what its links lead to. */
 static bool need_interpreter(struct finding *finding, const char *launcher, const char *file,
                              struct need need)
@@ -359,7 +399,7 @@ static bool need_interpreter(struct finding *finding, const char *launcher, cons
         need.trusted = need.trusted && !folder_may_be_written(&finding->folders, file);
         need.why = why;
         need.depth++;
-        return need_file(finding, program, need);
+        return need_file(finding, program, need) && need_node_script(finding, launcher, file, need);
 }
 
 /* When the file at `path` is a version manager's shim, *program becomes what it starts, and inside the shim
@@ -414,6 +454,21 @@ static bool need_file(struct finding *finding, const char *path, struct need nee
 
 /* ---- the command's words ---- */
 
+/* True when `word`, relative to `base`, is what --file sends in: the host's file of that path is another. */
+static bool is_sent(const struct finding *finding, const char *base, const char *word)
+{
+        autofree char *path = path_join(base, word);
+        return finding->caller->box && files_lead_to(finding->caller->box, path);
+}
+
+/* The command when it is itself sent in, or NULL. */
+static const struct sent_file *find_sent_command(const struct finding *finding, const char *name)
+{
+        autofree char *path = path_join(finding->caller->cwd, name);
+        bool possible = finding->caller->box && strchr(name, '/');
+        return possible ? files_find(finding->caller->box, path) : NULL;
+}
+
 static bool find_executable(struct finding *finding, const char *name, bool *trusted)
 {
         const struct toolchain_caller *caller = finding->caller;
@@ -451,6 +506,8 @@ static char *find_program_file(const struct finding *finding, const char *word, 
 static bool need_program(struct finding *finding, const char *word)
 {
         struct need need = {.why = "program of the command", .trusted = true};
+        if (is_sent(finding, finding->caller->work, word))
+                return true;
         autofree char *path = find_program_file(finding, word, &need.trusted);
         if (!path || folder_in_host_tree(path))
                 return true;
@@ -477,6 +534,8 @@ static void note_data(struct finding *finding, const char *word)
         /* `build` in `npm run build` is no path, whatever lies in the folder. */
         if (!strchr(value, '/') && !str_equal(value, ".") && !str_equal(value, ".."))
                 return;
+        if (is_sent(finding, finding->caller->work, value))
+                return;
         bool unused = true;
         autofree char *path = spell(finding, finding->caller->work, value, &unused);
         if (access(path, F_OK) == 0 && !str_list_has(&finding->result->data, path))
@@ -502,7 +561,8 @@ static bool need_everyday(struct finding *finding, struct everyday *everyday)
                     !need_file(finding, everyday->programs.values[i], need))
                         return false;
         take_list(&finding->result->environment, &everyday->environment);
-        take_list(&finding->result->notes, &everyday->notes);
+        for (size_t i = 0; i < everyday->notes.count; i++)
+                str_list_add(&finding->result->notes, everyday->notes.values[i]);
         finding->result->fetches = everyday->fetches;
         return true;
 }
@@ -521,11 +581,16 @@ static bool need_installed(struct finding *finding, const struct str_list *comma
 static bool find_all(struct finding *finding, const struct str_list *command)
 {
         struct need need = {.why = "the command", .executable = true, .trusted = true};
-        if (!find_executable(finding, command->values[0], &need.trusted))
+        const struct sent_file *sent = find_sent_command(finding, command->values[0]);
+        if (sent)
+                finding->result->executable = path_join(finding->caller->cwd, command->values[0]);
+        else if (!find_executable(finding, command->values[0], &need.trusted))
                 return false;
         put_in_front(finding, finding->result->executable, LAST);
         bool grants = !finding->caller->grant_nothing;
-        if (grants && !need_file(finding, finding->result->executable, need))
+        /* Of what is sent in, the copy is there; only what its #! line names is missing. */
+        if (grants && (sent ? !need_interpreter(finding, sent->source, sent->source, need)
+                            : !need_file(finding, finding->result->executable, need)))
                 return false;
         size_t program = grants ? launcher_program(command) : 0;
         if (program && !need_program(finding, command->values[program]))
@@ -568,9 +633,11 @@ void toolchain_free(struct toolchain *toolchain)
 
 static bool is_visible(const struct box *box, const char *path)
 {
-        const struct mount *mount = box_find_mount(box, path);
-        return mount && (mount->kind == MOUNT_BIND || mount->kind == MOUNT_PROC || mount->kind == MOUNT_DEV ||
-                         str_equal(mount->destination, path));
+        autofree char *place = mounts_follow_inside(box, path);
+        const struct mount *mount = box_find_mount(box, place);
+        return mount &&
+               (mount->kind == MOUNT_BIND || mount->kind == MOUNT_OVERLAY || mount->kind == MOUNT_PROC ||
+                mount->kind == MOUNT_DEV || str_equal(mount->destination, place));
 }
 
 /* True for /, /etc, /home: inside they are there, as the sandbox's own. */

@@ -9,6 +9,8 @@
 
 #include "box/box.h"
 #include "box/env.h"
+#include "box/launchers.h"
+#include "cli/help.h"
 #include "cli/hints.h"
 #include "cli/spellings.h"
 #include "cli/values.h"
@@ -43,6 +45,8 @@ const struct option_row option_table[] = {
      "type=bind,source=PATH,target=DEST[,readonly] or type=tmpfs,target=PATH", NULL},
     {OPTION_TMPFS, "tmpfs", 0, ARGUMENT_REQUIRED, "PATH[:SIZE]", "none", true,
      "an empty, writable folder in memory, with SIZE as 64m of a size of its own", NULL},
+    {OPTION_FILE, "file", 'f', ARGUMENT_REQUIRED, "LOCAL:REMOTE", "file", true,
+     "copy a file in before the start, below /tmp, the home or a writable grant", NULL},
     {OPTION_NO_AUTO_GRANT, "no-auto-grant", 0, ARGUMENT_NONE, NULL, "none", false,
      "grant nothing of what the command itself names as its program", NULL},
     {OPTION_UNSAFE_GRANT, "unsafe-grant", 0, ARGUMENT_REQUIRED, "PATH", "path", true,
@@ -85,6 +89,8 @@ const struct option_row option_table[] = {
      "no /proc, where a container does not let hutch mount one", NULL},
     {OPTION_DRY_RUN, "dry-run", 0, ARGUMENT_NONE, NULL, "none", false,
      "write the sandbox's complete description as JSON and run nothing", NULL},
+    {OPTION_JSON, "json", 0, ARGUMENT_NONE, NULL, "none", false, "write JSON for a program to read",
+     "doctor prove"},
     {OPTION_VERBOSE, "verbose", 'v', ARGUMENT_NONE, NULL, "none", true,
      "say on stderr what was granted and why", NULL},
     {OPTION_HELP, "help", 'h', ARGUMENT_NONE, NULL, "none", false, "show this help", NULL},
@@ -118,6 +124,21 @@ static const struct option_row *find_letter(char letter)
                 if (option_table[i].letter == letter)
                         return &option_table[i];
         return NULL;
+}
+
+/* False also for a name that no subcommand has. */
+static bool starts_sandbox(const char *subcommand)
+{
+        const struct subcommand_row *row = subcommand_find(subcommand);
+        return row && row->sandbox;
+}
+
+bool option_belongs(const struct option_row *row, const char *subcommand)
+{
+        if (row->id == OPTION_HELP)
+                return true;
+        return row->only ? launcher_words_have(row->only, subcommand, strlen(subcommand))
+                         : starts_sandbox(subcommand);
 }
 
 /* ---- values ---- */
@@ -259,6 +280,20 @@ static bool read_spelling(struct options *options, spelling_reader *read, const 
         return understood;
 }
 
+static bool read_file(struct options *options, const char *text, struct error *error)
+{
+        struct file_option file = {0};
+        if (!spelling_read_file(text, &file, error)) {
+                free(file.local);
+                free(file.remote);
+                return false;
+        }
+        options->files =
+            str_or_die(reallocarray(options->files, options->file_count + 1, sizeof(*options->files)));
+        options->files[options->file_count++] = file;
+        return true;
+}
+
 /* Adds a path to a list, with a leading ~ expanded. */
 static bool read_path(struct str_list *list, const char *option, const char *text, struct error *error)
 {
@@ -324,6 +359,8 @@ static bool store(struct parse *parse, const struct option_row *row, const char 
                 return read_spelling(options, spelling_read_mount, value, error);
         case OPTION_TMPFS:
                 return read_spelling(options, spelling_read_tmpfs, value, error);
+        case OPTION_FILE:
+                return read_file(options, value, error);
         case OPTION_NO_AUTO_GRANT:
                 return options->no_auto_grant = true;
         case OPTION_UNSAFE_GRANT:
@@ -373,6 +410,8 @@ static bool store(struct parse *parse, const struct option_row *row, const char 
                 return options->no_proc = true;
         case OPTION_DRY_RUN:
                 return options->dry_run = true;
+        case OPTION_JSON:
+                return options->json = true;
         case OPTION_HELP:
                 break;
         }
@@ -393,9 +432,9 @@ static void hide_value(char *word, const char *value)
 /* Judges the value's presence, and an option that stands there a second time, before the value itself. */
 static bool take(struct parse *parse, const struct option_row *row, const char *value)
 {
-        if (row->only && !str_equal(row->only, parse->subcommand))
+        if (!option_belongs(row, parse->subcommand))
                 return error_set(parse->error, EXIT_USAGE, "--%s is an option of hutch %s; leave it out here",
-                                 row->name, row->only);
+                                 row->name, row->only ? row->only : "mcp and run");
         if (row->argument == ARGUMENT_NONE && value)
                 return error_set(parse->error, EXIT_USAGE, "--%s takes no value", row->name);
         if (row->argument == ARGUMENT_REQUIRED && !value) {
@@ -427,8 +466,9 @@ static bool take(struct parse *parse, const struct option_row *row, const char *
 static bool refuse_unknown(struct parse *parse, const char *word)
 {
         const char *names[OPTION_COUNT + 1] = {0};
-        for (size_t i = 0; i < OPTION_COUNT; i++)
-                names[i] = option_table[i].name;
+        for (size_t i = 0, count = 0; i < OPTION_COUNT; i++)
+                if (option_belongs(&option_table[i], parse->subcommand))
+                        names[count++] = option_table[i].name;
         size_t length = strcspn(word, "=");
         const char *hint = hint_find(word, length);
         /* What follows = may be anything, a secret too. */
@@ -533,6 +573,38 @@ static bool compare_grants(struct options *options, struct error *error)
         return true;
 }
 
+/* The same for files: a place has one content. */
+static bool compare_files(struct options *options, struct error *error)
+{
+        for (size_t i = 0; i < options->file_count; i++)
+                for (size_t j = i + 1; j < options->file_count; j++)
+                        if (str_equal(options->files[i].remote, options->files[j].remote) &&
+                            !str_equal(options->files[i].local, options->files[j].local))
+                                return error_set(error, EXIT_USAGE,
+                                                 "two files have one place inside, %s: --file %s and --file "
+                                                 "%s",
+                                                 name_shown(options->files[i].remote),
+                                                 name_shown(options->files[i].local),
+                                                 name_shown(options->files[j].local));
+        return true;
+}
+
+/* Everything of a subcommand that starts no sandbox. */
+static bool parse_options_alone(struct parse *parse)
+{
+        while (parse->next < parse->count) {
+                const char *word = parse->words[parse->next++];
+                if (word[0] != '-' || word[1] == 0 || str_equal(word, "--"))
+                        return error_set(parse->error, EXIT_USAGE, "%s takes options only, no %s",
+                                         parse->subcommand, name_shown(word));
+                if (!take_word(parse, word))
+                        return false;
+                if (parse->options->help)
+                        return true;
+        }
+        return true;
+}
+
 bool options_parse(struct options *options, const char *subcommand, int argc, char **argv,
                    struct error *error)
 {
@@ -544,6 +616,8 @@ bool options_parse(struct options *options, const char *subcommand, int argc, ch
         bool ends_with_client = str_equal(subcommand, "mcp");
         *options =
             (struct options){.stop_grace_seconds = ends_with_client ? STOP_GRACE_DEFAULT : BOX_NO_GRACE};
+        if (!starts_sandbox(subcommand))
+                return parse_options_alone(&parse);
         for (;;) {
                 if (parse.next == parse.count)
                         return error_set(error, EXIT_USAGE, "no command: -- and the command are missing");
@@ -565,7 +639,7 @@ bool options_parse(struct options *options, const char *subcommand, int argc, ch
                                  name_shown(options->command.values[0]));
         if (options->command.values[0][0] == 0)
                 return error_set(error, EXIT_USAGE, "the command after -- is an empty word");
-        return compare_grants(options, error);
+        return compare_grants(options, error) && compare_files(options, error);
 }
 
 void options_free(struct options *options)
@@ -575,6 +649,11 @@ void options_free(struct options *options)
                 free(options->grants[i].destination);
         }
         free(options->grants);
+        for (size_t i = 0; i < options->file_count; i++) {
+                free(options->files[i].local);
+                free(options->files[i].remote);
+        }
+        free(options->files);
         free(options->template_name);
         free(options->cwd);
         free(options->seccomp);
@@ -599,10 +678,11 @@ const char *options_stray(const struct str_list *command)
                 if (!str_starts(word, "--"))
                         continue;
                 const struct option_row *row = find_long(word + 2, length - 2);
-                /* Nearly every program has these two of its own, and a sandbox is the same without them;
-                 * Node.js has the third. */
-                if (row &&
-                    (row->id == OPTION_HELP || row->id == OPTION_VERBOSE || row->id == OPTION_ENV_FILE))
+                if (row && !option_belongs(row, "mcp") && !option_belongs(row, "run"))
+                        continue;
+                /* Many programs have these of their own; Node.js has the last. */
+                if (row && (row->id == OPTION_HELP || row->id == OPTION_VERBOSE || row->id == OPTION_FILE ||
+                            row->id == OPTION_ENV_FILE))
                         continue;
                 if (row || hint_find(word, length))
                         return word;

@@ -36,6 +36,7 @@ enum option_id {
         OPTION_VOLUME,
         OPTION_MOUNT,
         OPTION_TMPFS,
+        OPTION_FILE,
         OPTION_NO_AUTO_GRANT,
         OPTION_UNSAFE_GRANT,
         OPTION_ENV_FILE,
@@ -51,6 +52,7 @@ enum option_id {
         OPTION_STOP_GRACE,
         OPTION_PROC,
         OPTION_DRY_RUN,
+        OPTION_JSON,
         OPTION_HELP,
 };
 enum { OPTION_COUNT = OPTION_HELP + 1 };
@@ -64,11 +66,15 @@ struct option_row {
         const char *complete; /* what a shell completes: "file", "folder", "path", "env", "none", or words */
         bool repeatable;
         const char *help; /* one line, no final stop */
-        const char *only; /* the one subcommand that has it, or NULL: every one that starts a sandbox */
+        const char *only; /* the subcommands that have it, blanks between them; NULL: every one that starts a
+                             sandbox */
 };
 
 /* OPTION_COUNT rows, in the order of --help. */
 extern const struct option_row option_table[];
+
+/* True when `subcommand` has the option. Every subcommand that has options has --help. */
+bool option_belongs(const struct option_row *row, const char *subcommand);
 
 struct grant_option {
         char *path;        /* as written, with a leading ~ expanded; of memory: the place inside, normal */
@@ -81,22 +87,29 @@ struct grant_option {
         const char *option; /* as it was spelled, with its dashes; static */
 };
 
+struct file_option {
+        char *local;  /* as written, with a leading ~ expanded */
+        char *remote; /* absolute and normal, never "/" */
+};
+
 struct options {
         char *template_name;       /* or NULL: the default, mcp-server */
         struct str_list env;       /* KEY=VALUE, in order; a KEY alone got the caller's value here */
         struct str_list env_files; /* as written, with a leading ~ expanded */
         struct grant_option *grants;
         size_t grant_count;
+        struct file_option *files;
+        size_t file_count;
         struct str_list unsafe_grants; /* as written, with a leading ~ expanded */
         bool no_auto_grant;
         struct str_list protect; /* as written, with a leading ~ expanded */
         bool no_protect;
-        struct str_list hide; /* the same; a pattern when it has one of *?[ */
+        struct str_list hide;                        /* the same; a pattern when it has one of *?[ */
         struct str_list network_allow, network_deny; /* as written: lists of destinations */
         struct str_list host_ports;                  /* as written: [PORT:]HOSTPORT */
         struct str_list publish;                     /* as written: [HOSTPORT:]PORT */
-        char *cwd;            /* as written, with a leading ~ expanded, or NULL */
-        char *seccomp;        /* the same */
+        char *cwd;                                   /* as written, with a leading ~ expanded, or NULL */
+        char *seccomp;                               /* the same */
         unsigned timeout_seconds;
         unsigned stop_grace_seconds; /* BOX_NO_GRACE: the end of input ends nothing */
         unsigned verbose;
@@ -105,14 +118,15 @@ struct options {
         int userns; /* enum box_userns */
         bool no_proc;
         bool dry_run;
+        bool json;
         bool help;
         struct str_list command; /* what stands after -- */
 };
 
-/* Parses what follows the subcommand, argv[0] being the first word after it. `subcommand` ("mcp", "run")
- * stands in messages. Status 2 with one sentence on anything unknown, missing, empty, malformed or
- * contradictory; values of variables never stand in one, and are blanked in `argv`. After `--help` nothing
- * more is read. Free `options` in both cases. */
+/* Parses what follows the subcommand, argv[0] being the first word after it. `subcommand` is one of
+ * subcommand_table; one that starts no sandbox takes options only, and no command. Status 2 with one sentence
+ * on anything unknown, missing, empty, malformed or contradictory; values of variables never stand in one,
+ * and are blanked in `argv`. After `--help` nothing more is read. Free `options` in both cases. */
 bool options_parse(struct options *options, const char *subcommand, int argc, char **argv,
                    struct error *error);
 

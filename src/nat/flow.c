@@ -46,6 +46,14 @@ struct flow {
         long long began;
 };
 
+static void drop_head(struct flow *flow)
+{
+        relay_release(flow->head_length);
+        free(flow->head);
+        flow->head = NULL;
+        flow->head_length = 0;
+}
+
 static void end_flow(struct flow *flow, bool reset, const char *why)
 {
         if (flow->ended)
@@ -58,7 +66,7 @@ static void end_flow(struct flow *flow, bool reset, const char *why)
         relay_close(&flow->server, reset);
         report_flow(&flow->target, flow->connected ? &flow->address : NULL, flow->client.taken, flow->server.taken,
                     flow->began, why);
-        free(flow->head);
+        drop_head(flow);
         nat.flows--;
         free_later(flow);
 }
@@ -87,9 +95,7 @@ static void begin_relay(struct flow *flow)
                 end_flow(flow, true, strerror(ENOMEM));
                 return;
         }
-        free(flow->head);
-        flow->head = NULL;
-        flow->head_length = 0;
+        drop_head(flow);
         relay(flow, &flow->server, EPOLLOUT);
 }
 
@@ -161,8 +167,11 @@ static void read_head(struct flow *flow)
                 judge_head(flow);
                 return;
         }
-        uint8_t *head = realloc(flow->head, flow->head_length + (size_t)length);
+        bool room = relay_hold((size_t)length);
+        uint8_t *head = room ? realloc(flow->head, flow->head_length + (size_t)length) : NULL;
         if (!head) {
+                if (room)
+                        relay_release((size_t)length);
                 end_flow(flow, true, strerror(ENOMEM));
                 return;
         }

@@ -32,6 +32,8 @@ enum stage {
         STAGE_LIMIT,
         STAGE_CAPABILITIES,
         STAGE_STDIO,
+        STAGE_FILE_READ,  /* a file that is sent in */
+        STAGE_FILE_PLACE, /* where it goes */
         STAGE_CWD,
         STAGE_LANDLOCK,
         STAGE_SECCOMP,
@@ -64,8 +66,9 @@ struct entering {
         int nat;             /* where hutch-nat gets its sockets, or -1: the sandbox has no network */
         int dialler;         /* where hutch-nat asks pid 1 for connections (dial.c), or -1 */
         struct network_result *network_result; /* network.c: what the maker of a gateway says */
-        int root;            /* rootfs.c: the new root, once it is attached */
-        dev_t *devices;      /* rootfs.c: its memory file systems; the first is the root's */
+        int root;                              /* rootfs.c: the new root, once it is attached */
+        int *files;                            /* files.c: as box->files */
+        dev_t *devices; /* rootfs.c: its memory file systems; the first is the root's */
         size_t device_count;
 };
 
@@ -87,6 +90,10 @@ int rootfs_clone_source(const struct entering *entering, const struct mount *mou
 /* overlay.c: a detached overlay of the folder that box->mounts[index] names; what is written goes to the
  * sandbox's memory, whose root is `memory`. Changes the working directory. */
 int overlay_make(const struct entering *entering, int memory, size_t index);
+
+/* files.c: opens what is to be copied in, while the host is in sight; copies it when nothing else is left. */
+void files_open(struct entering *entering);
+void files_write(struct entering *entering);
 
 /* proc.c, dev.c */
 void proc_mount(const struct entering *entering, const char *destination);
@@ -115,6 +122,10 @@ void caps_drop(const struct entering *entering);
 int landlock_abi(void);
 /* landlock.c: whether the file layer would be enforced for this box; else *why is half a sentence. */
 bool landlock_guards_files(const struct box *box, int abi, const char **why);
+/* landlock.c: whether a socket that some program outside makes below a grant later would be refused. */
+bool landlock_guards_sockets(const struct box *box, int abi);
+/* landlock.c: the rights to files that a ruleset of this version takes away, where no rule gives them. */
+uint64_t landlock_file_rights(int abi);
 void landlock_enter(const struct entering *entering);
 
 #endif

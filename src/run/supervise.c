@@ -25,6 +25,7 @@
 #include "run/bridge.h"
 #include "run/nat_helper.h"
 #include "run/terminal.h"
+#include "run/watch.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -60,6 +61,7 @@ struct supervisor {
         struct launch launch;
         struct nat_helper nat;
         bool nat_failed; /* it ended before the sandbox did */
+        struct watch *watch; /* what happens to the sandbox's mounts on the host, or NULL */
         int signals;
         bool ignores_hang_up; /* the caller made it so (nohup) */
 
@@ -71,6 +73,7 @@ struct supervisor {
         sigset_t sent;    /* polite signals that the server has had: none is repeated */
         int told_to_stop; /* the signal that ended hutch's own run, or 0 */
         bool timed_out;
+        bool exposed; /* what was asked for could not be enforced to the end */
         bool hurried; /* hutch has sent a signal of its own accord */
         bool input_ended;
         unsigned long long given; /* bridge_bytes_given() when the grace began */
@@ -249,6 +252,13 @@ static bool read_failure(struct supervisor *supervisor, struct held_sources *hel
         return true;
 }
 
+/* What had to hold no longer does: no time is left to a server that may read or change it now. */
+static void end_exposed(struct supervisor *supervisor)
+{
+        supervisor->exposed = true;
+        kill_sandbox(supervisor);
+}
+
 static bool is_due(long long *deadline, long long now)
 {
         if (*deadline == NEVER || now < *deadline)
@@ -263,6 +273,8 @@ static void meet_deadlines(struct supervisor *supervisor)
         if (is_due(&supervisor->settle_at, now)) {
                 control(supervisor, CONTROL_SETTLE, 0);
                 pages_forget_start();
+                if (supervisor->watch && !watch_begin(supervisor->watch))
+                        end_exposed(supervisor);
         }
         if (is_due(&supervisor->notice_at, now))
                 message("%d seconds left of --timeout %u", NOTICE_SECONDS, supervisor->box->timeout_seconds);
@@ -342,7 +354,7 @@ static void lose_network(struct supervisor *supervisor)
 
 static bool run_loop(struct supervisor *supervisor, struct held_sources *held, struct error *error)
 {
-        enum { SIGNALS, CONTROL, FAILURE, TERMINAL, NAT, OWN };
+        enum { SIGNALS, CONTROL, FAILURE, TERMINAL, WATCH, NAT, OWN };
         while (!is_finished(supervisor)) {
                 struct pollfd polls[OWN + BRIDGE_POLL_MAX] = {
                     [SIGNALS] = {.fd = supervisor->signals, .events = POLLIN},
@@ -353,6 +365,7 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                     [TERMINAL] = {.fd = supervisor->told_to_stop || supervisor->ignores_hang_up
                                             ? -1
                                             : supervisor->terminal.descriptor},
+                    [WATCH] = {.fd = watch_descriptor(supervisor->watch), .events = POLLIN},
                     [NAT] = {.fd = supervisor->nat.talk, .events = POLLIN},
                 };
                 size_t bridged = bridge_poll(supervisor->bridge, polls + OWN);
@@ -365,6 +378,8 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                                 read_signals(supervisor);
                         if (polls[TERMINAL].revents)
                                 stop(supervisor, SIGHUP);
+                        if (polls[WATCH].revents && !watch_read(supervisor->watch))
+                                end_exposed(supervisor);
                         if (polls[CONTROL].revents && !polls[FAILURE].revents)
                                 read_control(supervisor);
                         if (polls[NAT].revents && !nat_helper_read(&supervisor->nat))
@@ -376,25 +391,46 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
         return true;
 }
 
-static int exit_status(const struct supervisor *supervisor)
+static enum ending judge_ending(const struct supervisor *supervisor)
 {
-        if (supervisor->nat_failed)
-                return EXIT_SETUP;
+        if (supervisor->exposed || supervisor->nat_failed)
+                return ENDING_UNENFORCED;
         if (supervisor->timed_out)
-                return EXIT_TIMED_OUT;
+                return ENDING_TIMED_OUT;
         if (supervisor->told_to_stop)
-                return 128 + supervisor->told_to_stop;
+                return ENDING_STOPPED;
         if (supervisor->exited && WIFEXITED(supervisor->wait_status))
-                return WEXITSTATUS(supervisor->wait_status);
-        /* The server ended by the signal that hutch sent because the client had gone: that is no failure of
-         * it. */
+                return ENDING_EXITED;
         if (supervisor->hurried && supervisor->input_ended)
+                return ENDING_ABANDONED;
+        return supervisor->exited ? ENDING_SIGNALLED : ENDING_KILLED;
+}
+
+static int exit_status(const struct supervisor *supervisor, struct record *record)
+{
+        record->ending = judge_ending(supervisor);
+        switch (record->ending) {
+        case ENDING_UNENFORCED:
+                return EXIT_SETUP;
+        case ENDING_TIMED_OUT:
+                return EXIT_TIMED_OUT;
+        case ENDING_STOPPED:
+                record->signal_number = supervisor->told_to_stop;
+                break;
+        case ENDING_EXITED:
+                return WEXITSTATUS(supervisor->wait_status);
+        case ENDING_ABANDONED:
+                /* The server ended by the signal that hutch sent: that is no failure of it. */
                 return 0;
-        if (supervisor->exited)
-                return 128 + WTERMSIG(supervisor->wait_status);
-        message("the sandbox was killed from outside (its first process got SIGKILL): look for the kernel's "
-                "out-of-memory report with `sudo dmesg | tail`");
-        return 128 + SIGKILL;
+        case ENDING_SIGNALLED:
+                record->signal_number = WTERMSIG(supervisor->wait_status);
+                break;
+        default:
+                message("the sandbox was killed from outside (its first process got SIGKILL): look for the "
+                        "kernel's out-of-memory report with `sudo dmesg | tail`");
+                record->signal_number = SIGKILL;
+        }
+        return 128 + record->signal_number;
 }
 
 static bool block_signals(struct supervisor *supervisor, struct error *error)
@@ -422,7 +458,7 @@ static bool block_signals(struct supervisor *supervisor, struct error *error)
 }
 
 /* Connects and clones. */
-static bool start(struct supervisor *supervisor, struct error *error)
+static bool start(struct supervisor *supervisor, struct held_sources *held, struct error *error)
 {
         const struct box *box = supervisor->box;
         bool lines = box->kind == BOX_MCP && !box->raw_stdout;
@@ -443,6 +479,7 @@ static bool start(struct supervisor *supervisor, struct error *error)
         for (int i = 0; i < 3; i++)
                 stdio.server[i] = supervisor->terminal.passed[i] ? i : server[i];
         supervisor->lent = stdio.foreground;
+        supervisor->watch = watch_new(box, held, landlock_guards_sockets(box, landlock_abi()));
         supervisor->launched_at = now_ms();
         bool started = launch_start(box, &stdio, &supervisor->launch, error);
         for (int i = 0; i < 3; i++)
@@ -478,7 +515,7 @@ static void finish(struct supervisor *supervisor)
         fd_close(&supervisor->signals);
 }
 
-int supervise(const struct box *box, struct held_sources *held, struct error *error)
+int supervise(const struct box *box, struct held_sources *held, struct record *record, struct error *error)
 {
         struct supervisor supervisor = {
             .box = box,
@@ -497,11 +534,20 @@ int supervise(const struct box *box, struct held_sources *held, struct error *er
         sigemptyset(&supervisor.sent);
         if (box->kind == BOX_RUN)
                 supervisor.terminal = terminal_find();
-        if (block_signals(&supervisor, error) && start(&supervisor, error) &&
-            run_loop(&supervisor, held, error))
-                status = exit_status(&supervisor);
+        if (block_signals(&supervisor, error) && start(&supervisor, held, error)) {
+                /* While the sandbox builds itself: it costs nobody any time. */
+                record_begin(record, box);
+                if (run_loop(&supervisor, held, error))
+                        status = exit_status(&supervisor, record);
+        }
         finish(&supervisor);
-        if (supervisor.started)
+        if (supervisor.started) {
                 protect_report(held);
+                if (!watch_finish(supervisor.watch)) {
+                        record->ending = ENDING_UNENFORCED;
+                        status = EXIT_SETUP;
+                }
+        }
+        watch_free(supervisor.watch);
         return status;
 }
