@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What --network-allow and --network-deny mean: a server reaches what the rules name, by name, and nothing else."""
+import json
 import re
+import subprocess
 import time
 
 import pytest
 import world as w
-from harness import PYTHON, STUB_COMMAND
+from harness import PYTHON, STUB_COMMAND, TESTS
+
+DIALING = (TESTS / "lib" / "dialing.py").read_text()
 
 
 def test_without_a_rule_there_is_no_network(online):
@@ -221,6 +225,28 @@ def test_names_keep_their_addresses_and_never_share_them(online):
 def test_a_name_that_does_not_exist_fails_with_a_reason(online):
     found, done = online.python("show(fate('empty.test', 80))", "--network-allow", "empty.test", "-v")
     assert found in ("ConnectionResetError", "ConnectionRefusedError", "OSError"), (found, done)
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\nsearch example.org\n"])
+def test_a_host_without_a_resolver(online, world, text):
+    """The sandbox starts; what fails says why; what needs no name works."""
+    script = "show([fate('allowed.test', 80), reaches('198.51.100.10', name='x.test'), reaches('in-hosts.test')])"
+    path = world.folder / "no-resolver"
+    path.write_text(text)
+    instead = ["unshare", "--user", "--map-current-user", "--keep-caps", "--mount", "--propagation", "private", "sh", "-c",
+               f'mount --bind {path} "$(realpath /etc/resolv.conf)" && exec setpriv --ambient-caps=-all --inh-caps=-all "$@"', "sh"]
+    done = online("run", "--network-allow", "allowed.test,198.51.100.10,in-hosts.test", "--", PYTHON, "-c", DIALING + script, before=instead)
+    assert done.status == 0 and json.loads(done.out) == ["ConnectionResetError", True, True], done
+    assert "[hutch] network: cannot reach allowed.test:80: this machine has no name server (/etc/resolv.conf names none)" in done.own_lines
+
+
+def test_what_cannot_be_reached_is_said_once_with_the_reason(online):
+    script = "show([[fate('allowed.test', 81), fate('empty.test', 81), fate('localhost', 81), fate('2001:db8::10', 82)] for _ in range(3)])"
+    found, done = online.python(script, "--network-allow", "allowed.test:81,empty.test:81,[2001:db8::10]:82", "--host-port", "81")
+    assert found == [["ConnectionResetError"] * 4] * 3
+    for text in ("allowed.test:81: Connection refused", "empty.test:81: the name has no address", "localhost:81: Connection refused",
+                 "[2001:db8::10]:82: Connection refused"):
+        assert done.own_lines.count(f"[hutch] network: cannot reach {text}") == 1, done
 
 
 def test_a_rotating_name_is_followed(online):
@@ -518,9 +544,7 @@ while True:
 
 
 def published(online, address, *options, script=SERVER):
-    import subprocess
-    from harness import TESTS
-    text = (TESTS / "lib" / "dialing.py").read_text() + script % (address, 8765, address)
+    text = DIALING + script % (address, 8765, address)
     process = online.start("run", *options, "--", PYTHON, "-c", text, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "listening\n", process.stderr.read()
     return process
@@ -537,10 +561,7 @@ with ThreadPoolExecutor(64) as pool:
 
 
 def call_published(world, port, count=1, address="127.0.0.1"):
-    import json
-
-    from harness import TESTS
-    done = world.run(PYTHON, "-c", (TESTS / "lib" / "dialing.py").read_text() + CLIENT, address, port, count)
+    done = world.run(PYTHON, "-c", DIALING + CLIENT, address, port, count)
     assert done.returncode == 0, done
     return json.loads(done.stdout)
 
@@ -573,9 +594,7 @@ def test_a_published_port_that_is_taken(online):
 def test_a_published_port_before_the_server_listens(online, world):
     """A connection that comes too early fails at once; the next one works."""
     script = SERVER.replace("server =", "print('listening', flush=True); sys.stdin.readline(); server =")
-    import subprocess
-    from harness import TESTS
-    text = (TESTS / "lib" / "dialing.py").read_text() + script % ("127.0.0.1", 8765, "127.0.0.1")
+    text = DIALING + script % ("127.0.0.1", 8765, "127.0.0.1")
     process = online.start("run", "--publish", "8765", "--", PYTHON, "-c", text, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     with process:
         assert process.stdout.readline() == "listening\n"

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 
 import pytest
 import world as w
@@ -332,6 +333,33 @@ result = [pour(b"GET / HTTP/1.1\r\n", b"X: " + b"x" * 8000 + b"\r\n"), pour(reco
         found, _ = flood(online, script)
     assert all(total < 4 << 20 for total in found), found
     assert len([line for line in seen if line.startswith("http")]) == 1
+
+
+def test_flows_that_nobody_reads_do_not_fill_the_memory(online):
+    """Servers that pour, a sandbox that reads nothing: what waits is bounded over all flows."""
+    script = DIALING + """
+held = []
+for _ in range(300):
+    try:
+        connection = dial("allowed.test", 9002); connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096); connection.sendall(b"20000000\\n"); held.append(connection)
+    except OSError: pass
+print("pouring", flush=True)
+sys.stdin.readline()
+show(reaches("allowed.test"))
+"""
+    process = online.start("run", "--network-allow", "allowed.test,allowed.test:9002", "--", PYTHON, "-c", script, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE, text=True)
+    with process:
+        assert process.stdout.readline() == "pouring\n", process.stderr.read()
+        nat, sizes = nat_of(process), [0]
+        def settled():
+            time.sleep(0.2)
+            sizes.append(int(re.search(r"VmRSS:\s+(\d+)", open(f"/proc/{nat}/status").read())[1]))
+            return sizes[-1] <= sizes[-2]
+        wait_until(settled, 30, "an end of what the nat takes in")
+        assert max(sizes) < 160 << 10, sizes
+        out, err = process.communicate("\n", timeout=30)
+    assert out == "true\n" and process.returncode == 0, err
 
 
 def test_more_names_than_there_are_addresses(online):
