@@ -29,6 +29,7 @@ struct connection {
         uint8_t bytes[2 + DNS_MESSAGE_MAX];
         size_t length;
         size_t waiting; /* of its questions, that were forwarded */
+        bool ended;     /* it will ask nothing more */
         bool closed;
 };
 
@@ -90,15 +91,19 @@ static void got_reply(void *context, const uint8_t *reply, size_t length)
         struct forwarded *forwarded = context;
         const struct dns_question *question = &forwarded->question;
         struct asker *asker = &forwarded->asker;
-        size_t most = asker->connection ? DNS_MESSAGE_MAX
+        size_t most = asker->connection             ? DNS_MESSAGE_MAX
                       : question->payload < DNS_UDP_MAX ? question->payload
                                                         : DNS_UDP_MAX;
+        struct connection *connection = asker->connection;
         forwarded_count--;
-        if (asker->connection)
-                asker->connection->waiting--;
-        if (asker->connection && asker->connection->closed) {
-                close_connection(asker->connection);
-        } else if (!reply) {
+        if (connection)
+                connection->waiting--;
+        if (connection && connection->closed) {
+                close_connection(connection);
+                free(forwarded);
+                return;
+        }
+        if (!reply) {
                 answer_empty(asker, forwarded->query, question, DNS_SERVER_FAILURE, false);
         } else {
                 size_t written = dns_write_forwarded(forwarded->query, question, reply, length, &nat.rules,
@@ -106,6 +111,8 @@ static void got_reply(void *context, const uint8_t *reply, size_t length)
                 if (written)
                         answer(asker, nat.buffer, written);
         }
+        if (connection && !connection->closed && connection->ended && connection->waiting == 0)
+                close_connection(connection);
         free(forwarded);
 }
 
@@ -231,6 +238,11 @@ static void tcp_ready(struct source *source, uint32_t events)
                               sizeof(connection->bytes) - connection->length, MSG_DONTWAIT);
         if (length < 0 && (errno == EAGAIN || errno == EINTR))
                 return;
+        if (length == 0 && connection->waiting) {
+                connection->ended = true; /* it still gets its answers */
+                source_want(source, 0);
+                return;
+        }
         if (length <= 0) {
                 close_connection(connection);
                 return;
