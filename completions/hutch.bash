@@ -8,7 +8,7 @@ _hutch()
         for ((i = 1; i < COMP_CWORD; i++)); do
                 case ${COMP_WORDS[i]} in
                 --) separator=$i && break ;;
-                mcp | run | version | help) [[ $subcommand ]] || subcommand=${COMP_WORDS[i]} ;;
+                mcp | run | ps | logs | version | help) [[ $subcommand ]] || subcommand=${COMP_WORDS[i]} ;;
                 esac
         done
 
@@ -22,8 +22,9 @@ _hutch()
                 return
         fi
         case $subcommand in
-        '') mapfile -t COMPREPLY < <(compgen -W 'mcp run version help' -- "$word") && return ;;
-        help) mapfile -t COMPREPLY < <(compgen -W 'mcp run version help' -- "$word") && return ;;
+        '') mapfile -t COMPREPLY < <(compgen -W 'mcp run ps logs version help' -- "$word") && return ;;
+        help) mapfile -t COMPREPLY < <(compgen -W 'mcp run ps logs version help' -- "$word") && return ;;
+        ps | logs) mapfile -t COMPREPLY < <(compgen -W '--json' -- "$word") && return ;;
         version) return ;;
         esac
         [[ $word == = ]] && word=
@@ -31,7 +32,7 @@ _hutch()
 
         # With a space before each, so that the test finds whole options.
         case " $before" in
-        ' --ro' | ' --rw' | ' --ro-try' | ' --rw-try' | ' --volume' | ' --unsafe-grant' | ' --env-file' | ' --protect' | ' --hide' | ' --seccomp' | ' --template' | ' -t')
+        ' --ro' | ' --rw' | ' --ro-try' | ' --rw-try' | ' --volume' | ' --file' | ' -f' | ' --unsafe-grant' | ' --env-file' | ' --protect' | ' --hide' | ' --seccomp' | ' --template' | ' -t')
                 compopt -o filenames
                 mapfile -t COMPREPLY < <(compgen -f -- "$word")
                 ;;
@@ -45,7 +46,7 @@ _hutch()
         ' --proc') mapfile -t COMPREPLY < <(compgen -W 'none' -- "$word") ;;
         ' --timeout' | ' --stop-grace' | ' --mount' | ' --tmpfs') ;;
         *)
-                mapfile -t COMPREPLY < <(compgen -W ' --template --ro --rw --ro-try --rw-try --volume --mount --tmpfs --no-auto-grant --unsafe-grant --overlay --protect --no-protect --hide --env --env-file --cwd --timeout --stop-grace --raw-stdout --require --seccomp --allow-userns --proc --dry-run --verbose --help -- ' -- "$word")
+                mapfile -t COMPREPLY < <(compgen -W ' --template --ro --rw --ro-try --rw-try --volume --mount --tmpfs --file --no-auto-grant --unsafe-grant --overlay --protect --no-protect --hide --env --env-file --cwd --timeout --stop-grace --raw-stdout --require --seccomp --allow-userns --proc --dry-run --verbose --help -- ' -- "$word")
                 ;;
         esac
 }

@@ -14,11 +14,14 @@ function __hutch_command
 end
 
 complete -c hutch -f
-complete -c hutch -n 'not __fish_seen_subcommand_from mcp run version help' -a mcp -d 'run a stdio MCP server in a sandbox'
-complete -c hutch -n 'not __fish_seen_subcommand_from mcp run version help' -a run -d 'run any command in the same sandbox'
-complete -c hutch -n 'not __fish_seen_subcommand_from mcp run version help' -a version -d 'show the version and what was built in'
-complete -c hutch -n 'not __fish_seen_subcommand_from mcp run version help' -a help -d 'show the help, or that of a subcommand'
-complete -c hutch -n '__fish_seen_subcommand_from help' -a 'mcp run version help'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run ps logs version help' -a mcp -d 'run a stdio MCP server in a sandbox'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run ps logs version help' -a run -d 'run any command in the same sandbox'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run ps logs version help' -a ps -d 'list the sandboxes that are running'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run ps logs version help' -a logs -d 'show how the last runs of a server went'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run ps logs version help' -a version -d 'show the version and what was built in'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run ps logs version help' -a help -d 'show the help, or that of a subcommand'
+complete -c hutch -n '__fish_seen_subcommand_from help' -a 'mcp run ps logs version help'
+complete -c hutch -n '__fish_seen_subcommand_from ps logs; and not __hutch_in_options' -l json -d 'as a JSON array'
 
 complete -c hutch -n __hutch_in_options -l template -s t -r -F -d 'the sandbox template'
 complete -c hutch -n __hutch_in_options -l ro -r -F -d 'grant for reading'
@@ -28,6 +31,7 @@ complete -c hutch -n __hutch_in_options -l rw-try -r -F -d 'grant for reading an
 complete -c hutch -n __hutch_in_options -l volume -r -F -d 'grant SRC at DST'
 complete -c hutch -n __hutch_in_options -l mount -x -d 'a grant or memory as container engines spell it'
 complete -c hutch -n __hutch_in_options -l tmpfs -x -d 'an empty folder in memory'
+complete -c hutch -n __hutch_in_options -l file -s f -r -F -d 'copy LOCAL in at REMOTE'
 complete -c hutch -n __hutch_in_options -l no-auto-grant -d 'grant nothing that the command names'
 complete -c hutch -n __hutch_in_options -l unsafe-grant -r -F -d 'permit a grant that voids the sandbox'
 complete -c hutch -n __hutch_in_options -l overlay -x -a '(__fish_complete_directories)' -d 'grant a folder whose changes vanish'

@@ -7,9 +7,11 @@
 #include "box/protect.h"
 #include "cli/help.h"
 #include "cli/options.h"
+#include "cli/ps.h"
 #include "lib/fd.h"
 #include "ns/launch.h"
 #include "report/messages.h"
+#include "run/record.h"
 #include "run/supervise.h"
 
 #include <errno.h>
@@ -54,7 +56,7 @@ static bool settle_descriptors(struct error *error)
 }
 
 static int run_box(const struct box *box, struct held_sources *held, const struct options *options,
-                   struct error *error)
+                   struct record *record, struct error *error)
 {
         if (options->dry_run)
                 return print(box_write_json(box, stdout));
@@ -63,25 +65,32 @@ static int run_box(const struct box *box, struct held_sources *held, const struc
                 message(
                     "note: %.*s stands after -- and went to the command; hutch's own options go before --",
                     (int)strcspn(stray, "="), stray);
-        return supervise(box, held, error);
+        return supervise(box, held, record, error);
 }
 
 static int start_sandbox(const struct subcommand_row *row, enum box_kind kind, int argc, char **argv)
 {
         struct error error = {0};
         struct options options = {0};
-        struct box box = {0};
+        struct box box = {.kind = kind};
         struct held_sources held = {0};
+        struct record record;
         int status = 0;
 
+        record_prepare(&record, argc, argv);
         bool ready = settle_descriptors(&error) && options_parse(&options, row->name, argc, argv, &error);
         messages_set_verbose(options.verbose);
+        record.cwd = options.cwd;
         if (ready && options.help)
                 status = print(help_write(row, stdout));
         else if (ready && box_make(&box, &held, kind, &options, &error))
-                status = run_box(&box, &held, &options, &error);
+                status = run_box(&box, &held, &options, &record, &error);
         if (error.status)
                 status = complain(&error, row);
+        /* What failed before there was a sandbox is what a person looks for in the log. */
+        if (error.status && !record.begun && !options.dry_run)
+                record_begin(&record, &box);
+        record_end(&record, status);
 
         held_sources_release(&held);
         protect_release(&held);
@@ -98,6 +107,20 @@ static int subcommand_mcp(const struct subcommand_row *row, int argc, char **arg
 static int subcommand_run(const struct subcommand_row *row, int argc, char **argv)
 {
         return start_sandbox(row, BOX_RUN, argc, argv);
+}
+
+static int subcommand_ps(const struct subcommand_row *row, int argc, char **argv)
+{
+        struct error error = {0};
+        int status = ps_show(row, argc, argv, &error);
+        return error.status ? complain(&error, row) : status;
+}
+
+static int subcommand_logs(const struct subcommand_row *row, int argc, char **argv)
+{
+        struct error error = {0};
+        int status = logs_show(row, argc, argv, &error);
+        return error.status ? complain(&error, row) : status;
 }
 
 static int refuse_arguments(const struct subcommand_row *row, const char *argument)
@@ -131,10 +154,8 @@ static const struct {
         const char *name;
         int (*run)(const struct subcommand_row *row, int argc, char **argv);
 } subcommands[] = {
-    {"mcp", subcommand_mcp},
-    {"run", subcommand_run},
-    {"version", subcommand_version},
-    {"help", subcommand_help},
+    {"mcp", subcommand_mcp},   {"run", subcommand_run},         {"ps", subcommand_ps},
+    {"logs", subcommand_logs}, {"version", subcommand_version}, {"help", subcommand_help},
 };
 
 int main(int argc, char **argv)

@@ -17,6 +17,11 @@ void box_free(struct box *box)
                 free(box->mounts[i].why);
         }
         free(box->mounts);
+        for (size_t i = 0; i < box->file_count; i++) {
+                free(box->files[i].source);
+                free(box->files[i].destination);
+        }
+        free(box->files);
         free(box->template_name);
         str_list_free(&box->argv);
         free(box->executable);

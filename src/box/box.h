@@ -55,6 +55,16 @@ struct mount {
         char *why;   /* for --dry-run and --verbose: "--rw", "program of the command", "base"… */
 };
 
+/* What --file sends in: copied before the command starts, so that nothing of the host is shared by it. */
+struct sent_file {
+        char *source;      /* real host path */
+        char *destination; /* absolute, normal path inside, in what is writable there; its folders are made */
+        dev_t device;      /* as of a mount's source */
+        ino_t inode;
+        uint64_t bytes; /* when it was judged: another size at the end of the copy is an error */
+        mode_t mode;    /* permission bits only */
+};
+
 enum box_userns {
         USERNS_NONE,    /* max_user_namespaces is 0 inside */
         USERNS_ALLOWED, /* --allow-userns: for browsers; every other layer stays */
@@ -103,6 +113,8 @@ struct box {
         /* what it sees, in the order in which it is mounted: shallow before deep */
         struct mount *mounts;
         size_t mount_count;
+        struct sent_file *files; /* copied in this order when all mounts are made */
+        size_t file_count;
         struct str_list unsafe_grants; /* real paths that void the sandbox and were granted all the same */
 
         /* what bounds it */

@@ -221,7 +221,11 @@ static bool touches_own_state(const char *path)
         for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++) {
                 const char *folder = getenv(variables[i]);
                 autofree char *named = folder && folder[0] == '/' ? path_join(folder, "hutch") : NULL;
+                autofree char *real_folder = named ? realpath(folder, NULL) : NULL;
                 autofree char *real = named ? realpath(named, NULL) : NULL;
+                /* Where links lead to the folder and nothing of hutch's is in it yet. */
+                if (!real && real_folder)
+                        real = path_join(real_folder, "hutch");
                 if ((named && touches(path, named)) || (real && touches(path, real)))
                         return true;
         }

@@ -100,6 +100,19 @@ static cJSON *make_mount(const struct mount *mount)
         return object;
 }
 
+static cJSON *make_file(const struct sent_file *file)
+{
+        cJSON *object = str_or_die(cJSON_CreateObject());
+        autofree char *mode = str_format("%04o", (unsigned)file->mode);
+        add(object, "source", make_text(file->source));
+        add(object, "destination", make_text(file->destination));
+        add(object, "device", make_number(file->device));
+        add(object, "inode", make_number(file->inode));
+        add(object, "bytes", make_number(file->bytes));
+        add(object, "mode", make_text(mode));
+        return object;
+}
+
 static cJSON *make_identity(const struct box *box)
 {
         cJSON *object = str_or_die(cJSON_CreateObject());
@@ -189,6 +202,10 @@ bool box_write_json(const struct box *box, FILE *out)
         for (size_t i = 0; i < box->mount_count; i++)
                 cJSON_AddItemToArray(mounts, make_mount(&box->mounts[i]));
         add(root, "mounts", mounts);
+        cJSON *files = str_or_die(cJSON_CreateArray());
+        for (size_t i = 0; i < box->file_count; i++)
+                cJSON_AddItemToArray(files, make_file(&box->files[i]));
+        add(root, "files", files);
         add(root, "unsafe_grants", make_list(&box->unsafe_grants));
         add(root, "limits", make_limits(box));
         add(root, "network", make_network(&box->network));

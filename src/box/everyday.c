@@ -5,6 +5,7 @@
  */
 #include "box/everyday.h"
 
+#include "box/files.h"
 #include "box/launchers.h"
 #include "box/versions.h"
 #include "lib/fd.h"
@@ -123,7 +124,8 @@ static void read_uv_run(const struct reading *reading, size_t run)
 
         if (program < reading->command->count) {
                 autofree char *script = path_join(base, reading->command->values[program]);
-                bool is_script = !has_option(reading, run, program, "-m", "--module") &&
+                bool is_sent = reading->folders->box && files_lead_to(reading->folders->box, script);
+                bool is_script = !is_sent && !has_option(reading, run, program, "-m", "--module") &&
                                  !folder_exists(script) && access(script, F_OK) == 0;
                 if (is_script)
                         str_list_add(&result->programs, script);
@@ -157,14 +159,20 @@ static char *plain_tool_name(const char *request)
         return versions_is_name(name) && !strpbrk(request, "@=<>~!") ? str_copy(name) : NULL;
 }
 
-/* `uvx [OPTIONS] TOOL`: one that `uv tool install` has installed. */
-static void read_uvx(const struct reading *reading, size_t options)
+/* What `uvx [OPTIONS] TOOL` asks for, as written; NULL when there is no word. */
+static const char *uvx_request(const struct reading *reading, size_t options)
 {
         size_t tool = skip_options(reading, options, uv_value_words);
         const char *from = find_value(reading, options, tool, "--from");
-        const char *request = from                             ? from
-                              : tool < reading->command->count ? reading->command->values[tool]
-                                                               : NULL;
+        if (from)
+                return from;
+        return tool < reading->command->count ? reading->command->values[tool] : NULL;
+}
+
+/* `uvx [OPTIONS] TOOL`: one that `uv tool install` has installed. */
+static void read_uvx(const struct reading *reading, size_t options)
+{
+        const char *request = uvx_request(reading, options);
         autofree char *name = request ? plain_tool_name(request) : NULL;
         const char *folder = getenv("UV_TOOL_DIR"), *data = getenv("XDG_DATA_HOME");
         autofree char *tools = folder && folder[0] == '/' ? path_join("/", folder)
@@ -180,19 +188,25 @@ static void read_uvx(const struct reading *reading, size_t options)
         str_list_take(&reading->result->environment, str_format("UV_TOOL_DIR=%s", tools));
 }
 
-static void read_uv(const struct reading *reading)
+/* The index of `run` in `uv [OPTIONS] run` or, with *tool set, `uv tool run`; 0 when it is neither. */
+static size_t find_uv_run(const struct reading *reading, bool *tool)
 {
         const struct str_list *command = reading->command;
-        size_t subcommand = skip_options(reading, 1, uv_value_words);
-        if (subcommand == command->count)
-                return;
-        if (str_equal(command->values[subcommand], "run"))
-                read_uv_run(reading, subcommand);
-        if (str_equal(command->values[subcommand], "tool")) {
-                size_t run = skip_options(reading, subcommand + 1, uv_value_words);
-                if (run < command->count && str_equal(command->values[run], "run"))
-                        read_uvx(reading, run + 1);
-        }
+        size_t index = skip_options(reading, 1, uv_value_words);
+        *tool = index < command->count && str_equal(command->values[index], "tool");
+        if (*tool)
+                index = skip_options(reading, index + 1, uv_value_words);
+        return index < command->count && str_equal(command->values[index], "run") ? index : 0;
+}
+
+static void read_uv(const struct reading *reading)
+{
+        bool tool;
+        size_t run = find_uv_run(reading, &tool);
+        if (run && tool)
+                read_uvx(reading, run + 1);
+        else if (run)
+                read_uv_run(reading, run);
 }
 
 /* ---- npx ---- */
@@ -225,17 +239,24 @@ static char *find_in_modules(const struct folders *folders, const char *folder, 
         return access(package, F_OK) == 0 ? str_copy(package) : NULL;
 }
 
-/* `npx [OPTIONS] NAME`, `npm exec NAME`: what is installed in the nearest node_modules upward from the
- * working directory. What is installed beside npm itself comes with it. */
-static void read_npx(const struct reading *reading, size_t options)
+/* What `npx [OPTIONS] NAME` asks for, as written; NULL when there is no word. */
+static const char *npx_request(const struct reading *reading, size_t options)
 {
         size_t index = skip_options(reading, options, npm_value_words);
         const char *package = find_value(reading, options, index, "--package");
         if (!package)
                 package = find_value(reading, options, index, "-p");
-        const char *request = package                           ? package
-                              : index < reading->command->count ? reading->command->values[index]
-                                                                : NULL;
+        if (package)
+                return package;
+        return index < reading->command->count ? reading->command->values[index] : NULL;
+}
+
+/* `npx [OPTIONS] NAME`, `npm exec NAME`: what is installed in the nearest node_modules upward from the
+ * working directory. What is installed beside npm itself comes with it. */
+static void read_npx(const struct reading *reading, size_t options)
+{
+        size_t index = skip_options(reading, options, npm_value_words);
+        const char *request = npx_request(reading, options);
         autofree char *name = request ? package_name(request) : NULL;
         reading->result->fetches = has_option(reading, options, index, "-y", "--yes");
         if (!name || !is_package_name(name))
@@ -295,6 +316,48 @@ void everyday_find(const struct str_list *command, const struct folders *folders
         else if (module)
                 read_module(&reading, module);
         everyday->fetches |= str_equal(name, "bunx");
+}
+
+char *everyday_package(const struct str_list *command)
+{
+        const struct reading reading = {.command = command};
+        const char *slash = strrchr(command->values[0], '/');
+        const char *name = slash ? slash + 1 : command->values[0];
+        const char *request = NULL;
+        bool tool = str_equal(name, "uvx");
+        if (tool) {
+                request = uvx_request(&reading, 1);
+        } else if (str_equal(name, "uv")) {
+                size_t run = find_uv_run(&reading, &tool);
+                request = run && tool ? uvx_request(&reading, run + 1) : NULL;
+        } else if (str_equal(name, "npx") || str_equal(name, "bunx")) {
+                request = npx_request(&reading, 1);
+        } else if (str_equal(name, "npm") && command->count > 1 &&
+                   (str_equal(command->values[1], "exec") || str_equal(command->values[1], "x"))) {
+                request = npx_request(&reading, 2);
+        }
+        if (!request)
+                return NULL;
+        return tool ? str_copy_n(request, strcspn(request, "[@=<>~! ;")) : package_name(request);
+}
+
+const char *everyday_project(const struct str_list *command)
+{
+        const struct reading reading = {.command = command};
+        const char *slash = strrchr(command->values[0], '/');
+        bool tool;
+        size_t run = 0;
+        if (str_equal(slash ? slash + 1 : command->values[0], "uv"))
+                run = find_uv_run(&reading, &tool);
+        if (!run || tool)
+                return NULL;
+        size_t program = skip_options(&reading, run + 1, uv_value_words);
+        const char *folder = find_value(&reading, 1, program, "--directory");
+        if (!folder)
+                folder = find_value(&reading, 1, program, "--project");
+        if (folder)
+                return folder;
+        return program < command->count ? command->values[program] : NULL;
 }
 
 void everyday_free(struct everyday *everyday)

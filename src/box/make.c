@@ -6,6 +6,7 @@
 
 #include "box/env.h"
 #include "box/env_file.h"
+#include "box/files.h"
 #include "box/hide.h"
 #include "box/network.h"
 #include "box/notes.h"
@@ -86,8 +87,8 @@ static bool add_grants(struct box *box, struct held_sources *held, const struct 
                 autofree char *path = path_join(cwd, options->unsafe_grants.values[i]);
                 mounts_permit_unsafe(held, path);
         }
-        if (!add_host_grants(box, held, options, cwd, error) || !mounts_check_links(box, held, error) ||
-            !add_memory(box, options, error))
+        if (!add_host_grants(box, held, options, cwd, error) || !files_add(box, held, options, cwd, error) ||
+            !mounts_check_links(box, held, error) || !add_memory(box, options, error))
                 return false;
         for (size_t i = 0; i < held->unsafe.count; i++)
                 if (!str_list_has(&box->unsafe_grants, held->unsafe.values[i]))
@@ -102,7 +103,8 @@ static bool add_toolchain(struct box *box, struct held_sources *held, const stru
 {
         autofree char *real = realpath(toolchain->executable, NULL);
         box->executable = str_copy(toolchain->executable);
-        if (no_grants && !(real && mounts_show(box, real)))
+        bool sent = files_find(box, toolchain->executable) != NULL;
+        if (no_grants && !sent && !(real && mounts_show(box, real)))
                 return error_set(error, EXIT_SETUP,
                                  "the command %s is not visible inside, since --no-auto-grant grants nothing "
                                  "that it names; add --ro %s",
@@ -224,6 +226,9 @@ static void name_grants(const struct box *box)
                 message_verbose("%s %s%s%s (%s)", how, mount->source, same ? "" : " as ",
                                 same ? "" : mount->destination, mount->why);
         }
+        for (size_t i = 0; i < box->file_count; i++)
+                message_verbose("a copy of %s as %s (--file)", box->files[i].source,
+                                box->files[i].destination);
 }
 
 /* Everything that takes the template and the toolchain, which end with this function. */
@@ -247,7 +252,7 @@ static bool fill(struct box *box, struct held_sources *held, const struct option
             !choose_cwd(box, wanted, cwd, error) || !read_profile(box, options->seccomp, cwd, error) ||
             !make_environment(box, options, cwd, template, &toolchain->front, error) ||
             !hide_add(box, &options->hide, cwd, error) || !sockets_hide(box, error) ||
-            !protect_add(box, held, options, cwd, error))
+            !protect_add(box, held, options, cwd, error) || !files_place(box, !options->no_protect, error))
                 return false;
         mounts_sort(box);
         for (size_t i = 0; i < toolchain->notes.count; i++)

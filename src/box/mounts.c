@@ -291,10 +291,9 @@ static void free_mount(struct mount *mount)
         free(mount->why);
 }
 
-/* Where `destination` leads inside: /bin/x is /usr/bin/x where /bin is a link. The caller frees. */
-static char *follow_inside(const struct box *box, const char *destination)
+char *mounts_follow_inside(const struct box *box, const char *place)
 {
-        char *path = str_copy(destination);
+        char *path = str_copy(place);
         for (size_t i = 0, links = 0; i < box->mount_count && links < MOST_LINKS; i++) {
                 const struct mount *link = &box->mounts[i];
                 size_t length = strlen(link->destination);
@@ -400,7 +399,7 @@ bool mounts_add_grant(struct box *box, struct held_sources *held, const char *pa
                                  strerror(failure), why);
         if (!judge(box, held, real, writable, error))
                 return false;
-        autofree char *place = destination ? follow_inside(box, destination) : str_copy(real);
+        autofree char *place = destination ? mounts_follow_inside(box, destination) : str_copy(real);
         const struct mount *own = find_exact(box, place);
         bool is_own = own && (own->kind == MOUNT_PROC || own->kind == MOUNT_DEV);
         if (is_own || (destination && is_system_place(place)))
@@ -409,6 +408,25 @@ bool mounts_add_grant(struct box *box, struct held_sources *held, const char *pa
                                  destination ? destination : place, place);
         make_room(box, place);
         return mounts_add_bind(box, held, real, place, writable, why, error);
+}
+
+bool mounts_judge_file(struct box *box, struct held_sources *held, const char *path, const char *why,
+                       char **real, struct stat *status, struct error *error)
+{
+        struct links links = {0};
+        *real = resolve_grant(held, path, &links);
+        int failure = errno;
+        free_links(&links);
+        if (!*real)
+                return error_set(error, EXIT_SETUP, "cannot copy %s in: %s: check the path after %s", path,
+                                 strerror(failure), why);
+        if (!judge(box, held, *real, false, error))
+                return false;
+        autoclose int source = mounts_open_real(*real, O_PATH);
+        if (source < 0 || fstat(source, status) < 0)
+                return error_set(error, EXIT_SETUP, "cannot open %s: %s", *real, strerror(errno));
+        hold(held, fd_take(&source));
+        return true;
 }
 
 bool mounts_add_overlay(struct box *box, struct held_sources *held, const char *path, const char *destination,
@@ -444,7 +462,7 @@ char *mounts_place(const struct mount *mount, const char *real)
 bool mounts_add_memory(struct box *box, const char *path, uint64_t bytes, const char *why,
                        struct error *error)
 {
-        autofree char *place = follow_inside(box, path);
+        autofree char *place = mounts_follow_inside(box, path);
         if (place[1] == 0 || is_system_place(place))
                 return error_set(error, EXIT_SETUP,
                                  "cannot put memory at %s: that would hide the sandbox's own %s", path,

@@ -8,6 +8,8 @@
 
 #include "box/box.h"
 
+#include <sys/stat.h>
+
 /* O_PATH descriptors of everything that was judged, kept until the sandbox has compared: while one is open,
  * the inode's number cannot be given to another object. Zero it to begin. */
 struct held_sources {
@@ -33,6 +35,11 @@ void mounts_permit_unsafe(struct held_sources *held, const char *path);
  * host). Status 125 when it does not exist, cannot be opened, or would void the sandbox. */
 bool mounts_add_grant(struct box *box, struct held_sources *held, const char *path, const char *destination,
                       bool writable, const char *why, struct error *error);
+
+/* Judges one file that is to be copied in as a grant for reading is judged, and holds it. *real becomes its
+ * real path, which the caller frees in every case, and *status what it is. Status 125 as above. */
+bool mounts_judge_file(struct box *box, struct held_sources *held, const char *path, const char *why,
+                       char **real, struct stat *status, struct error *error);
 
 /* Once all grants are added: refuses a link, on the way of one of them, that lies in a writable grant and
  * leads out of it. The server may have made it in an earlier run. */
@@ -73,6 +80,10 @@ bool mounts_is_asked_for(const struct mount *mount);
 
 /* Where `mount` would show the host object `real`, which its source holds or is. The caller frees. */
 char *mounts_place(const struct mount *mount, const char *real);
+
+/* Where `path` inside leads by the box's own links: /bin/x is /usr/bin/x where /bin is one. The caller frees.
+ */
+char *mounts_follow_inside(const struct box *box, const char *path);
 
 /* What the command itself needs, read-only: skipped when the box already shows it at that path. */
 bool mounts_add_program(struct box *box, struct held_sources *held, const char *path, const char *why,

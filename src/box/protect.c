@@ -175,21 +175,41 @@ static bool resolve_paths(const struct options *options, const char *cwd, struct
         return true;
 }
 
+/* The default name in `grant`: a granted .git has its hooks as `hooks`. */
+static const char *default_name(const struct mount *grant, size_t index)
+{
+        const char *name = default_names[index];
+        bool is_repository = str_equal(strrchr(grant->source, '/'), "/.git");
+        return is_repository && str_starts(name, ".git/") ? name + strlen(".git/") : name;
+}
+
+bool protect_names(const struct box *box, const char *path)
+{
+        const struct mount *grant = NULL; /* the deepest, and no pin, for which no name is protected */
+        for (size_t i = 0; i < box->mount_count; i++) {
+                const struct mount *mount = &box->mounts[i];
+                if (is_writable_folder(mount) && mounts_is_asked_for(mount) &&
+                    path_is_below(path, mount->destination) &&
+                    (!grant || path_depth(mount->destination) >= path_depth(grant->destination)))
+                        grant = mount;
+        }
+        for (size_t i = 0; grant && i < DEFAULT_NAMES; i++) {
+                autofree char *place = path_join(grant->destination, default_name(grant, i));
+                if (path_is_below(path, place) || path_is_below(place, path))
+                        return true;
+        }
+        return false;
+}
+
 static bool protect_grant(struct box *box, struct held_sources *held, const struct mount *grant,
                           bool defaults, const struct str_list *paths, bool *found, struct error *error)
 {
         struct watched_folder *watched = open_folder(held, grant, error);
         if (!watched)
                 return false;
-        /* A granted .git has its hooks as `hooks`. */
-        bool is_repository = str_equal(strrchr(grant->source, '/'), "/.git");
-        for (size_t i = 0; defaults && i < DEFAULT_NAMES; i++) {
-                const char *name = default_names[i];
-                if (is_repository && str_starts(name, ".git/"))
-                        name += strlen(".git/");
-                if (!protect_name(box, held, grant, watched, name, "protected", error))
+        for (size_t i = 0; defaults && i < DEFAULT_NAMES; i++)
+                if (!protect_name(box, held, grant, watched, default_name(grant, i), "protected", error))
                         return false;
-        }
         return protect_paths(box, held, grant, watched, paths, found, error);
 }
 

@@ -17,6 +17,10 @@
 bool protect_add(struct box *box, struct held_sources *held, const struct options *options, const char *cwd,
                  struct error *error);
 
+/* True when `path` inside is, holds or lies below a name that is protected by default in the person's own
+ * grant that has the place: also where nothing is there yet. */
+bool protect_names(const struct box *box, const char *path);
+
 /* Says which protected names came into being during the run. Opens nothing and follows no link: the
  * supervisor may do neither, and the sandbox had the folders in its hands. */
 void protect_report(const struct held_sources *held);

@@ -11,6 +11,7 @@
 
 #include "box/danger.h"
 #include "box/everyday.h"
+#include "box/files.h"
 #include "box/folders.h"
 #include "box/launchers.h"
 #include "box/mounts.h"
@@ -414,6 +415,21 @@ static bool need_file(struct finding *finding, const char *path, struct need nee
 
 /* ---- the command's words ---- */
 
+/* True when `word`, relative to `base`, is what --file sends in: the host's file of that path is another. */
+static bool is_sent(const struct finding *finding, const char *base, const char *word)
+{
+        autofree char *path = path_join(base, word);
+        return finding->caller->box && files_lead_to(finding->caller->box, path);
+}
+
+/* The command when it is itself sent in, or NULL. */
+static const struct sent_file *find_sent_command(const struct finding *finding, const char *name)
+{
+        autofree char *path = path_join(finding->caller->cwd, name);
+        bool possible = finding->caller->box && strchr(name, '/');
+        return possible ? files_find(finding->caller->box, path) : NULL;
+}
+
 static bool find_executable(struct finding *finding, const char *name, bool *trusted)
 {
         const struct toolchain_caller *caller = finding->caller;
@@ -451,6 +467,8 @@ static char *find_program_file(const struct finding *finding, const char *word, 
 static bool need_program(struct finding *finding, const char *word)
 {
         struct need need = {.why = "program of the command", .trusted = true};
+        if (is_sent(finding, finding->caller->work, word))
+                return true;
         autofree char *path = find_program_file(finding, word, &need.trusted);
         if (!path || folder_in_host_tree(path))
                 return true;
@@ -476,6 +494,8 @@ static void note_data(struct finding *finding, const char *word)
         }
         /* `build` in `npm run build` is no path, whatever lies in the folder. */
         if (!strchr(value, '/') && !str_equal(value, ".") && !str_equal(value, ".."))
+                return;
+        if (is_sent(finding, finding->caller->work, value))
                 return;
         bool unused = true;
         autofree char *path = spell(finding, finding->caller->work, value, &unused);
@@ -521,11 +541,16 @@ static bool need_installed(struct finding *finding, const struct str_list *comma
 static bool find_all(struct finding *finding, const struct str_list *command)
 {
         struct need need = {.why = "the command", .executable = true, .trusted = true};
-        if (!find_executable(finding, command->values[0], &need.trusted))
+        const struct sent_file *sent = find_sent_command(finding, command->values[0]);
+        if (sent)
+                finding->result->executable = path_join(finding->caller->cwd, command->values[0]);
+        else if (!find_executable(finding, command->values[0], &need.trusted))
                 return false;
         put_in_front(finding, finding->result->executable, LAST);
         bool grants = !finding->caller->grant_nothing;
-        if (grants && !need_file(finding, finding->result->executable, need))
+        /* Of what is sent in, the copy is there; only what its #! line names is missing. */
+        if (grants && (sent ? !need_interpreter(finding, sent->source, sent->source, need)
+                            : !need_file(finding, finding->result->executable, need)))
                 return false;
         size_t program = grants ? launcher_program(command) : 0;
         if (program && !need_program(finding, command->values[program]))

@@ -43,6 +43,8 @@ const struct option_row option_table[] = {
      "type=bind,source=PATH,target=DEST[,readonly] or type=tmpfs,target=PATH", NULL},
     {OPTION_TMPFS, "tmpfs", 0, ARGUMENT_REQUIRED, "PATH[:SIZE]", "none", true,
      "an empty, writable folder in memory, with SIZE as 64m of a size of its own", NULL},
+    {OPTION_FILE, "file", 'f', ARGUMENT_REQUIRED, "LOCAL:REMOTE", "file", true,
+     "copy a file in before the start, below /tmp, the home or a writable grant", NULL},
     {OPTION_NO_AUTO_GRANT, "no-auto-grant", 0, ARGUMENT_NONE, NULL, "none", false,
      "grant nothing of what the command itself names as its program", NULL},
     {OPTION_UNSAFE_GRANT, "unsafe-grant", 0, ARGUMENT_REQUIRED, "PATH", "path", true,
@@ -259,6 +261,20 @@ static bool read_spelling(struct options *options, spelling_reader *read, const 
         return understood;
 }
 
+static bool read_file(struct options *options, const char *text, struct error *error)
+{
+        struct file_option file = {0};
+        if (!spelling_read_file(text, &file, error)) {
+                free(file.local);
+                free(file.remote);
+                return false;
+        }
+        options->files =
+            str_or_die(reallocarray(options->files, options->file_count + 1, sizeof(*options->files)));
+        options->files[options->file_count++] = file;
+        return true;
+}
+
 /* Adds a path to a list, with a leading ~ expanded. */
 static bool read_path(struct str_list *list, const char *option, const char *text, struct error *error)
 {
@@ -324,6 +340,8 @@ static bool store(struct parse *parse, const struct option_row *row, const char 
                 return read_spelling(options, spelling_read_mount, value, error);
         case OPTION_TMPFS:
                 return read_spelling(options, spelling_read_tmpfs, value, error);
+        case OPTION_FILE:
+                return read_file(options, value, error);
         case OPTION_NO_AUTO_GRANT:
                 return options->no_auto_grant = true;
         case OPTION_UNSAFE_GRANT:
@@ -533,6 +551,22 @@ static bool compare_grants(struct options *options, struct error *error)
         return true;
 }
 
+/* The same for files: a place has one content. */
+static bool compare_files(struct options *options, struct error *error)
+{
+        for (size_t i = 0; i < options->file_count; i++)
+                for (size_t j = i + 1; j < options->file_count; j++)
+                        if (str_equal(options->files[i].remote, options->files[j].remote) &&
+                            !str_equal(options->files[i].local, options->files[j].local))
+                                return error_set(error, EXIT_USAGE,
+                                                 "two files have one place inside, %s: --file %s and --file "
+                                                 "%s",
+                                                 name_shown(options->files[i].remote),
+                                                 name_shown(options->files[i].local),
+                                                 name_shown(options->files[j].local));
+        return true;
+}
+
 bool options_parse(struct options *options, const char *subcommand, int argc, char **argv,
                    struct error *error)
 {
@@ -565,7 +599,7 @@ bool options_parse(struct options *options, const char *subcommand, int argc, ch
                                  name_shown(options->command.values[0]));
         if (options->command.values[0][0] == 0)
                 return error_set(error, EXIT_USAGE, "the command after -- is an empty word");
-        return compare_grants(options, error);
+        return compare_grants(options, error) && compare_files(options, error);
 }
 
 void options_free(struct options *options)
@@ -575,6 +609,11 @@ void options_free(struct options *options)
                 free(options->grants[i].destination);
         }
         free(options->grants);
+        for (size_t i = 0; i < options->file_count; i++) {
+                free(options->files[i].local);
+                free(options->files[i].remote);
+        }
+        free(options->files);
         free(options->template_name);
         free(options->cwd);
         free(options->seccomp);
@@ -599,10 +638,9 @@ const char *options_stray(const struct str_list *command)
                 if (!str_starts(word, "--"))
                         continue;
                 const struct option_row *row = find_long(word + 2, length - 2);
-                /* Nearly every program has these two of its own, and a sandbox is the same without them;
-                 * Node.js has the third. */
-                if (row &&
-                    (row->id == OPTION_HELP || row->id == OPTION_VERBOSE || row->id == OPTION_ENV_FILE))
+                /* Many programs have these of their own; Node.js has the last. */
+                if (row && (row->id == OPTION_HELP || row->id == OPTION_VERBOSE || row->id == OPTION_FILE ||
+                            row->id == OPTION_ENV_FILE))
                         continue;
                 if (row || hint_find(word, length))
                         return word;

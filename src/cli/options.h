@@ -36,6 +36,7 @@ enum option_id {
         OPTION_VOLUME,
         OPTION_MOUNT,
         OPTION_TMPFS,
+        OPTION_FILE,
         OPTION_NO_AUTO_GRANT,
         OPTION_UNSAFE_GRANT,
         OPTION_ENV_FILE,
@@ -81,12 +82,19 @@ struct grant_option {
         const char *option; /* as it was spelled, with its dashes; static */
 };
 
+struct file_option {
+        char *local;  /* as written, with a leading ~ expanded */
+        char *remote; /* absolute and normal, never "/" */
+};
+
 struct options {
         char *template_name;       /* or NULL: the default, mcp-server */
         struct str_list env;       /* KEY=VALUE, in order; a KEY alone got the caller's value here */
         struct str_list env_files; /* as written, with a leading ~ expanded */
         struct grant_option *grants;
         size_t grant_count;
+        struct file_option *files;
+        size_t file_count;
         struct str_list unsafe_grants; /* as written, with a leading ~ expanded */
         bool no_auto_grant;
         struct str_list protect; /* as written, with a leading ~ expanded */

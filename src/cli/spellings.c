@@ -163,3 +163,48 @@ bool spelling_read_tmpfs(const char *text, struct grant_option *grant, struct er
         }
         return read_place("--tmpfs", path, &grant->path, error);
 }
+
+/* True when `path` has an empty part, `.` or `..`, which a person would read as another place. */
+static bool has_odd_part(const char *path)
+{
+        for (const char *part = strchr(path, '/'); part; part = strchr(part + 1, '/')) {
+                size_t length = strcspn(part + 1, "/");
+                if (length == 0 || (length <= 2 && strncmp(part + 1, "..", length) == 0))
+                        return true;
+        }
+        return false;
+}
+
+static bool refuse_file(const char *text, struct error *error)
+{
+        const char *last = strrchr(text, ':');
+        if (!last || last == text || !last[1])
+                return error_set(error, EXIT_USAGE,
+                                 "--file %s: write LOCAL:REMOTE, as in server.py:/tmp/server.py",
+                                 name_shown(text));
+        return error_set(error, EXIT_USAGE,
+                         "--file %s: REMOTE, %s, is a place inside and absolute: write /tmp/%s",
+                         name_shown(text), name_shown(last + 1), name_shown(last + 1));
+}
+
+bool spelling_read_file(const char *text, struct file_option *file, struct error *error)
+{
+        autofree char *local = str_copy(text);
+        char *colon = find_destination(local);
+        if (!colon || colon == local)
+                return refuse_file(text, error);
+        *colon = 0;
+        const char *remote = colon + 1;
+        if (!value_expand_path("--file", local, &file->local, error) ||
+            !read_place("--file", remote, &file->remote, error))
+                return false;
+        const char *slash = strrchr(local, '/');
+        if (remote[strlen(remote) - 1] == '/')
+                return error_set(
+                    error, EXIT_USAGE, "--file %s: REMOTE is the place of the file itself: write %s/%s",
+                    name_shown(text), name_shown(file->remote), name_shown(slash ? slash + 1 : local));
+        if (has_odd_part(remote))
+                return error_set(error, EXIT_USAGE, "--file %s: REMOTE has empty, . or .. parts: write %s",
+                                 name_shown(text), name_shown(file->remote));
+        return true;
+}

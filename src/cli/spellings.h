@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Grants as container engines spell them. Each becomes the same struct grant_option that --ro and --rw make,
- * or is refused with status 2: what is not understood is never skipped.
+ * Grants as container engines spell them, each the same struct grant_option that --ro and --rw make, and the
+ * files that are sent in. What has another form is refused with status 2: what is not understood is never
+ * skipped.
  */
 #ifndef HUTCH_CLI_SPELLINGS_H
 #define HUTCH_CLI_SPELLINGS_H
@@ -17,5 +18,8 @@ spelling_reader spelling_read_volume;
 spelling_reader spelling_read_mount;
 /* PATH[:SIZE] */
 spelling_reader spelling_read_tmpfs;
+
+/* LOCAL:REMOTE. Fills a zeroed file, whose strings the caller frees, also after a refusal. */
+bool spelling_read_file(const char *text, struct file_option *file, struct error *error);
 
 #endif

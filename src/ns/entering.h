@@ -32,6 +32,8 @@ enum stage {
         STAGE_LIMIT,
         STAGE_CAPABILITIES,
         STAGE_STDIO,
+        STAGE_FILE_READ,  /* a file that is sent in */
+        STAGE_FILE_PLACE, /* where it goes */
         STAGE_CWD,
         STAGE_LANDLOCK,
         STAGE_SECCOMP,
@@ -65,6 +67,7 @@ struct entering {
         int dialler;         /* where hutch-nat asks pid 1 for connections (dial.c), or -1 */
         struct network_result *network_result; /* network.c: what the maker of a gateway says */
         int root;            /* rootfs.c: the new root, once it is attached */
+        int *files;          /* files.c: as box->files */
         dev_t *devices;      /* rootfs.c: its memory file systems; the first is the root's */
         size_t device_count;
 };
@@ -87,6 +90,10 @@ int rootfs_clone_source(const struct entering *entering, const struct mount *mou
 /* overlay.c: a detached overlay of the folder that box->mounts[index] names; what is written goes to the
  * sandbox's memory, whose root is `memory`. Changes the working directory. */
 int overlay_make(const struct entering *entering, int memory, size_t index);
+
+/* files.c: opens what is to be copied in, while the host is in sight; copies it when nothing else is left. */
+void files_open(struct entering *entering);
+void files_write(struct entering *entering);
 
 /* proc.c, dev.c */
 void proc_mount(const struct entering *entering, const char *destination);

@@ -31,6 +31,8 @@ static const char *const stages[STAGE_COUNT] = {
     [STAGE_LIMIT] = "set the resource limit",
     [STAGE_CAPABILITIES] = "give up",
     [STAGE_STDIO] = "set up standard input and output",
+    [STAGE_FILE_READ] = "copy",
+    [STAGE_FILE_PLACE] = "put a file at",
     [STAGE_CWD] = "enter the working directory",
     [STAGE_LANDLOCK] = "restrict the file system with Landlock",
     [STAGE_SECCOMP] = "load the system call filter",
@@ -131,6 +133,33 @@ static const char *explain_exec(int error)
         }
 }
 
+/* Of a file that is sent in: why it could not be read, or be put in its place. */
+static const char *explain_file(enum stage stage, int error)
+{
+        if (stage == STAGE_FILE_READ)
+                return error == ESTALE ? "it grew or shrank while it was copied; start again" : NULL;
+        switch (error) {
+        case EEXIST:
+                return "what is there is no regular file, and hutch replaces nothing else; remove it, or "
+                       "name "
+                       "another place";
+        case ENOTDIR:
+        case ELOOP:
+                return "a part of the path is a link or no folder; name the real path";
+        case ENOSPC:
+        case EDQUOT:
+                return "there is no room; in memory all that is writable shares one budget, and --tmpfs "
+                       "PATH:SIZE has its own";
+        case EACCES:
+        case EPERM:
+        case EROFS:
+        case EBUSY:
+                return "the command could not write there either";
+        default:
+                return NULL;
+        }
+}
+
 static const char *explain_path(enum stage stage, int error, const char *path)
 {
         if (stage == STAGE_SWAPPED)
@@ -181,6 +210,8 @@ static const char *explain(enum stage stage, int error, const char *path)
                 return "this kernel, or a system call filter around hutch, lacks the call; hutch needs Linux "
                        "5.14 or "
                        "newer";
+        if (stage == STAGE_FILE_READ || stage == STAGE_FILE_PLACE)
+                return explain_file(stage, error);
         why = explain_path(stage, error, path);
         if (!why && is_refusal(error) && stage < STAGE_STDIO && stage != STAGE_SOURCE &&
             stage != STAGE_SWAPPED)

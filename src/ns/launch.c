@@ -80,6 +80,7 @@ static _Noreturn void enter(struct entering *entering, bool foreground)
 
         /* 2. What the sandbox will see, beside what hutch still sees. */
         rootfs_build(entering);
+        files_open(entering);
         if (sethostname(BOX_HOST, strlen(BOX_HOST)) < 0)
                 entering_fail(entering, STAGE_HOST_NAME, errno, NULL);
         network_enter(entering);
@@ -92,7 +93,10 @@ static _Noreturn void enter(struct entering *entering, bool foreground)
         rootfs_pivot(entering);
         caps_drop(entering);
 
-        /* 5. The server; it adds Landlock and seccomp to itself, last of all. */
+        /* 5. What is sent in, by nothing but the command's own rights. */
+        files_write(entering);
+
+        /* 6. The server; it adds Landlock and seccomp to itself, last of all. */
         init_run(entering, foreground);
 }
 

@@ -9,6 +9,7 @@
 #include "lib/fd.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,6 +26,8 @@ static void write_to_stderr(void *context, const char *line, size_t length)
 
 static message_sink *current_sink = write_to_stderr;
 static void *sink_context;
+static message_sink *recorder;
+static void *recorder_context;
 static unsigned verbose_level;
 
 void messages_send_to(message_sink *sink, void *context)
@@ -33,12 +36,19 @@ void messages_send_to(message_sink *sink, void *context)
         sink_context = context;
 }
 
+void messages_record(message_sink *sink, void *context)
+{
+        recorder = sink;
+        recorder_context = context;
+}
+
 void messages_set_verbose(unsigned level)
 {
         verbose_level = level;
 }
 
-static __attribute__((format(printf, 1, 0))) void send_line(const char *format, va_list arguments)
+static __attribute__((format(printf, 2, 0))) void send_line(bool recorded, const char *format,
+                                                            va_list arguments)
 {
         char text[TEXT_MAX + 1]; /* one more than a line takes: what is cut here gets its ellipsis there */
         char line[sizeof PREFIX + TEXT_MAX] = PREFIX;
@@ -50,6 +60,8 @@ static __attribute__((format(printf, 1, 0))) void send_line(const char *format, 
         length = strlen(line);
         line[length++] = '\n'; /* in the place of the final NUL: what is sent has its length with it */
         current_sink(sink_context, line, length);
+        if (recorded && recorder)
+                recorder(recorder_context, line, length);
 }
 
 void message(const char *format, ...)
@@ -57,7 +69,7 @@ void message(const char *format, ...)
         va_list arguments;
 
         va_start(arguments, format);
-        send_line(format, arguments);
+        send_line(true, format, arguments);
         va_end(arguments);
 }
 
@@ -68,6 +80,6 @@ void message_verbose(const char *format, ...)
         if (verbose_level == 0)
                 return;
         va_start(arguments, format);
-        send_line(format, arguments);
+        send_line(false, format, arguments);
         va_end(arguments);
 }

@@ -13,6 +13,9 @@
 typedef void message_sink(void *context, const char *line, size_t length);
 void messages_send_to(message_sink *sink, void *context);
 
+/* Where each line goes besides, those of message_verbose() not: the record of this run. NULL: nowhere. */
+void messages_record(message_sink *sink, void *context);
+
 /* One line of hutch's own. */
 void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -376,25 +376,46 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
         return true;
 }
 
-static int exit_status(const struct supervisor *supervisor)
+static enum ending judge_ending(const struct supervisor *supervisor)
 {
         if (supervisor->nat_failed)
-                return EXIT_SETUP;
+                return ENDING_CUT_OFF;
         if (supervisor->timed_out)
-                return EXIT_TIMED_OUT;
+                return ENDING_TIMED_OUT;
         if (supervisor->told_to_stop)
-                return 128 + supervisor->told_to_stop;
+                return ENDING_STOPPED;
         if (supervisor->exited && WIFEXITED(supervisor->wait_status))
-                return WEXITSTATUS(supervisor->wait_status);
-        /* The server ended by the signal that hutch sent because the client had gone: that is no failure of
-         * it. */
+                return ENDING_EXITED;
         if (supervisor->hurried && supervisor->input_ended)
+                return ENDING_ABANDONED;
+        return supervisor->exited ? ENDING_SIGNALLED : ENDING_KILLED;
+}
+
+static int exit_status(const struct supervisor *supervisor, struct record *record)
+{
+        record->ending = judge_ending(supervisor);
+        switch (record->ending) {
+        case ENDING_CUT_OFF:
+                return EXIT_SETUP;
+        case ENDING_TIMED_OUT:
+                return EXIT_TIMED_OUT;
+        case ENDING_STOPPED:
+                record->signal_number = supervisor->told_to_stop;
+                break;
+        case ENDING_EXITED:
+                return WEXITSTATUS(supervisor->wait_status);
+        case ENDING_ABANDONED:
+                /* The server ended by the signal that hutch sent: that is no failure of it. */
                 return 0;
-        if (supervisor->exited)
-                return 128 + WTERMSIG(supervisor->wait_status);
-        message("the sandbox was killed from outside (its first process got SIGKILL): look for the kernel's "
-                "out-of-memory report with `sudo dmesg | tail`");
-        return 128 + SIGKILL;
+        case ENDING_SIGNALLED:
+                record->signal_number = WTERMSIG(supervisor->wait_status);
+                break;
+        default:
+                message("the sandbox was killed from outside (its first process got SIGKILL): look for the "
+                        "kernel's out-of-memory report with `sudo dmesg | tail`");
+                record->signal_number = SIGKILL;
+        }
+        return 128 + record->signal_number;
 }
 
 static bool block_signals(struct supervisor *supervisor, struct error *error)
@@ -478,7 +499,7 @@ static void finish(struct supervisor *supervisor)
         fd_close(&supervisor->signals);
 }
 
-int supervise(const struct box *box, struct held_sources *held, struct error *error)
+int supervise(const struct box *box, struct held_sources *held, struct record *record, struct error *error)
 {
         struct supervisor supervisor = {
             .box = box,
@@ -497,9 +518,12 @@ int supervise(const struct box *box, struct held_sources *held, struct error *er
         sigemptyset(&supervisor.sent);
         if (box->kind == BOX_RUN)
                 supervisor.terminal = terminal_find();
-        if (block_signals(&supervisor, error) && start(&supervisor, error) &&
-            run_loop(&supervisor, held, error))
-                status = exit_status(&supervisor);
+        if (block_signals(&supervisor, error) && start(&supervisor, error)) {
+                /* While the sandbox builds itself: it costs nobody any time. */
+                record_begin(record, box);
+                if (run_loop(&supervisor, held, error))
+                        status = exit_status(&supervisor, record);
+        }
         finish(&supervisor);
         if (supervisor.started)
                 protect_report(held);

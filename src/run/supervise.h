@@ -7,9 +7,11 @@
 
 #include "box/box.h"
 #include "box/mounts.h"
+#include "run/record.h"
 
 /* Starts the box and stays until nothing of it is left. Returns the exit status for the caller (cli.md), or
- * *error set when the server never ran. Releases *held as soon as the sandbox has compared. */
-int supervise(const struct box *box, struct held_sources *held, struct error *error);
+ * *error set when the server never ran. Releases *held as soon as the sandbox has compared. Begins
+ * *record and tells it how the run ended; its end is the caller's. */
+int supervise(const struct box *box, struct held_sources *held, struct record *record, struct error *error);
 
 #endif

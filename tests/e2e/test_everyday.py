@@ -173,6 +173,16 @@ def test_uv_run(uv, project, command, inside):
     assert grants(uv, "--", *command, **where) == {str(project), f"{uv.home}/.local/bin"}
 
 
+def test_uv_run_of_a_script_that_is_sent_in(uv, project):
+    """What the host has at that path, and the folder there, is not what is meant."""
+    script = make(uv.folder / "sent.py", "print('sent in')")
+    place = make(uv.home / "elsewhere/weather.py", "print('CANARY of the host')")
+    command = ["-f", f"{script}:{place}", "--", "uv", "--directory", project, "run", place]
+    done = uv("run", *command, cwd="/")
+    assert (done.status, done.out) == (0, "sent in\n"), done
+    assert str(place.parent) not in grants(uv, *command, cwd="/")
+
+
 def test_uv_run_in_a_workspace(uv, project):
     """A member's environment is the workspace's."""
     member = project / "packages/member"

@@ -14,9 +14,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-PAGES = ("hutch", "hutch-mcp", "hutch-run")
+PAGES = ("hutch", "hutch-mcp", "hutch-run", "hutch-ps", "hutch-logs")
 SUBCOMMANDS = ("mcp", "run")
 MCP_ONLY = ("raw-stdout",)
+ELSEWHERE = {"json"}  # options of subcommands that start no sandbox of the person's
 
 problems = []
 
@@ -64,10 +65,10 @@ def options_of_page(text):
 
 
 def check_pages(source, options, texts):
-    names = {name for _, name, _ in options} | {"version"}
+    names = {name for _, name, _ in options} | {"version"} | ELSEWHERE
     for page in PAGES:
         text = (source / "man" / f"{page}.1").read_text()
-        if page != "hutch":
+        if page.removeprefix("hutch-") in SUBCOMMANDS:
             shared = options if page == "hutch-mcp" else {row for row in options if row[1] not in MCP_ONLY}
             compare(f"man/{page}.1", options_of_page(text), shared)
         for name in re.findall(r"\bFl -([a-z][a-z-]*)", text):
@@ -107,7 +108,7 @@ def check_completions(source, options):
           "completions/hutch.fish: other short forms than hutch")
 
     zsh = (folder / "_hutch").read_text()
-    compare("completions/_hutch", set(re.findall(r"--([a-z][a-z-]+)", zsh)), names)
+    compare("completions/_hutch", set(re.findall(r"--([a-z][a-z-]+)", zsh)) - ELSEWHERE, names)
     check({(letter, name) for letter, name in re.findall(r"\{-(\w),--([a-z-]+)\}", zsh)} == letters,
           "completions/_hutch: other short forms than hutch")
 

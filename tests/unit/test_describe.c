@@ -159,6 +159,31 @@ static void test_memory_says_its_budget(void **state)
         box_free(&box);
 }
 
+static void test_files_that_are_sent_in(void **state)
+{
+        (void)state;
+        struct box box;
+        fill(&box);
+        box.files = str_or_die(calloc(1, sizeof(*box.files)));
+        box.file_count = 1;
+        *box.files = (struct sent_file){.source = str_copy("/a"),
+                                        .destination = str_copy("/tmp/a"),
+                                        .device = 2049,
+                                        .inode = 18446744073709551614UL,
+                                        .bytes = 104857600,
+                                        .mode = 0640};
+        autofree char *text = describe(&box);
+        cJSON *root = cJSON_Parse(text);
+        const cJSON *file = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(root, "files"), 0);
+        assert_string_equal(text_of(file, "source"), "/a");
+        assert_string_equal(text_of(file, "destination"), "/tmp/a");
+        assert_string_equal(text_of(file, "mode"), "0640");
+        assert_int_equal(cJSON_GetObjectItemCaseSensitive(file, "bytes")->valueint, 104857600);
+        assert_non_null(strstr(text, "18446744073709551614"));
+        cJSON_Delete(root);
+        box_free(&box);
+}
+
 static void test_full_disk_is_an_error(void **state)
 {
         (void)state;
@@ -197,9 +222,10 @@ static void test_the_deepest_mount_decides(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_complete_and_valid),    cmocka_unit_test(test_secrets_stay_unsaid),
-            cmocka_unit_test(test_custom_profile),        cmocka_unit_test(test_memory_says_its_budget),
-            cmocka_unit_test(test_full_disk_is_an_error), cmocka_unit_test(test_the_deepest_mount_decides),
+            cmocka_unit_test(test_files_that_are_sent_in),    cmocka_unit_test(test_complete_and_valid),
+            cmocka_unit_test(test_secrets_stay_unsaid),       cmocka_unit_test(test_custom_profile),
+            cmocka_unit_test(test_memory_says_its_budget),    cmocka_unit_test(test_full_disk_is_an_error),
+            cmocka_unit_test(test_the_deepest_mount_decides),
         };
         return cmocka_run_group_tests_name("describe", tests, NULL, NULL);
 }

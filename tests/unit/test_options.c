@@ -384,6 +384,7 @@ static void test_stray_options(void **state)
         assert_string_equal(stray(WORDS("true", "--timeout", "--rm")), "--timeout");
         assert_null(stray(WORDS("--rm")));
         assert_null(stray(WORDS("node", "--", "--timeout")));
+        assert_null(stray(WORDS("node", "--file", "--file=x", "-f")));
         assert_null(stray(WORDS("node", "--help", "--verbose", "-v", "-e", "--rox", "--ti", "timeout")));
 }
 

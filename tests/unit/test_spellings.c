@@ -141,6 +141,19 @@ static void test_refusals(void **state)
             {"--ro-try", "/nowhere:/", "root of the sandbox"},
             {"--rw-try", ":/x", "PATH is empty"},
             {"--unsafe-grant", "", "empty value"},
+            {"--file", "a", "write LOCAL:REMOTE"},
+            {"--file", "a:", "write LOCAL:REMOTE"},
+            {"--file", ":/b", "write LOCAL:REMOTE"},
+            {"--file", "a:b", "absolute: write /tmp/b"},
+            {"--file", "/x:y:b", "absolute: write /tmp/b"},
+            {"--file", "a:../b", "is a place inside and absolute"},
+            {"--file", "a:/", "root of the sandbox"},
+            {"--file", "a:/b/..", "root of the sandbox"},
+            {"--file", "x/a:/b/", "write /b/a"},
+            {"--file", "a:/b/../c", "write /c"},
+            {"--file", "a:/b//c", "write /b/c"},
+            {"--file", "a:/b/./c", "write /b/c"},
+            {"--file", "a:/b/c/..", "write /b"},
             {"--env-file", "", "empty value"},
         };
         for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -178,6 +191,31 @@ static void test_one_place_twice(void **state)
         options_free(&options);
 }
 
+static void test_files(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *value, *local, *remote;
+        } rows[] = {
+            {"a:/b", "a", "/b"},       {"~/a:~/b", "/h/a", "/h/b"},     {"a:b:/c", "a:b", "/c"},
+            {"a:/b:/c", "a:/b", "/c"}, {"../a:/b", "../a", "/b"},       {"a:/.b/..c", "a", "/.b/..c"},
+            {"a:/b:c", "a", "/b:c"},   {" : /b:/c d", " : /b", "/c d"},
+        };
+        assert_int_equal(setenv("HOME", "/h", 1), 0);
+        for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+                struct options options = take(WORDS("-f", rows[i].value, "--file", "/other:/place"));
+                assert_int_equal(options.file_count, 2);
+                assert_string_equal(options.files[0].local, rows[i].local);
+                assert_string_equal(options.files[0].remote, rows[i].remote);
+                options_free(&options);
+        }
+        struct options options;
+        struct error error;
+        assert_false(parse(&options, &error, WORDS("--file", "a:/b", "--file", "c:/b")));
+        assert_non_null(strstr(error.text, "two files have one place inside, /b"));
+        options_free(&options);
+}
+
 static void test_lists(void **state)
 {
         (void)state;
@@ -199,9 +237,8 @@ static void test_lists(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_grants),
-            cmocka_unit_test(test_refusals),
-            cmocka_unit_test(test_one_place_twice),
+            cmocka_unit_test(test_grants),          cmocka_unit_test(test_refusals),
+            cmocka_unit_test(test_one_place_twice), cmocka_unit_test(test_files),
             cmocka_unit_test(test_lists),
         };
         return cmocka_run_group_tests_name("spellings", tests, NULL, NULL);

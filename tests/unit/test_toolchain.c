@@ -589,6 +589,53 @@ static void test_writable_grants_decide_nothing(void **state)
         box_free(&box);
 }
 
+/* ---- what is sent in ---- */
+
+/* The host has a program, and data, at each place where a copy of something else will be. */
+static void test_what_is_sent_in_is_not_the_hosts(void **state)
+{
+        (void)state;
+        static const char *const places[] = {"T/work/x/sent.py", "T/work/x/app/__main__.py", "T/work/x/tool"};
+        struct toolchain toolchain;
+        struct sent_file files[3];
+        make_file("T/private/tool", "#!T/private/bin/python3\n", 0755);
+        make_file("T/private/bin/python3", "", 0755);
+        make_file("T/work/x/package.json", "{}", 0644);
+        for (size_t i = 0; i < 3; i++) {
+                make_file(places[i], "#!/bin/sh\n", 0755);
+                files[i] =
+                    (struct sent_file){.source = full("T/private/tool"), .destination = full(places[i])};
+        }
+        struct box box = {.files = files, .file_count = 3};
+        static const char *const commands[][4] = {
+            {"sh", "x/sent.py", NULL},
+            {"sh", "T/work/x/sent.py", "x/sent.py", NULL},
+            {"sh", "x/app", NULL},
+            {"sh", "-c", "true", "T/work/x/sent.py"},
+            {"sh", "x/app/__main__.py", NULL},
+        };
+        for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
+                const struct question question = {LIST(commands[i][0], commands[i][1], commands[i][2],
+                                                       commands[i][2] ? commands[i][3] : NULL),
+                                                  NULL, NULL, &box};
+                assert_asked(&question, &toolchain);
+                assert_grants(&toolchain, LIST());
+                assert_list(&toolchain.data, LIST());
+                toolchain_free(&toolchain);
+        }
+        /* Of a command, what its own #! line names comes along. */
+        const struct question command = {LIST("x/tool"), NULL, NULL, &box};
+        autofree char *executable = full("T/work/x/tool");
+        assert_asked(&command, &toolchain);
+        assert_string_equal(toolchain.executable, executable);
+        assert_grants(&toolchain, LIST("T/private/bin"));
+        toolchain_free(&toolchain);
+        for (size_t i = 0; i < 3; i++) {
+                free(files[i].source);
+                free(files[i].destination);
+        }
+}
+
 /* ---- what is data ---- */
 
 static void hear(void *context, const char *line, size_t length)
@@ -692,6 +739,7 @@ int main(void)
             TEST(test_folders_that_are_links),
             TEST(test_working_directory),
             TEST(test_writable_grants_decide_nothing),
+            TEST(test_what_is_sent_in_is_not_the_hosts),
             TEST(test_data_is_noted),
             TEST(test_notes_are_bounded),
         };

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Records of a log: one JSON object in one line, whatever the values are. A value can neither end the record
+ * nor begin another: it is made printable first. Each line is written by one call, so that lines of several
+ * writers of a file opened for appending never mix. Nothing here allocates or asks the system for more than
+ * the clock and write(): it serves under the supervisor's filter.
+ */
+#ifndef HUTCH_REPORT_LOG_H
+#define HUTCH_REPORT_LOG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { LOG_LINE_MAX = 4096, LOG_TEXT_MAX = 1024 };
+
+/* A line that is being made; log_line_begin() fills it. What no longer fits is left out whole. */
+struct log_line {
+        size_t length;
+        bool in_list, first;
+        char bytes[LOG_LINE_MAX];
+};
+
+/* {"event":EVENT,"time_ms":…: milliseconds since 1970. `event` is a plain word. */
+void log_line_begin(struct log_line *line, const char *event);
+
+/* Keys are plain words. Of a text at most `limit` (up to LOG_TEXT_MAX) printable bytes are kept. */
+void log_line_text(struct log_line *line, const char *key, const char *text, size_t limit);
+void log_line_number(struct log_line *line, const char *key, uint64_t number);
+
+/* A list of texts: begin, items, end. */
+void log_line_list(struct log_line *line, const char *key);
+void log_line_item(struct log_line *line, const char *text, size_t limit);
+void log_line_list_end(struct log_line *line);
+
+/* Ends the record and writes it. Bytes written, or a negative errno; -EIO when only a part was taken. */
+int log_line_write(struct log_line *line, int fd);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See record.h. Lines are written as they come, by one write() each, so that what is known is there even when
+ * hutch is killed; nothing is synchronised to the disk. All calls but those of record_begin() are among the
+ * few that the supervisor's filter permits.
+ */
+#include "run/record.h"
+
+#include "box/mounts.h"
+#include "box/server_name.h"
+#include "lib/fd.h"
+#include "report/log.h"
+#include "report/messages.h"
+#include "run/state.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+enum {
+        GRANTS_MAX = 8,
+        GRANT_BYTES_MAX = 160,
+        COMMAND_BYTES_MAX = 64,
+        LINE_BYTES_MAX = 480, /* with RECORD_LINES_MAX lines, every quote doubled, less than STATE_FILE_MAX */
+};
+
+static long long now_ms(void)
+{
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+static void write_line(struct record *record, const char *text)
+{
+        struct log_line line;
+        log_line_begin(&line, "line");
+        log_line_text(&line, "text", text, LINE_BYTES_MAX);
+        (void)log_line_write(&line, record->file);
+}
+
+/* A message_sink. The prefix says nothing in a record. */
+static void take_line(void *context, const char *line, size_t length)
+{
+        struct record *record = context;
+        static const char prefix[] = "[hutch] ";
+        size_t skipped = sizeof(prefix) - 1;
+        if (record->lines == RECORD_LINES_MAX) {
+                record->left_out++;
+                return;
+        }
+        record->lines++;
+        autofree char *text = str_copy_n(line + skipped, length - skipped - 1);
+        if (record->file >= 0)
+                write_line(record, text);
+        else if (!record->begun)
+                str_list_add(&record->early, text);
+}
+
+void record_prepare(struct record *record, int count, char **words)
+{
+        *record = (struct record){.file = -1, .begun_ms = now_ms()};
+        for (int i = 0; i < count && !record->command.values; i++)
+                if (str_equal(words[i], "--"))
+                        record->command = (struct str_list){words + i + 1, (size_t)(count - i - 1)};
+        messages_record(take_line, record);
+}
+
+static void put_grants(struct log_line *line, const struct box *box)
+{
+        size_t count = 0;
+        log_line_list(line, "grants");
+        for (size_t i = 0; i < box->mount_count; i++) {
+                const struct mount *mount = &box->mounts[i];
+                if (!mounts_is_asked_for(mount))
+                        continue;
+                const char *how = mount->kind == MOUNT_OVERLAY ? "overlay" : mount->writable ? "rw" : "ro";
+                autofree char *grant = str_format("%s %s", how, mount->source);
+                if (count++ < GRANTS_MAX)
+                        log_line_item(line, grant, GRANT_BYTES_MAX);
+        }
+        log_line_list_end(line);
+        log_line_number(line, "grant_count", count);
+}
+
+static int write_start(int file, const char *name, const char *command, const struct box *box)
+{
+        struct log_line line;
+        const char *slash = strrchr(command, '/');
+        log_line_begin(&line, "start");
+        log_line_text(&line, "name", name, SERVER_NAME_MAX);
+        log_line_text(&line, "kind", box->kind == BOX_MCP ? "mcp" : "run", LOG_TEXT_MAX);
+        log_line_number(&line, "pid", (uint64_t)getpid());
+        log_line_text(&line, "command", slash ? slash + 1 : command, COMMAND_BYTES_MAX);
+        put_grants(&line, box);
+        return log_line_write(&line, file);
+}
+
+/* 0, or a negative errno. */
+static int make_file(struct record *record, const struct box *box)
+{
+        autoclose int runs = state_open(true);
+        if (runs < 0)
+                return runs;
+        if (state_is_exposed(runs, box))
+                return -EXDEV;
+        autofree char *cwd = getcwd(NULL, 0);
+        autofree char *work = path_join(cwd && cwd[0] == '/' ? cwd : "/", record->cwd ? record->cwd : ".");
+        autofree char *name = server_name(&record->command, work);
+        autoclose int file = state_add_run(runs, name);
+        int written = file < 0 ? file : write_start(file, name, record->command.values[0], box);
+        if (written < 0) /* an empty file is no run; the next ones remove it */
+                return file < 0 || ftruncate(file, 0) == 0 ? written : -errno;
+        record->file = fd_take(&file);
+        return 0;
+}
+
+void record_begin(struct record *record, const struct box *box)
+{
+        if (record->command.count == 0)
+                return;
+        /* A bound on the size of files (ulimit -f) is an error like a full disk; the command keeps the
+         * caller's setting, because it was cloned before. */
+        signal(SIGXFSZ, SIG_IGN);
+        int error = make_file(record, box);
+        record->begun = true;
+        if (error < 0)
+                message_verbose("this run is kept in no log: %s",
+                                error == -EXDEV ? "a writable grant leads to hutch's own state"
+                                : error == -EPERM
+                                    ? "hutch's state folder is not the caller's alone (chmod 700)"
+                                    : strerror(-error));
+        for (size_t i = 0; i < record->early.count && record->file >= 0; i++)
+                write_line(record, record->early.values[i]);
+        str_list_free(&record->early);
+}
+
+void record_end(struct record *record, int status)
+{
+        static const char *const words[] = {
+            [ENDING_FAILED] = "failed",     [ENDING_EXITED] = "exit",     [ENDING_SIGNALLED] = "signal",
+            [ENDING_TIMED_OUT] = "timeout", [ENDING_STOPPED] = "stopped", [ENDING_ABANDONED] = "client gone",
+            [ENDING_KILLED] = "killed",     [ENDING_CUT_OFF] = "network lost",
+        };
+        struct log_line line;
+        messages_record(NULL, NULL);
+        str_list_free(&record->early);
+        if (record->file < 0)
+                return;
+        log_line_begin(&line, "end");
+        log_line_text(&line, "how", words[record->ending], LOG_TEXT_MAX);
+        log_line_number(&line, "status", (uint64_t)status);
+        if (record->signal_number)
+                log_line_number(&line, "signal", (uint64_t)record->signal_number);
+        log_line_number(&line, "duration_ms", (uint64_t)(now_ms() - record->begun_ms));
+        log_line_number(&line, "lines_left_out", record->left_out);
+        (void)log_line_write(&line, record->file);
+        fd_close(&record->file);
+}

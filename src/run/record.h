@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is kept of one run: the server's name, its command's first word, the grants, hutch's own lines, how it
+ * ended. Never an argument or a variable, which may hold secrets, and never a byte that the server wrote. Not
+ * being able to keep it never fails a run.
+ */
+#ifndef HUTCH_RUN_RECORD_H
+#define HUTCH_RUN_RECORD_H
+
+#include "box/box.h"
+
+enum { RECORD_LINES_MAX = 32 };
+
+/* How a run ended, as `hutch logs` says it. */
+enum ending {
+        ENDING_FAILED,    /* the command never ran */
+        ENDING_EXITED,    /* by itself */
+        ENDING_SIGNALLED, /* a signal of the server's own */
+        ENDING_TIMED_OUT, /* --timeout */
+        ENDING_CUT_OFF,   /* the network helper ended first */
+        ENDING_STOPPED,   /* hutch was told to stop, by a signal */
+        ENDING_ABANDONED, /* the client had gone, and hutch ended it */
+        ENDING_KILLED,    /* its first process was killed from outside */
+};
+
+struct record {
+        struct str_list command; /* the words after --, which are main()'s */
+        const char *cwd;         /* --cwd as written, or NULL; its owner's */
+        int file;                /* -1: nothing is kept (yet) */
+        bool begun;              /* it was tried */
+        long long begun_ms;      /* monotonic */
+        enum ending ending;      /* whoever learns it sets this, and the signal where there is one */
+        int signal_number;
+        struct str_list early; /* lines from before there was a file */
+        unsigned lines, left_out;
+};
+
+/* From here on hutch's own lines are taken down. `words` (NULL-terminated) are what follows the subcommand.
+ */
+void record_prepare(struct record *record, int count, char **words);
+
+/* Makes the file of this run and says what it is; `box` may be unfinished when the run has failed. Once only,
+ * and before the supervisor's filter, because it opens files. */
+void record_begin(struct record *record, const struct box *box);
+
+/* Writes how it ended, closes, frees. `status` is hutch's exit status. */
+void record_end(struct record *record, int status);
+
+#endif
