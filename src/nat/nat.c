@@ -80,6 +80,10 @@ static void take_line(const char *line, bool *log)
                 take_rule(&nat.rules.deny, DESTINATION_DENY, rest);
         else if ((rest = after(line, "host-port")))
                 take_host_port(rest);
+        else if ((rest = after(line, "proxy")))
+                proxy_configure(rest);
+        else if ((rest = after(line, "no-proxy")))
+                proxy_except(rest);
         else if (str_equal(line, "log"))
                 *log = true;
 }

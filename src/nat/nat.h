@@ -125,6 +125,22 @@ typedef void connect_done(void *context, int result, const struct in6_addr *addr
 struct connecting *connect_begin(const struct target *target, connect_done *done, void *context);
 void connect_cancel(struct connecting *connecting);
 
+/* proxy.c: the upstream proxy, "HOST PORT [BASE64]"; one entry of NO_PROXY. */
+void proxy_configure(const char *text);
+void proxy_except(const char *entry);
+/* proxy.c: whether a flow to the target goes through the proxy, whose place is then written as a target: a name or
+ * an address, and a port, that no rule is asked about. */
+bool proxy_carries(const struct target *target, struct target *place);
+/* proxy.c: the proxy as "HOST:PORT". */
+const char *proxy_shown(void);
+/* proxy.c: asks the proxy for a tunnel to the target on a connected socket, which is taken over. `done` is called
+ * exactly once, never before proxy_begin() returns: with the socket, or with a negative errno and half a sentence.
+ * proxy_cancel() before that ends it without a call. NULL when memory or the kernel refuses. */
+struct tunnel;
+typedef void proxy_done(void *context, int result, const char *why);
+struct tunnel *proxy_begin(int connected, const struct target *target, proxy_done *done, void *context);
+void proxy_cancel(struct tunnel *tunnel);
+
 /* resolve.c: the addresses of a name in one family, from the hosts entries, the cache or the host's name
  * servers. `done` is called exactly once, possibly before resolve_begin() returns; `why` is half a sentence when
  * count is 0. NULL when it was called already. resolve_cancel() ends it without a call. */
@@ -169,6 +185,8 @@ void report_denied_address(const struct target *target, const struct in6_addr *a
 void report_mismatch(const struct target *target, const char *what, const char *named); /* SNI, Host */
 /* A name that was asked for and that no rule covers. */
 void report_name(const char *name);
+/* What the proxy did not do for a target, or (NULL) for any. */
+void report_proxy(const struct target *target, const char *why);
 void report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void report_question(const char *name, uint16_t type, const char *decision);
 /* The end of a flow: `up` and `down` in bytes, from the sandbox's view; `why` NULL for a clean end. */

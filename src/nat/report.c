@@ -213,6 +213,16 @@ void report_name(const char *name)
                    suggestion);
 }
 
+void report_proxy(const struct target *target, const char *why)
+{
+        char destination[SPELLING] = "anything", once[2 * SPELLING];
+        if (target)
+                spell(target, destination, sizeof(destination));
+        snprintf(once, sizeof(once), "%s by proxy: %s", destination, why);
+        if (is_new(once))
+                report_note("network: the proxy %s gives no connection to %s: %s", proxy_shown(), destination, why);
+}
+
 void report_question(const char *name, uint16_t type, const char *decision)
 {
         char members[NAT_TEXT_MAX];
@@ -225,13 +235,15 @@ void report_flow(const struct target *target, const struct in6_addr *address, ui
                  long long began, const char *why)
 {
         char destination[SPELLING], text[ADDRESS_TEXT] = "", members[NAT_TEXT_MAX];
+        struct target place;
         if (!report.log)
                 return;
+        bool proxied = proxy_carries(target, &place);
         if (address)
                 address_format(address, text);
         snprintf(members, sizeof(members),
-                 "\"event\":\"connection\",\"decision\":\"allowed\",\"destination\":\"%s\",\"address\":\"%s\","
+                 "\"event\":\"connection\",\"decision\":\"allowed\",\"destination\":\"%s\",\"%s\":\"%s\","
                  "\"bytes_up\":%" PRIu64 ",\"bytes_down\":%" PRIu64 ",\"duration_ms\":%lld,\"end\":\"%s\"",
-                 spell(target, destination, sizeof(destination)), text, up, down, nat.now - began, why ? why : "closed");
+                 spell(target, destination, sizeof(destination)), proxied ? "proxy_address" : "address", text, up, down, nat.now - began, why ? why : "closed");
         record(members);
 }

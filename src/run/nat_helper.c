@@ -38,6 +38,11 @@ static void write_rules(const struct network *network, FILE *out)
         write_destinations("deny", &network->rules.deny, out);
         for (size_t i = 0; i < network->host_port_count; i++)
                 fprintf(out, "host-port %u %u\n", network->host_ports[i].inside, network->host_ports[i].host);
+        if (network->proxy)
+                fprintf(out, "proxy %s%s%s\n", network->proxy, network->proxy_credentials ? " " : "",
+                        network->proxy_credentials ? network->proxy_credentials : "");
+        for (size_t i = 0; i < network->no_proxy.count; i++)
+                fprintf(out, "no-proxy %s\n", network->no_proxy.values[i]);
         host_names_write(HOST_RESOLV_CONF, HOST_HOSTS, &network->rules, out);
 }
 
