@@ -215,11 +215,15 @@ void report_name(const char *name)
 
 void report_proxy(const struct target *target, const char *why)
 {
-        char destination[SPELLING] = "anything", once[2 * SPELLING];
+        char destination[SPELLING] = "", once[2 * SPELLING];
         if (target)
                 spell(target, destination, sizeof(destination));
         snprintf(once, sizeof(once), "%s by proxy: %s", destination, why);
-        if (is_new(once))
+        if (!is_new(once))
+                return;
+        if (!target)
+                report_note("network: no connection to the proxy %s: %s", proxy_shown(), why);
+        else
                 report_note("network: the proxy %s gives no connection to %s: %s", proxy_shown(), destination, why);
 }
 

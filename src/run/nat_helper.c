@@ -12,12 +12,12 @@
 #include "nat/wire.h"
 #include "report/messages.h"
 #include "run/host_names.h"
+#include "run/names_watch.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -43,21 +43,20 @@ static void write_rules(const struct network *network, FILE *out)
                         network->proxy_credentials ? network->proxy_credentials : "");
         for (size_t i = 0; i < network->no_proxy.count; i++)
                 fprintf(out, "no-proxy %s\n", network->no_proxy.values[i]);
-        host_names_write(HOST_RESOLV_CONF, HOST_HOSTS, &network->rules, out);
 }
 
-/* A memory file of lines, or -1. */
-static int make_rules(const struct network *network)
+/* A memory file of lines: the rules, and `names`. */
+static int make_rules(const struct network *network, const char *names)
 {
-        autoclose int made = memfd_create("rules", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-        int copy = made < 0 ? -1 : fcntl(made, F_DUPFD_CLOEXEC, 0);
-        FILE *out = copy < 0 ? NULL : fdopen(copy, "w");
-        if (!out)
-                return -1;
+        autofree char *text = NULL;
+        size_t length = 0;
+        FILE *out = str_or_die(open_memstream(&text, &length));
         write_rules(network, out);
-        if (fclose(out) != 0 || fcntl(made, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK) < 0)
-                return -1;
-        return fd_take(&made);
+        fputs(names, out);
+        str_or_die(fclose(out) == 0 ? text : NULL);
+        int made = fd_memory_file("rules", text, length);
+        explicit_bzero(text, length); /* it has the proxy's credentials */
+        return made;
 }
 
 /* The forked child: makes system calls only. */
@@ -133,7 +132,10 @@ bool nat_helper_start(struct nat_helper *helper, const struct box *box, struct e
         autoclose int sandbox_dial = dial[0], nat_dial = dial[1];
         if (!publish(helper, &box->network, error))
                 return false;
-        autoclose int rules = make_rules(&box->network);
+        helper->names = host_names_read(&box->network);
+        autoclose int rules = make_rules(&box->network, helper->names);
+        if (rules < 0)
+                errno = -rules;
         autoclose int null = open("/dev/null", O_RDWR | O_CLOEXEC);
         if (rules < 0 || null < 0)
                 return fail(error, "a memory file");
@@ -151,6 +153,16 @@ void nat_helper_entered(struct nat_helper *helper)
 {
         fd_close(&helper->setup);
         fd_close(&helper->dialler);
+}
+
+void nat_helper_watch_names(struct nat_helper *helper, const struct box *box)
+{
+        helper->watcher = names_watch_start(&box->network, helper->names, helper->talk);
+        if (helper->watcher < 0)
+                message("note: changes of /etc/resolv.conf and /etc/hosts are not followed in this run: %s",
+                        strerror(errno));
+        free(helper->names);
+        helper->names = NULL;
 }
 
 bool nat_helper_read(struct nat_helper *helper)
@@ -180,15 +192,23 @@ bool nat_helper_read(struct nat_helper *helper)
         return true;
 }
 
+static void end_process(pid_t *process)
+{
+        if (*process <= 0)
+                return;
+        /* It ends at the hang-up; one that hangs is not waited for. */
+        (void)kill(*process, SIGKILL);
+        while (waitpid(*process, NULL, 0) < 0 && errno == EINTR)
+                ;
+        *process = 0;
+}
+
 void nat_helper_end(struct nat_helper *helper)
 {
         nat_helper_entered(helper);
         fd_close(&helper->talk);
-        if (helper->process <= 0)
-                return;
-        /* It ends at the hang-up; a helper that hangs is not waited for. */
-        (void)kill(helper->process, SIGKILL);
-        while (waitpid(helper->process, NULL, 0) < 0 && errno == EINTR)
-                ;
-        helper->process = 0;
+        end_process(&helper->watcher);
+        end_process(&helper->process);
+        free(helper->names);
+        helper->names = NULL;
 }

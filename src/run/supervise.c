@@ -239,6 +239,8 @@ static bool read_failure(struct supervisor *supervisor, struct held_sources *hel
         supervisor->started = true;
         message_verbose("the command was started %lld ms after the namespaces were asked for",
                         now_ms() - supervisor->launched_at);
+        if (supervisor->nat.process)
+                nat_helper_watch_names(&supervisor->nat, supervisor->box);
         confine(supervisor);
         supervisor->settle_at = now_ms() + SETTLE_MS;
         if (supervisor->box->timeout_seconds) {
