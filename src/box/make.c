@@ -4,6 +4,7 @@
  */
 #include "box/make.h"
 
+#include "box/certificates.h"
 #include "box/env.h"
 #include "box/env_file.h"
 #include "box/files.h"
@@ -251,7 +252,7 @@ static bool fill(struct box *box, struct held_sources *held, const struct option
             !add_toolchain(box, held, toolchain, options->no_auto_grant, error) ||
             !choose_cwd(box, wanted, cwd, error) || !read_profile(box, options->seccomp, cwd, error) ||
             !make_environment(box, options, cwd, template, &toolchain->front, error) ||
-            !hide_add(box, &options->hide, cwd, error) || !sockets_hide(box, error) ||
+            !certificates_add(box, held, error) || !hide_add(box, &options->hide, cwd, error) || !sockets_hide(box, error) ||
             !protect_add(box, held, options, cwd, error) || !files_place(box, !options->no_protect, error))
                 return false;
         mounts_sort(box);

@@ -468,6 +468,9 @@ static bool start(struct supervisor *supervisor, struct error *error)
         supervisor->lent = stdio.foreground;
         supervisor->launched_at = now_ms();
         bool started = launch_start(box, &stdio, &supervisor->launch, error);
+        /* While the sandbox builds itself, and before the command can have said anything. */
+        if (started && !box_has_network(box))
+                message_unrecorded("network: deny-all (use --network-allow to permit outbound hosts)");
         for (int i = 0; i < 3; i++)
                 fd_close(&server[i]);
         nat_helper_entered(&supervisor->nat);
