@@ -221,6 +221,8 @@ bool box_write_json(const struct box *box, FILE *out)
         add(root, "unsafe_grants", make_list(&box->unsafe_grants));
         add(root, "limits", make_limits(box));
         add(root, "network", make_network(&box->network));
+        if (box->log_path)
+                add(root, "log", make_text(box->log_path));
         add(root, "layers", make_layers(box));
         add(root, "raw_stdout", cJSON_CreateBool(box->raw_stdout));
         add(root, "verbose", make_number(box->verbose));

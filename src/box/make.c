@@ -308,6 +308,8 @@ bool box_make(struct box *box, struct held_sources *held, enum box_kind kind, co
                 free(cwd);
                 cwd = str_copy("/"); /* deleted, or outside of the root: nothing in it can be named */
         }
+        if (options->log)
+                box->log_path = path_join(cwd, options->log);
         struct template template = {0};
         struct toolchain toolchain = {0};
         bool made = template_load(box->template_name, &template, error) &&

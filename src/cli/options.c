@@ -69,6 +69,8 @@ const struct option_row option_table[] = {
      "show a port of your own 127.0.0.1 inside, as 127.0.0.1:PORT", NULL},
     {OPTION_PUBLISH, "publish", 0, ARGUMENT_REQUIRED, "[HOSTPORT:]PORT", "none", true,
      "open a port that the command listens on, on your own 127.0.0.1 only", NULL},
+    {OPTION_LOG, "log", 0, ARGUMENT_REQUIRED, "FILE", "file", false,
+     "append a line of JSON for the start, each name looked up, each connection, the end", NULL},
     {OPTION_CWD, "cwd", 0, ARGUMENT_REQUIRED, "DIR", "folder", false,
      "the working directory inside (default: yours where it is visible, else the home)", NULL},
     {OPTION_TIMEOUT, "timeout", 0, ARGUMENT_REQUIRED, "SECONDS", "none", false,
@@ -368,6 +370,8 @@ static bool store(struct parse *parse, const struct option_row *row, const char 
         case OPTION_PUBLISH:
                 str_list_add(&options->publish, value);
                 return true;
+        case OPTION_LOG:
+                return value_expand_path("--log", value, &options->log, error);
         case OPTION_CWD:
                 return value_expand_path("--cwd", value, &options->cwd, error);
         case OPTION_REQUIRE:
@@ -621,6 +625,7 @@ void options_free(struct options *options)
         str_list_free(&options->hide);
         str_list_free(&options->network_allow);
         str_list_free(&options->network_deny);
+        free(options->log);
         str_list_free(&options->host_ports);
         str_list_free(&options->publish);
         str_list_free(&options->env);

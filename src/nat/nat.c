@@ -166,6 +166,11 @@ static void supervisor_ready(struct source *source, uint32_t events)
         (void)events;
         if (packet_receive_descriptor(source->descriptor, &head, sizeof(head), &descriptor) != sizeof(head))
                 _exit(0); /* hutch is gone, and the sandbox with it */
+        if (head.type == NAT_FINISH) {
+                flow_end_all("the sandbox ended");
+                datagrams_end_all("the sandbox ended");
+                _exit(0);
+        }
         if (head.type == NAT_RESOLVER && descriptor >= 0)
                 take_lines(descriptor, &log);
         else if (descriptor >= 0)

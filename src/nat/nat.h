@@ -151,7 +151,7 @@ void resolve_cancel(struct resolving *resolving);
 /* resolve.c: any other question about a name: the reply as it came, or NULL. Same rules. */
 typedef void query_done(void *context, const uint8_t *reply, size_t length);
 void resolve_query(const char *name, uint16_t type, query_done *done, void *context);
-/* resolve.c: opens c-ares, which reads a file for that: before the nat is confined. */
+/* resolve.c: opens c-ares, which may open files for that: before the nat is confined. */
 bool resolve_start(void);
 /* resolve.c: begins a new configuration; each line `nameserver` and `host` (wire.h), without its first word;
  * ends it. Lookups that are under way are asked again. */
@@ -169,6 +169,9 @@ void dns_serve_tcp(int descriptor);
 
 /* datagrams.c: NAT_SOCKET_UDP, taken over. */
 void datagrams_serve(int descriptor, uint16_t port);
+/* datagrams.c, flow.c: ends every flow, so that each is reported. */
+void datagrams_end_all(const char *why);
+void flow_end_all(const char *why);
 
 /* publish.c: NAT_SOCKET_PUBLISH, taken over: a listener of the host for a port of the sandbox. */
 void publish_serve(int descriptor, uint16_t port);

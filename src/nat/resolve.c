@@ -153,7 +153,7 @@ static ares_ssize_t send_vector(ares_socket_t to, const struct iovec *parts, int
 
 bool resolve_start(void)
 {
-        /* Everything is given, so that no configuration of the host's is interpreted here. */
+        /* Everything is given, so that no configuration of the host's is read here: it might be a fifo. */
         char lookups[] = "b";
         struct ares_options options = {
             .flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES | ARES_FLAG_EDNS,
@@ -162,9 +162,10 @@ bool resolve_start(void)
             .lookups = lookups,
             .sock_state_cb = ares_wants,
             .ednspsz = PAYLOAD,
+            .ndots = 1,
         };
         int given = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS | ARES_OPT_SOCK_STATE_CB |
-                    ARES_OPT_EDNSPSZ | ARES_OPT_DOMAINS;
+                    ARES_OPT_EDNSPSZ | ARES_OPT_DOMAINS | ARES_OPT_NDOTS | ARES_OPT_SORTLIST | ARES_OPT_SERVERS;
         resolver.servers = str_copy("");
         static const struct ares_socket_functions functions = {
             .asocket = make_socket,

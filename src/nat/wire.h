@@ -54,6 +54,7 @@ struct nat_dial {
 enum nat_message_type {
         /* to the nat */
         NAT_RESOLVER = 1, /* with a memory file: lines `nameserver` and `host`, instead of the earlier ones */
+        NAT_FINISH,       /* report every flow that is open, and end */
         /* from the nat */
         NAT_READY,   /* it has every socket and is confined */
         NAT_DENIED,  /* text: one sentence for the person, with the option that would allow it */

@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -25,6 +26,11 @@
 /* How many descriptors the helper is given, from NAT_SETUP on. */
 enum { GIVEN = NAT_DIALLER - NAT_SETUP + 1 };
 
+enum {
+        LAST_MS = 500,       /* how long it may be silent before it has ended, once it was asked to */
+        LAST_RECORDS = 4096, /* and how much it may say: it reads hostile bytes */
+};
+
 static void write_destinations(const char *word, const struct destinations *list, FILE *out)
 {
         for (size_t i = 0; i < list->count; i++)
@@ -32,8 +38,11 @@ static void write_destinations(const char *word, const struct destinations *list
                         fprintf(out, "%s %s\n", word, list->items[i].text);
 }
 
-static void write_rules(const struct network *network, FILE *out)
+static void write_rules(const struct box *box, FILE *out)
 {
+        const struct network *network = &box->network;
+        if (box->log_path)
+                fputs("log\n", out);
         write_destinations("allow", &network->rules.allow, out);
         write_destinations("deny", &network->rules.deny, out);
         for (size_t i = 0; i < network->host_port_count; i++)
@@ -46,12 +55,12 @@ static void write_rules(const struct network *network, FILE *out)
 }
 
 /* A memory file of lines: the rules, and `names`. */
-static int make_rules(const struct network *network, const char *names)
+static int make_rules(const struct box *box, const char *names)
 {
         autofree char *text = NULL;
         size_t length = 0;
         FILE *out = str_or_die(open_memstream(&text, &length));
-        write_rules(network, out);
+        write_rules(box, out);
         fputs(names, out);
         str_or_die(fclose(out) == 0 ? text : NULL);
         int made = fd_memory_file("rules", text, length);
@@ -133,7 +142,7 @@ bool nat_helper_start(struct nat_helper *helper, const struct box *box, struct e
         if (!publish(helper, &box->network, error))
                 return false;
         helper->names = host_names_read(&box->network);
-        autoclose int rules = make_rules(&box->network, helper->names);
+        autoclose int rules = make_rules(box, helper->names);
         if (rules < 0)
                 errno = -rules;
         autoclose int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -165,7 +174,7 @@ void nat_helper_watch_names(struct nat_helper *helper, const struct box *box)
         helper->names = NULL;
 }
 
-bool nat_helper_read(struct nat_helper *helper)
+bool nat_helper_read(struct nat_helper *helper, struct record *record)
 {
         struct {
                 struct nat_message head;
@@ -186,7 +195,10 @@ bool nat_helper_read(struct nat_helper *helper)
                 message_verbose("the network helper is ready");
                 break;
         case NAT_RECORD:
+                record_network(record, in.text);
+                break;
         case NAT_RESOLVER:
+        case NAT_FINISH:
                 break;
         }
         return true;
@@ -203,9 +215,23 @@ static void end_process(pid_t *process)
         *process = 0;
 }
 
-void nat_helper_end(struct nat_helper *helper)
+/* What flows were open when the sandbox ended is known only now. */
+static void take_last_records(struct nat_helper *helper, struct record *record)
+{
+        struct nat_message last = {.type = NAT_FINISH};
+        if (fd_send(helper->talk, &last, sizeof(last), -1) < 0)
+                return;
+        struct pollfd news = {.fd = helper->talk, .events = POLLIN};
+        for (unsigned i = 0; i < LAST_RECORDS && poll(&news, 1, LAST_MS) > 0; i++)
+                if (!nat_helper_read(helper, record))
+                        break;
+}
+
+void nat_helper_end(struct nat_helper *helper, struct record *record)
 {
         nat_helper_entered(helper);
+        if (helper->talk >= 0 && helper->process > 0 && record->log >= 0)
+                take_last_records(helper, record);
         fd_close(&helper->talk);
         end_process(&helper->watcher);
         end_process(&helper->process);

@@ -6,6 +6,7 @@
 #define HUTCH_RUN_NAT_HELPER_H
 
 #include "box/box.h"
+#include "run/record.h"
 
 struct nat_helper {
         pid_t process; /* 0: none */
@@ -28,10 +29,10 @@ void nat_helper_entered(struct nat_helper *helper);
 /* Begins to tell it of changes of the host's names. Once, and before the supervisor's filter. */
 void nat_helper_watch_names(struct nat_helper *helper, const struct box *box);
 
-/* Says what it has to say. False when it has ended: the sandbox must too. */
-bool nat_helper_read(struct nat_helper *helper);
+/* Says what it has to say, and records it. False when it has ended: the sandbox must too. */
+bool nat_helper_read(struct nat_helper *helper, struct record *record);
 
-/* Ends it, if it has not ended, and waits for that. */
-void nat_helper_end(struct nat_helper *helper);
+/* Ends it, if it has not ended, and waits for that; before, it may record its last for a moment. */
+void nat_helper_end(struct nat_helper *helper, struct record *record);
 
 #endif

@@ -54,6 +54,7 @@ static const int forwarded[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
 
 struct supervisor {
         const struct box *box;
+        struct record *record;
         struct bridge *bridge;
         struct terminal terminal;
         bool lent; /* the terminal's foreground is the server's, and hutch gave it */
@@ -369,7 +370,7 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                                 stop(supervisor, SIGHUP);
                         if (polls[CONTROL].revents && !polls[FAILURE].revents)
                                 read_control(supervisor);
-                        if (polls[NAT].revents && !nat_helper_read(&supervisor->nat))
+                        if (polls[NAT].revents && !nat_helper_read(&supervisor->nat, supervisor->record))
                                 lose_network(supervisor);
                 }
                 watch_client(supervisor);
@@ -455,6 +456,8 @@ static bool start(struct supervisor *supervisor, struct error *error)
                 return false;
         messages_send_to(bridge_say, supervisor->bridge);
 
+        if (!record_open_log(supervisor->record, box, error))
+                return false;
         if (box_has_network(box) && !nat_helper_start(&supervisor->nat, box, error))
                 return false;
         struct launch_stdio stdio = {
@@ -490,7 +493,7 @@ static void finish(struct supervisor *supervisor)
                        errno == EINTR)
                         ;
         }
-        nat_helper_end(&supervisor->nat);
+        nat_helper_end(&supervisor->nat, supervisor->record);
         bool by_itself = supervisor->exited && WIFEXITED(supervisor->wait_status);
         if (supervisor->lent && supervisor->started && !by_itself)
                 terminal_restore(&supervisor->terminal);
@@ -508,6 +511,7 @@ int supervise(const struct box *box, struct held_sources *held, struct record *r
 {
         struct supervisor supervisor = {
             .box = box,
+            .record = record,
             .launch = {.init = -1, .control = -1, .failure = -1},
             .nat = NAT_HELPER_NONE,
             .signals = -1,
