@@ -8,7 +8,7 @@ _hutch()
         for ((i = 1; i < COMP_CWORD; i++)); do
                 case ${COMP_WORDS[i]} in
                 --) separator=$i && break ;;
-                mcp | run | ps | logs | version | help) [[ $subcommand ]] || subcommand=${COMP_WORDS[i]} ;;
+                mcp | run | prove | doctor | ps | logs | version | help) [[ $subcommand ]] || subcommand=${COMP_WORDS[i]} ;;
                 esac
         done
 
@@ -16,14 +16,18 @@ _hutch()
                 # What follows is another command's line.
                 if declare -F _command_offset >/dev/null; then
                         _command_offset $((separator + 1))
-                else
+                elif ((COMP_CWORD == separator + 1)); then
                         mapfile -t COMPREPLY < <(compgen -c -- "$word")
+                else
+                        compopt -o filenames
+                        mapfile -t COMPREPLY < <(compgen -f -- "$word")
                 fi
                 return
         fi
         case $subcommand in
-        '') mapfile -t COMPREPLY < <(compgen -W 'mcp run ps logs version help' -- "$word") && return ;;
-        help) mapfile -t COMPREPLY < <(compgen -W 'mcp run ps logs version help' -- "$word") && return ;;
+        '') mapfile -t COMPREPLY < <(compgen -W 'mcp run prove doctor ps logs version help' -- "$word") && return ;;
+        help) mapfile -t COMPREPLY < <(compgen -W 'mcp run prove doctor ps logs version help' -- "$word") && return ;;
+        doctor) mapfile -t COMPREPLY < <(compgen -W ' --json --help' -- "$word") && return ;;
         ps | logs) mapfile -t COMPREPLY < <(compgen -W '--json' -- "$word") && return ;;
         version) return ;;
         esac
@@ -46,7 +50,7 @@ _hutch()
         ' --proc') mapfile -t COMPREPLY < <(compgen -W 'none' -- "$word") ;;
         ' --timeout' | ' --stop-grace' | ' --mount' | ' --tmpfs') ;;
         *)
-                mapfile -t COMPREPLY < <(compgen -W ' --template --ro --rw --ro-try --rw-try --volume --mount --tmpfs --file --no-auto-grant --unsafe-grant --overlay --protect --no-protect --hide --env --env-file --cwd --timeout --stop-grace --raw-stdout --require --seccomp --allow-userns --proc --dry-run --verbose --help -- ' -- "$word")
+                mapfile -t COMPREPLY < <(compgen -W ' --template --ro --rw --ro-try --rw-try --volume --mount --tmpfs --file --no-auto-grant --unsafe-grant --overlay --protect --no-protect --hide --env --env-file --cwd --timeout --stop-grace --raw-stdout --require --seccomp --allow-userns --proc --dry-run --json --verbose --help -- ' -- "$word")
                 ;;
         esac
 }

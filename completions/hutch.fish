@@ -3,7 +3,7 @@
 
 function __hutch_in_options
     set --local words (commandline -opc)
-    contains -- $words[2] mcp run; and not contains -- -- $words
+    contains -- $words[2] mcp run prove; and not contains -- -- $words
 end
 
 # What stands after `--` is another command's line.
@@ -13,14 +13,21 @@ function __hutch_command
     complete -C (string join ' ' -- $words[(math $separator + 1)..-1])
 end
 
+# Of a word such as --cwd=fol only what stands behind the equals sign is a path.
+function __hutch_folders
+    __fish_complete_directories (string replace --regex -- '^--[a-z-]+=' '' (commandline -ct))
+end
+
 complete -c hutch -f
-complete -c hutch -n 'not __fish_seen_subcommand_from mcp run ps logs version help' -a mcp -d 'run a stdio MCP server in a sandbox'
-complete -c hutch -n 'not __fish_seen_subcommand_from mcp run ps logs version help' -a run -d 'run any command in the same sandbox'
-complete -c hutch -n 'not __fish_seen_subcommand_from mcp run ps logs version help' -a ps -d 'list the sandboxes that are running'
-complete -c hutch -n 'not __fish_seen_subcommand_from mcp run ps logs version help' -a logs -d 'show how the last runs of a server went'
-complete -c hutch -n 'not __fish_seen_subcommand_from mcp run ps logs version help' -a version -d 'show the version and what was built in'
-complete -c hutch -n 'not __fish_seen_subcommand_from mcp run ps logs version help' -a help -d 'show the help, or that of a subcommand'
-complete -c hutch -n '__fish_seen_subcommand_from help' -a 'mcp run ps logs version help'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove doctor ps logs version help' -a mcp -d 'run a stdio MCP server in a sandbox'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove doctor ps logs version help' -a run -d 'run any command in the same sandbox'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove doctor ps logs version help' -a prove -d 'try to get out of a sandbox with these options'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove doctor ps logs version help' -a doctor -d 'show what this machine can enforce'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove doctor ps logs version help' -a ps -d 'list the sandboxes that are running'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove doctor ps logs version help' -a logs -d 'show how the last runs of a server went'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove doctor ps logs version help' -a version -d 'show the version and what was built in'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove doctor ps logs version help' -a help -d 'show the help, or that of a subcommand'
+complete -c hutch -n '__fish_seen_subcommand_from help' -a 'mcp run prove doctor ps logs version help'
 complete -c hutch -n '__fish_seen_subcommand_from ps logs; and not __hutch_in_options' -l json -d 'as a JSON array'
 
 complete -c hutch -n __hutch_in_options -l template -s t -r -F -d 'the sandbox template'
@@ -34,21 +41,24 @@ complete -c hutch -n __hutch_in_options -l tmpfs -x -d 'an empty folder in memor
 complete -c hutch -n __hutch_in_options -l file -s f -r -F -d 'copy LOCAL in at REMOTE'
 complete -c hutch -n __hutch_in_options -l no-auto-grant -d 'grant nothing that the command names'
 complete -c hutch -n __hutch_in_options -l unsafe-grant -r -F -d 'permit a grant that voids the sandbox'
-complete -c hutch -n __hutch_in_options -l overlay -x -a '(__fish_complete_directories)' -d 'grant a folder whose changes vanish'
+complete -c hutch -n __hutch_in_options -l overlay -x -a '(__hutch_folders)' -d 'grant a folder whose changes vanish'
 complete -c hutch -n __hutch_in_options -l protect -r -F -d 'keep a path in a writable grant read-only'
 complete -c hutch -n __hutch_in_options -l no-protect -d 'make .git/hooks and their like writable too'
 complete -c hutch -n __hutch_in_options -l hide -r -F -d 'hide a path, or what matches a pattern'
 complete -c hutch -n __hutch_in_options -l env -s e -x -a '(set -nx)' -d 'set or pass on a variable'
 complete -c hutch -n __hutch_in_options -l env-file -r -F -d 'set the variables of a file'
-complete -c hutch -n __hutch_in_options -l cwd -x -a '(__fish_complete_directories)' -d 'the working directory inside'
+complete -c hutch -n __hutch_in_options -l cwd -x -a '(__hutch_folders)' -d 'the working directory inside'
 complete -c hutch -n __hutch_in_options -l timeout -x -d 'end the sandbox after so long'
 complete -c hutch -n __hutch_in_options -l stop-grace -x -d 'time to end by itself when the input ends'
 complete -c hutch -n __hutch_in_options -l raw-stdout -d 'pass every byte of stdout on'
 complete -c hutch -n __hutch_in_options -l require -x -a landlock -d 'refuse to start where a layer is missing'
 complete -c hutch -n __hutch_in_options -l seccomp -r -F -d 'another system call filter'
-complete -c hutch -n __hutch_in_options -l allow-userns -d 'let the command make user namespaces'
+complete -c hutch -n __hutch_in_options -l allow-userns -f -a full -d 'let the command make user namespaces'
 complete -c hutch -n __hutch_in_options -l proc -x -a none -d 'no /proc'
 complete -c hutch -n __hutch_in_options -l dry-run -d 'describe the sandbox as JSON and run nothing'
+complete -c hutch -n __hutch_in_options -l json -d 'write the result of prove as JSON'
 complete -c hutch -n __hutch_in_options -l verbose -s v -d 'say what was granted and why'
 complete -c hutch -n __hutch_in_options -l help -s h -d 'show the help'
+complete -c hutch -n '__fish_seen_subcommand_from doctor' -l json -d 'write JSON for a program to read'
+complete -c hutch -n '__fish_seen_subcommand_from doctor' -l help -s h -d 'show the help'
 complete -c hutch -n 'contains -- -- (commandline -opc)' -a '(__hutch_command)'

@@ -5,8 +5,10 @@
  */
 #include "box/make.h"
 #include "box/protect.h"
+#include "cli/doctor.h"
 #include "cli/help.h"
 #include "cli/options.h"
+#include "cli/prove.h"
 #include "cli/ps.h"
 #include "lib/fd.h"
 #include "ns/launch.h"
@@ -109,6 +111,45 @@ static int subcommand_run(const struct subcommand_row *row, int argc, char **arg
         return start_sandbox(row, BOX_RUN, argc, argv);
 }
 
+static int subcommand_prove(const struct subcommand_row *row, int argc, char **argv)
+{
+        struct error error = {0};
+        struct options options = {0};
+        struct str_list words = {0};
+        int status = 0;
+
+        bool ready = settle_descriptors(&error) && prove_words(argc, argv, &words, &error) &&
+                     options_parse(&options, row->name, (int)words.count, words.values, &error);
+        messages_set_verbose(options.verbose);
+        if (ready && options.help)
+                status = print(help_write(row, stdout));
+        else if (ready)
+                status = prove(&options, &error);
+        if (error.status)
+                status = complain(&error, row);
+        options_free(&options);
+        free(words.values);
+        return status;
+}
+
+static int subcommand_doctor(const struct subcommand_row *row, int argc, char **argv)
+{
+        struct error error = {0}, settled = {0};
+        struct options options = {0};
+        bool runs = false;
+        int status = 0;
+        if (!options_parse(&options, row->name, argc, argv, &error)) {
+                status = complain(&error, row);
+        } else if (options.help) {
+                status = print(help_write(row, stdout));
+        } else {
+                (void)settle_descriptors(&settled);
+                status = print(doctor_run(&settled, options.json, stdout, &runs)) || !runs;
+        }
+        options_free(&options);
+        return status;
+}
+
 static int subcommand_ps(const struct subcommand_row *row, int argc, char **argv)
 {
         struct error error = {0};
@@ -154,8 +195,9 @@ static const struct {
         const char *name;
         int (*run)(const struct subcommand_row *row, int argc, char **argv);
 } subcommands[] = {
-    {"mcp", subcommand_mcp},   {"run", subcommand_run},         {"ps", subcommand_ps},
-    {"logs", subcommand_logs}, {"version", subcommand_version}, {"help", subcommand_help},
+    {"mcp", subcommand_mcp},         {"run", subcommand_run},   {"prove", subcommand_prove},
+    {"doctor", subcommand_doctor},   {"ps", subcommand_ps},     {"logs", subcommand_logs},
+    {"version", subcommand_version}, {"help", subcommand_help},
 };
 
 int main(int argc, char **argv)

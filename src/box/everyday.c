@@ -225,6 +225,12 @@ static char *package_name(const char *request)
         return str_copy_n(request, at ? (size_t)(at - request) : strlen(request));
 }
 
+/* A folder or an archive of the person's: npm takes it from there and asks no registry (npm-install(1)). */
+static bool is_local_package(const char *request)
+{
+        return request[0] == '.' || request[0] == '/' || str_starts(request, "file:");
+}
+
 /* One or two components of a path, with nothing in them that leads elsewhere. */
 static bool is_package_name(const char *name)
 {
@@ -265,7 +271,8 @@ static void read_npx(const struct reading *reading, size_t options)
         size_t index = skip_options(reading, options, npm_value_words);
         const char *request = npx_request(reading, options);
         autofree char *name = request ? package_name(request) : NULL;
-        reading->result->fetches = has_option(reading, options, index, "-y", "--yes");
+        reading->result->fetches =
+            has_option(reading, options, index, "-y", "--yes") && !(request && is_local_package(request));
         if (!name || !is_package_name(name))
                 return;
         autofree char *folder = str_copy(reading->work);
@@ -303,6 +310,18 @@ static void read_module(const struct reading *reading, const char *module)
         str_list_take(&reading->result->folders, root ? root : str_copy(reading->work));
 }
 
+/* Commands that only ever run what they download. */
+static bool is_download(const char *name, const char *subcommand)
+{
+        static const char *const commands[][2] = {{"bunx", NULL},  {"bun", "x"},    {"pnpx", NULL},
+                                                  {"pnpm", "dlx"}, {"yarn", "dlx"}, {"pipx", "run"}};
+        for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
+                if (str_equal(name, commands[i][0]) &&
+                    (!commands[i][1] || str_equal(subcommand, commands[i][1])))
+                        return true;
+        return false;
+}
+
 void everyday_find(const struct str_list *command, const struct folders *folders, const char *work,
                    const char *home, struct everyday *everyday)
 {
@@ -322,7 +341,7 @@ void everyday_find(const struct str_list *command, const struct folders *folders
                 read_npx(&reading, 2);
         else if (module)
                 read_module(&reading, module);
-        everyday->fetches |= str_equal(name, "bunx");
+        everyday->fetches |= is_download(name, command->count > 1 ? command->values[1] : "");
 }
 
 char *everyday_package(const struct str_list *command)

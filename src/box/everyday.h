@@ -25,12 +25,12 @@ struct everyday {
 void everyday_find(const struct str_list *command, const struct folders *folders, const char *work,
                    const char *home, struct everyday *everyday);
 
-/* The package that `npx`, `npm exec`, `bunx`, `uvx` and `uv tool run` are asked for, without its version; NULL
- * for any other command. Whatever somebody wrote: no name to open a file by. The caller frees. */
+/* The package that `npx`, `npm exec`, `bunx`, `uvx` and `uv tool run` are asked for, without its version;
+ * NULL for any other command. Whatever somebody wrote: no name to open a file by. The caller frees. */
 char *everyday_package(const struct str_list *command);
 
-/* The folder of `uv run --directory` or `--project`, else the word that names what it runs; NULL for any other
- * command. It belongs to `command`. */
+/* The folder of `uv run --directory` or `--project`, else the word that names what it runs; NULL for any
+ * other command. It belongs to `command`. */
 const char *everyday_project(const struct str_list *command);
 
 void everyday_free(struct everyday *everyday);

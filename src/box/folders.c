@@ -10,12 +10,15 @@
 #include "lib/fd.h"
 #include "lib/str.h"
 
+#include <cjson/cJSON.h>
 #include <glob.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define NIX_STORE "/nix/store"
+
+enum { MOST_PACKAGE_BYTES = 1 << 20 };
 
 bool folder_in_host_tree(const char *path)
 {
@@ -79,6 +82,23 @@ static bool is_package_root(const char *folder)
         return false;
 }
 
+/* The top of a repository of several packages: what they need lies in its node_modules, and so do links from
+ * one to another (npm-workspaces(7), pnpm's and yarn's manuals). */
+static bool is_package_workspace(const char *folder)
+{
+        autofree char *file = path_join(folder, "package.json");
+        autofree char *text = NULL;
+        if (folder_has(folder, "pnpm-workspace.yaml"))
+                return true;
+        if (fd_read_file(file, MOST_PACKAGE_BYTES, &text) < 0)
+                return false;
+        cJSON *json = cJSON_Parse(text);
+        const cJSON *members = cJSON_GetObjectItemCaseSensitive(json, "workspaces");
+        bool found = cJSON_IsArray(members) || cJSON_IsObject(members);
+        cJSON_Delete(json);
+        return found;
+}
+
 bool folder_is_venv(const char *folder)
 {
         return folder_has(folder, "pyvenv.cfg");
@@ -114,12 +134,10 @@ char *folder_find_above(const struct folders *folders, const char *start, bool (
         return NULL;
 }
 
-char *folder_find_root(const struct folders *folders, const char *start)
+/* The outermost node_modules at or above `start`, else the nearest root. */
+static char *find_nearest_root(const struct folders *folders, const char *start)
 {
         autofree char *nearest = NULL, *modules = NULL;
-        char *whole = find_whole_prefix(folders, start);
-        if (whole)
-                return whole;
         char *folder = str_copy(start);
         bool in_bin = path_has_name(folder, "bin");
         while (folder_is_own(folders, folder)) {
@@ -146,6 +164,19 @@ char *folder_find_root(const struct folders *folders, const char *start)
         char *root = *found;
         *found = NULL;
         return root;
+}
+
+char *folder_find_root(const struct folders *folders, const char *start)
+{
+        char *whole = find_whole_prefix(folders, start);
+        char *root = whole ? whole : find_nearest_root(folders, start);
+        char *workspace = NULL;
+        if (root && !whole && folder_has(root, "package.json"))
+                workspace = folder_find_above(folders, root, is_package_workspace);
+        if (!workspace)
+                return root;
+        free(root);
+        return workspace;
 }
 
 bool folder_is_runtime(const char *folder)

@@ -40,8 +40,8 @@ bool folder_is_own(const struct folders *folders, const char *folder);
 bool folder_is_writable_grant(const struct folders *folders, const char *folder);
 
 /* The folder that a program at or in `start` belongs to, or NULL: a whole Homebrew or the Nix store, the
- * outermost node_modules above it (packages in it need their neighbours), else the nearest package root or
- * installation (bin with lib beside it). The caller frees. */
+ * outermost node_modules above it (packages in it need their neighbours), else the nearest package root, or
+ * the workspace around that, or the nearest installation (bin with lib beside it). The caller frees. */
 char *folder_find_root(const struct folders *folders, const char *start);
 
 /* The nearest folder at or above `start` for which `matches` is true, within folders that are its own and not

@@ -5,6 +5,7 @@
 #include "box/hide.h"
 
 #include "box/mounts.h"
+#include "box/regions.h"
 #include "lib/fd.h"
 #include "lib/name.h"
 #include "report/messages.h"
@@ -28,23 +29,7 @@ static bool shows_host(const struct mount *mount)
         return mount->kind == MOUNT_BIND || mount->kind == MOUNT_OVERLAY;
 }
 
-/* What is mounted below a hidden folder would have no place in it. */
-static bool check_nothing_below(const struct box *box, const char *place, const char *why,
-                                struct error *error)
-{
-        for (size_t i = 0; i < box->mount_count; i++) {
-                const struct mount *mount = &box->mounts[i];
-                if (path_is_below(mount->destination, place) && !str_equal(mount->destination, place))
-                        return error_set(
-                            error, EXIT_USAGE,
-                            "%s would hide %s, and with it %s (%s): name what is to be hidden more "
-                            "closely",
-                            why, name_shown(place), name_shown(mount->destination), mount->why);
-        }
-        return true;
-}
-
-bool hide_object(struct box *box, const char *real, bool is_folder, const char *why, struct error *error)
+void hide_object(struct box *box, const char *real, bool is_folder, const char *why)
 {
         size_t count = box->mount_count;
         for (size_t i = 0; i < count; i++) {
@@ -55,8 +40,6 @@ bool hide_object(struct box *box, const char *real, bool is_folder, const char *
                  */
                 if (box_find_mount(box, place) != &box->mounts[i])
                         continue;
-                if (is_folder && !check_nothing_below(box, place, why, error))
-                        return false;
                 struct mount mask = {
                     .kind = MOUNT_MASK,
                     .is_folder = is_folder,
@@ -65,27 +48,9 @@ bool hide_object(struct box *box, const char *real, bool is_folder, const char *
                 };
                 box_add_mount(box, &mask);
         }
-        return true;
 }
 
 /* ---- one path ---- */
-
-/* The real path of something that does not exist: that of the nearest folder above that does, and the rest.
- */
-static char *real_of_missing(const char *path)
-{
-        autofree char *above = str_copy(path);
-        char *real = NULL;
-        while (!(real = realpath(above, NULL)) && above[1]) {
-                char *parent = path_parent(above);
-                free(above);
-                above = parent;
-        }
-        const char *rest = path + (above[1] ? strlen(above) : 0);
-        char *whole = str_format("%s%s", real && real[1] ? real : "", rest);
-        free(real);
-        return whole;
-}
 
 static const struct mount *find_writable(const struct box *box, const char *real)
 {
@@ -110,11 +75,18 @@ static bool hide_path(struct box *box, const char *path, const char *why, struct
         autofree char *real = realpath(path, NULL);
         if (real && lstat(real, &status) == 0) {
                 note_other_names(real, &status, why);
-                return hide_object(box, real, S_ISDIR(status.st_mode), why, error);
+                hide_object(box, real, S_ISDIR(status.st_mode), why);
+                struct str_list others = {0};
+                bool found = regions_find_others(box, real, &others, error);
+                for (size_t i = 0; found && i < others.count; i++)
+                        if (lstat(others.values[i], &status) == 0)
+                                hide_object(box, others.values[i], S_ISDIR(status.st_mode), why);
+                str_list_free(&others);
+                return found;
         }
         if (errno != ENOENT && errno != ENOTDIR)
                 return error_set(error, EXIT_SETUP, "%s: %s: it cannot be hidden", why, strerror(errno));
-        autofree char *missing = real_of_missing(path);
+        autofree char *missing = mounts_real_of_missing(path);
         const struct mount *grant = find_writable(box, missing);
         if (grant)
                 return error_set(
@@ -122,9 +94,8 @@ static bool hide_path(struct box *box, const char *path, const char *why, struct
                     "%s: there is no such file, and what the command puts there in the writable %s "
                     "would not be hidden; check the path",
                     why, grant->source);
-        message("note: %s hides nothing: nothing that a grant shows is there; a pattern such as '.env*' is "
-                "looked for at "
-                "any depth",
+        message("note: %s hides nothing: nothing that a grant shows is there; a name or pattern without / is "
+                "looked for at any depth",
                 why);
         return true;
 }
@@ -134,6 +105,8 @@ static bool hide_path(struct box *box, const char *path, const char *why, struct
 struct pattern {
         char *text;
         bool whole_path; /* matches real paths; else names at any depth */
+        bool is_literal;
+        bool has_matched;
         char *why;
 };
 
@@ -167,30 +140,47 @@ static char *resolve_pattern(const char *cwd, const char *text)
         return resolved;
 }
 
+/* The first that matches; all that do are marked. */
 static const struct pattern *find_match(const struct walk *walk, const char *path, const char *name)
 {
+        const struct pattern *first = NULL;
         for (size_t i = 0; i < walk->pattern_count; i++) {
-                const struct pattern *pattern = &walk->patterns[i];
+                struct pattern *pattern = &walk->patterns[i];
                 const char *subject = pattern->whole_path ? path : name;
-                if (fnmatch(pattern->text, subject, pattern->whole_path ? FNM_PATHNAME : 0) == 0)
-                        return pattern;
+                bool matches = pattern->is_literal ? str_equal(pattern->text, subject)
+                                                   : fnmatch(pattern->text, subject,
+                                                             pattern->whole_path ? FNM_PATHNAME : 0) == 0;
+                if (!matches)
+                        continue;
+                pattern->has_matched = true;
+                first = first ? first : pattern;
         }
-        return NULL;
+        return first;
+}
+
+/* True when something below a hidden folder is granted more closely, and has names of its own. */
+static bool holds_grant(const struct box *box, const char *folder)
+{
+        for (size_t i = 0; i < box->mount_count; i++)
+                if (shows_host(&box->mounts[i]) && path_is_below(box->mounts[i].source, folder))
+                        return true;
+        return false;
 }
 
 /* The file behind a link that matches has a second name that does not; but a link may not hide what the
  * machine's own programs need. */
-static bool hide_target(struct walk *walk, const char *path, const char *why)
+static void hide_target(struct walk *walk, const char *path, const char *why)
 {
         struct stat status;
         autofree char *real = realpath(path, NULL);
         if (!real || lstat(real, &status) < 0)
-                return true;
+                return;
         for (size_t i = 0; i < walk->box->mount_count; i++)
                 if (mounts_is_grant(&walk->box->mounts[i]) &&
-                    path_is_below(real, walk->box->mounts[i].source))
-                        return hide_object(walk->box, real, S_ISDIR(status.st_mode), why, walk->error);
-        return true;
+                    path_is_below(real, walk->box->mounts[i].source)) {
+                        hide_object(walk->box, real, S_ISDIR(status.st_mode), why);
+                        return;
+                }
 }
 
 static bool look_at_entry(struct walk *walk, int folder, const char *relative, const char *name)
@@ -211,13 +201,13 @@ static bool look_at_entry(struct walk *walk, int folder, const char *relative, c
                 return error_set(walk->error, EXIT_SETUP,
                                  "%s matches too much; more than %d places cannot be hidden", match->why,
                                  MOST_MASKS);
-        if (match && S_ISLNK(status.st_mode))
-                return hide_target(walk, path, match->why);
-        if (match) {
+        if (match && S_ISLNK(status.st_mode)) {
+                hide_target(walk, path, match->why);
+        } else if (match) {
                 note_other_names(path, &status, match->why);
-                return hide_object(walk->box, path, S_ISDIR(status.st_mode), match->why, walk->error);
+                hide_object(walk->box, path, S_ISDIR(status.st_mode), match->why);
         }
-        if (S_ISDIR(status.st_mode)) {
+        if (S_ISDIR(status.st_mode) && (!match || holds_grant(walk->box, path))) {
                 str_list_take(&walk->folders, below);
                 below = NULL;
         }
@@ -303,6 +293,48 @@ static bool walk_grants(struct walk *walk)
         return true;
 }
 
+/* One --hide. A name without a / is looked for at any depth; what exists where it leads to from the working
+ * folder is hidden whether a grant's own walk comes by or not. */
+static bool add_pattern(struct walk *walk, const char *cwd, const char *written)
+{
+        size_t length = strlen(written);
+        while (length > 1 && written[length - 1] == '/')
+                length--;
+        struct stat status;
+        autofree char *text = str_copy_n(written, length);
+        autofree char *why = str_format("--hide %s", name_shown(written));
+        autofree char *path = path_join(cwd, text);
+        bool whole_path = strchr(text, '/') || str_equal(text, ".") || str_equal(text, "..");
+        bool exists = lstat(path, &status) == 0;
+        /* A file's own name may have such signs (app/[id]): what exists as a whole is a path. */
+        bool is_literal = !is_pattern(text) || exists;
+        if (is_literal && (exists || whole_path) && !hide_path(walk->box, path, why, walk->error))
+                return false;
+        if (is_literal && whole_path)
+                return true;
+        walk->patterns[walk->pattern_count++] = (struct pattern){
+            .text = whole_path ? resolve_pattern(cwd, text) : str_copy(text),
+            .whole_path = whole_path,
+            .is_literal = is_literal,
+            .has_matched = exists,
+            .why = str_copy(why),
+        };
+        return true;
+}
+
+/* A name that is nowhere is a slip of the pen; a pattern need not match. */
+static bool check_matched(const struct walk *walk, const char *cwd)
+{
+        for (size_t i = 0; i < walk->pattern_count; i++) {
+                const struct pattern *pattern = &walk->patterns[i];
+                autofree char *path = path_join(cwd, pattern->text);
+                if (pattern->is_literal && !pattern->has_matched &&
+                    !hide_path(walk->box, path, pattern->why, walk->error))
+                        return false;
+        }
+        return true;
+}
+
 bool hide_add(struct box *box, const struct str_list *patterns, const char *cwd, struct error *error)
 {
         struct walk walk = {.box = box, .error = error};
@@ -310,26 +342,10 @@ bool hide_add(struct box *box, const struct str_list *patterns, const char *cwd,
                 return true;
         walk.patterns = str_or_die(calloc(patterns->count, sizeof(*walk.patterns)));
         bool added = true;
-        for (size_t i = 0; added && i < patterns->count; i++) {
-                const char *text = patterns->values[i];
-                autofree char *why = str_format("--hide %s", name_shown(text));
-                autofree char *path = path_join(cwd, text);
-                struct stat status;
-                /* A file's own name may have such signs (app/[id]): what exists as a whole is a path. */
-                if (is_pattern(text) && lstat(path, &status) < 0) {
-                        bool whole_path = strchr(text, '/');
-                        walk.patterns[walk.pattern_count++] = (struct pattern){
-                            .text = whole_path ? resolve_pattern(cwd, text) : str_copy(text),
-                            .whole_path = whole_path,
-                            .why = why,
-                        };
-                        why = NULL;
-                } else {
-                        added = hide_path(box, path, why, error);
-                }
-        }
+        for (size_t i = 0; added && i < patterns->count; i++)
+                added = add_pattern(&walk, cwd, patterns->values[i]);
         if (added && walk.pattern_count)
-                added = walk_grants(&walk);
+                added = walk_grants(&walk) && check_matched(&walk, cwd);
         for (size_t i = 0; i < walk.pattern_count; i++) {
                 free(walk.patterns[i].text);
                 free(walk.patterns[i].why);

@@ -9,11 +9,11 @@
 #include "box/box.h"
 
 /* Adds a mask for everything that `patterns` (--hide) name in the mounts the box has; call when it has them
- * all. Status 2 for a path that does not exist in a writable grant, and for one that holds another grant; 125
- * when not everything could be looked at. */
+ * all; what is mounted below a hidden folder stays. Status 2 for a path that does not exist in a writable
+ * grant; 125 when not everything could be looked at. */
 bool hide_add(struct box *box, const struct str_list *patterns, const char *cwd, struct error *error);
 
 /* Adds a mask at every place where a mount shows the host object at the real path `real`. */
-bool hide_object(struct box *box, const char *real, bool is_folder, const char *why, struct error *error);
+void hide_object(struct box *box, const char *real, bool is_folder, const char *why);
 
 #endif

@@ -9,12 +9,14 @@
 #include "box/env_file.h"
 #include "box/files.h"
 #include "box/hide.h"
+#include "box/journals.h"
 #include "box/network.h"
 #include "box/notes.h"
 #include "box/protect.h"
 #include "box/sockets.h"
 #include "box/toolchain.h"
 #include "lib/fd.h"
+#include "lib/name.h"
 #include "policy/template.h"
 #include "report/messages.h"
 
@@ -168,11 +170,37 @@ static bool check_userns(const struct box *box, struct error *error)
         return true;
 }
 
+/* Refuses a file that decides about the sandbox and that the server may have written, or chosen by a link, in
+ * an earlier run. Every path that leads through a writable grant ends in one of the two, whatever is swapped.
+ */
+static bool check_decides(const struct box *box, const char *option, const char *path, struct error *error)
+{
+        const struct mount *left = NULL;
+        autofree char *real = mounts_resolve(box, path, &left);
+        const struct mount *holder = left || !real ? left : mounts_find_writable(box, real);
+        if (!holder)
+                return true; /* what does not exist is said when it is read */
+        return error_set(
+            error, EXIT_SETUP,
+            "refusing to use %s %s: %s the writable %s, and the server may have put it there; keep "
+            "it where the server cannot write",
+            option, path, left ? "a link leads there out of" : "it lies in", holder->source);
+}
+
+static bool check_template(const struct box *box, const char *cwd, struct error *error)
+{
+        const char *name = box->template_name;
+        autofree char *path = name[0] == '/' ? str_copy(name) : str_format("%s/%s", cwd, name);
+        return !strchr(name, '/') || check_decides(box, "--template", path, error);
+}
+
 static bool read_profile(struct box *box, const char *path, const char *cwd, struct error *error)
 {
         if (!path)
                 return true;
         box->seccomp_path = path_join(cwd, path);
+        if (!check_decides(box, "--seccomp", box->seccomp_path, error))
+                return false;
         ssize_t length = fd_read_file(box->seccomp_path, MOST_PROFILE_BYTES, &box->seccomp_json);
         if (length < 0)
                 return error_set(error, EXIT_SETUP, "cannot read the seccomp profile %s: %s",
@@ -232,6 +260,54 @@ static void name_grants(const struct box *box)
                                 box->files[i].destination);
 }
 
+static const char *first_relative(const struct str_list *paths)
+{
+        for (size_t i = 0; i < paths->count; i++)
+                if (paths->values[i][0] != '/')
+                        return paths->values[i];
+        return NULL;
+}
+
+/* The first path of an option that is meant from the working directory, or NULL. */
+static const char *find_relative(const struct options *options)
+{
+        const char *const single[] = {options->cwd, options->seccomp};
+        const struct str_list *const lists[] = {&options->unsafe_grants, &options->protect,
+                                                &options->env_files};
+        const char *found = NULL;
+        for (size_t i = 0; i < options->grant_count && !found; i++)
+                if (options->grants[i].path[0] != '/')
+                        found = options->grants[i].path;
+        for (size_t i = 0; i < options->file_count && !found; i++)
+                if (options->files[i].local[0] != '/')
+                        found = options->files[i].local;
+        for (size_t i = 0; i < sizeof(single) / sizeof(*single) && !found; i++)
+                if (single[i] && single[i][0] != '/')
+                        found = single[i];
+        for (size_t i = 0; i < sizeof(lists) / sizeof(*lists) && !found; i++)
+                found = first_relative(lists[i]);
+        return found;
+}
+
+/* The working directory, or "/" where there is none and nothing is meant from there; NULL with an error. The
+ * caller frees. */
+static char *find_cwd(const struct options *options, struct error *error)
+{
+        char *cwd = getcwd(NULL, 0);
+        if (cwd && cwd[0] == '/')
+                return cwd;
+        free(cwd);
+        const char *relative = find_relative(options);
+        if (!relative)
+                return str_copy("/");
+        error_set(
+            error, EXIT_SETUP,
+            "cannot tell where %s is: the working directory was deleted; start hutch in another one, or "
+            "write the whole path",
+            name_shown(relative));
+        return NULL;
+}
+
 /* Everything that takes the template and the toolchain, which end with this function. */
 static bool fill(struct box *box, struct held_sources *held, const struct options *options, const char *cwd,
                  const struct template *template, struct toolchain *toolchain, struct error *error)
@@ -247,19 +323,22 @@ static bool fill(struct box *box, struct held_sources *held, const struct option
         };
         /* The grants come first: what a writable one holds may have been put there by an earlier run of the
          * server, and the toolchain does not follow such links. */
-        if (!network_make(box, options, error) || !mounts_add_base(box, held, error) || !add_grants(box, held, options, cwd, error) ||
+        if (!network_make(box, options, error) || !mounts_add_base(box, held, error) ||
+            !add_grants(box, held, options, cwd, error) ||
+            !check_template(box, cwd, error) ||
             !toolchain_find(&options->command, &caller, toolchain, error) || !check_userns(box, error) ||
             !add_toolchain(box, held, toolchain, options->no_auto_grant, error) ||
             !choose_cwd(box, wanted, cwd, error) || !read_profile(box, options->seccomp, cwd, error) ||
             !make_environment(box, options, cwd, template, &toolchain->front, error) ||
-            !certificates_add(box, held, error) || !hide_add(box, &options->hide, cwd, error) || !sockets_hide(box, error) ||
-            !protect_add(box, held, options, cwd, error) || !files_place(box, !options->no_protect, error))
+            !certificates_add(box, held, error) || !hide_add(box, &options->hide, cwd, error) ||
+            !sockets_hide(box, error) || !journals_check(box, error) || !protect_add(box, held, options, cwd, error) ||
+            !files_place(box, !options->no_protect, error))
                 return false;
         mounts_sort(box);
         for (size_t i = 0; i < toolchain->notes.count; i++)
                 message("note: %s", toolchain->notes.values[i]);
         toolchain_note_unseen(toolchain, box);
-        notes_say(box, cwd, toolchain->fetches);
+        notes_say(box, caller.work, toolchain->fetches);
         if (box->verbose) {
                 template_note_missing(template);
                 name_grants(box);
@@ -303,11 +382,9 @@ bool box_make(struct box *box, struct held_sources *held, enum box_kind kind, co
                 str_list_add(&box->argv, options->command.values[i]);
         choose_home(box);
 
-        autofree char *cwd = getcwd(NULL, 0);
-        if (!cwd || cwd[0] != '/') {
-                free(cwd);
-                cwd = str_copy("/"); /* deleted, or outside of the root: nothing in it can be named */
-        }
+        autofree char *cwd = find_cwd(options, error);
+        if (!cwd)
+                return false;
         if (options->log)
                 box->log_path = path_join(cwd, options->log);
         struct template template = {0};

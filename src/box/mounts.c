@@ -93,7 +93,7 @@ const struct caller_homes *caller_homes(void)
         return &homes;
 }
 
-static const char *danger(const char *real_path, bool writable)
+const char *mounts_find_danger(const char *real_path, bool writable)
 {
         const struct caller_homes *homes = caller_homes();
         const char *why = grant_danger(real_path, "", writable);
@@ -283,6 +283,21 @@ int mounts_open_real(const char *real, int flags)
         return (int)syscall(SYS_openat2, AT_FDCWD, real, &how, sizeof(how));
 }
 
+char *mounts_real_of_missing(const char *path)
+{
+        autofree char *above = str_copy(path);
+        char *real = NULL;
+        while (!(real = realpath(above, NULL)) && above[1]) {
+                char *parent = path_parent(above);
+                free(above);
+                above = parent;
+        }
+        const char *rest = path + (above[1] ? strlen(above) : 0);
+        char *whole = str_format("%s%s", real && real[1] ? real : "", rest);
+        free(real);
+        return whole;
+}
+
 static void free_mount(struct mount *mount)
 {
         free(mount->source);
@@ -332,10 +347,17 @@ bool mounts_add_bind(struct box *box, struct held_sources *held, const char *rea
                      bool writable, const char *why, struct error *error)
 {
         struct stat status;
-        /* O_PATH opens nothing of the object itself (a fifo does not wait), but it makes autofs mount. */
-        autoclose int source = mounts_open_real(real, O_PATH);
+        /* O_PATH opens nothing of the object itself (a fifo does not wait); that a folder is asked for makes
+         * autofs mount what belongs there. */
+        autoclose int source = mounts_open_real(real, O_PATH | O_DIRECTORY);
+        if (source < 0 && errno == ENOTDIR)
+                source = mounts_open_real(real, O_PATH);
         if (source < 0 || fstat(source, &status) < 0)
-                return error_set(error, EXIT_SETUP, "cannot open %s: %s", real, strerror(errno));
+                return error_set(error, EXIT_SETUP, "cannot open %s: %s%s", real, strerror(errno),
+                                 errno == EACCES
+                                     ? ": its file system (FUSE, NFS) admits other accounts only, "
+                                       "also where this one is root"
+                                     : "");
         struct mount mount = {
             .kind = MOUNT_BIND,
             .source = str_copy(real),
@@ -365,7 +387,7 @@ static bool is_system_place(const char *place)
 static bool judge(struct box *box, const struct held_sources *held, const char *real, bool writable,
                   struct error *error)
 {
-        const char *refusal = danger(real, writable);
+        const char *refusal = mounts_find_danger(real, writable);
         if (!refusal)
                 return true;
         /* The sandbox's root is being built on top of it: it cannot be cloned without that. */
@@ -497,7 +519,7 @@ bool mounts_add_program(struct box *box, struct held_sources *held, const char *
                     "refusing to grant %s, which the command needs: a link leads there out of the "
                     "writable %s, and the server may have put it there; if it is yours, add --ro %s",
                     real, left->source, real);
-        const char *refusal = danger(real, false);
+        const char *refusal = mounts_find_danger(real, false);
         if (refusal)
                 return error_set(
                     error, EXIT_SETUP,

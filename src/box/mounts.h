@@ -62,6 +62,10 @@ bool mounts_any_writable(const struct box *box);
  * it; or NULL. The server may have put there what is there. */
 const struct mount *mounts_find_writable(const struct box *box, const char *path);
 
+/* The real path of something that need not exist: that of the nearest folder above that does, and the rest.
+ * The caller frees. */
+char *mounts_real_of_missing(const char *path);
+
 /* Opens a real path, on which any link was put after it was judged. A descriptor, or -1 with errno. */
 int mounts_open_real(const char *real, int flags);
 /* The same for a folder whose changes are to vanish: only reading it is granted. */
@@ -105,5 +109,8 @@ struct caller_homes {
         struct str_list real; /* real paths: of $HOME, of the database's, and for root of everybody's */
 };
 const struct caller_homes *caller_homes(void);
+
+/* Why granting a real path would void the sandbox, by every home the caller has; or NULL. */
+const char *mounts_find_danger(const char *real_path, bool writable);
 
 #endif

@@ -4,12 +4,16 @@
  */
 #include "box/notes.h"
 
+#include "box/folders.h"
+#include "box/launchers.h"
 #include "box/mounts.h"
+#include "box/packages.h"
 #include "box/repositories.h"
 #include "lib/fd.h"
 #include "lib/name.h"
 #include "report/messages.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 static const char *base_name(const char *path)
@@ -39,21 +43,32 @@ static void note_tilde(const struct box *box)
                 }
 }
 
+static bool has_module(const char *folder, const char *module)
+{
+        autofree char *name = str_copy_n(module, strcspn(module, "."));
+        autofree char *file = str_format("%s.py", name);
+        return folder_has(folder, name) || folder_has(folder, file);
+}
+
 /* A relative path, or a Python module, that is looked for where the command does not start. */
 static void note_working_folder(const struct box *box, const char *cwd)
 {
         if (str_equal(box->cwd, cwd))
                 return;
+        const char *module = launcher_module(&box->argv);
         for (size_t i = 1; i < box->argv.count; i++) {
                 const char *word = box->argv.values[i];
                 autofree char *path = path_join(cwd, word);
                 bool relative =
                     word[0] != '/' && word[0] != '-' && strchr(word, '/') && access(path, F_OK) == 0;
-                if (relative || str_equal(word, "-m")) {
+                if (relative || (module && has_module(cwd, module))) {
+                        autofree char *real = realpath(cwd, NULL);
+                        bool refused = real && mounts_find_danger(real, false);
                         message(
                             "note: the working directory %s is not visible inside, and the command starts in "
-                            "%s; --ro . would grant it",
-                            name_shown(cwd), name_shown(box->cwd));
+                            "%s; %s",
+                            name_shown(cwd), name_shown(box->cwd),
+                            refused ? "keep what it needs in a folder of its own" : "--ro . would grant it");
                         return;
                 }
         }
@@ -80,5 +95,6 @@ void notes_say(const struct box *box, const char *cwd, bool fetches)
         note_tilde(box);
         note_working_folder(box, cwd);
         note_secrets_beside_program(box);
+        packages_note_unseen(box);
         repositories_note(box);
 }

@@ -4,26 +4,33 @@
  */
 #include "box/protect.h"
 
+#include "box/git.h"
+#include "box/regions.h"
 #include "lib/fd.h"
 #include "lib/name.h"
 #include "report/messages.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
-/* Directly in a writable grant. git runs hooks, and what its configuration names; commondir moves both
- * elsewhere. A client starts what its configuration in a project names, and shells run the rest. */
+/* Directly in a writable grant, where they may not exist yet; git.h finds the rest of what git obeys. A
+ * client starts what its configuration in a project names, and shells run the rest. */
 static const char *const default_names[] = {
-    ".git/hooks",   ".git/config", ".git/commondir", ".mcp.json", ".cursor",       ".vscode",
-    ".claude",      ".envrc",      ".bashrc",        ".profile",  ".bash_profile", ".bash_login",
-    ".bash_logout", ".zshrc",      ".zshenv",        ".zprofile", ".zlogin",       ".zlogout",
+    ".git/hooks",     ".git/config",  ".git/config.worktree",
+    ".git/commondir", ".mcp.json",    ".cursor",
+    ".vscode",        ".claude",      ".envrc",
+    ".bashrc",        ".profile",     ".bash_profile",
+    ".bash_login",    ".bash_logout", ".zshrc",
+    ".zshenv",        ".zprofile",    ".zlogin",
+    ".zlogout",
 };
 
-enum { DEFAULT_NAMES = sizeof(default_names) / sizeof(*default_names) };
+enum {
+        DEFAULT_NAMES = sizeof(default_names) / sizeof(*default_names),
+        MOST_LINKS = 8, /* that lead from one to the next */
+};
 
 /* What stands at a name. */
 struct found {
@@ -36,6 +43,7 @@ struct found {
 struct watched_name {
         char *name;
         struct found before;
+        bool said;
 };
 
 struct watched_folder {
@@ -64,65 +72,137 @@ static struct found look(int folder, const char *name)
 
 static void watch(struct watched_folder *watched, const char *name, const struct found *before)
 {
+        for (size_t i = 0; i < watched->count; i++)
+                if (str_equal(watched->names[i].name, name))
+                        return;
         watched->names =
             str_or_die(reallocarray(watched->names, watched->count + 1, sizeof(*watched->names)));
         watched->names[watched->count++] = (struct watched_name){
             .name = str_copy_n(name, before->length ? before->length : strlen(name)), .before = *before};
 }
 
-/* The grant's folder, opened once for the run. NULL when it is no longer what was judged. */
-static struct watched_folder *open_folder(struct held_sources *held, const struct mount *grant,
-                                          struct error *error)
+/* A writable grant, and the number of its folder in held->watched. */
+struct grant {
+        struct mount mount; /* a copy: the box's own list grows */
+        size_t watched;
+};
+
+struct protecting {
+        struct box *box;
+        struct held_sources *held;
+        struct grant *grants;
+        size_t grant_count;
+        struct error *error;
+};
+
+/* Opens the grant's folder once for the run. */
+static bool open_folder(struct held_sources *held, const struct mount *grant, struct error *error)
 {
-        struct open_how how = {
-            .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
-            .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
-        };
         struct stat status;
-        autoclose int folder = (int)syscall(SYS_openat2, AT_FDCWD, grant->source, &how, sizeof(how));
+        autoclose int folder = mounts_open_real(grant->source, O_PATH | O_DIRECTORY);
         if (folder < 0 || fstat(folder, &status) < 0 || status.st_dev != grant->device ||
-            status.st_ino != grant->inode) {
-                error_set(error, EXIT_SETUP, "cannot use %s: it was replaced while hutch started",
-                          grant->source);
-                return NULL;
-        }
+            status.st_ino != grant->inode)
+                return error_set(error, EXIT_SETUP, "cannot use %s: it was replaced while hutch started",
+                                 grant->source);
         held->watched =
             str_or_die(reallocarray(held->watched, held->watched_count + 1, sizeof(*held->watched)));
-        struct watched_folder *watched = &held->watched[held->watched_count++];
-        *watched = (struct watched_folder){.folder = fd_take(&folder), .path = str_copy(grant->source)};
-        return watched;
+        held->watched[held->watched_count++] =
+            (struct watched_folder){.folder = fd_take(&folder), .path = str_copy(grant->source)};
+        return true;
 }
 
-/* Protects `name` below one grant. */
-static bool protect_name(struct box *box, struct held_sources *held, const struct mount *grant,
-                         struct watched_folder *watched, const char *name, const char *why,
-                         struct error *error)
+static bool is_writable_folder(const struct mount *mount)
 {
-        struct found found = look(watched->folder, name);
-        if (!found.length || S_ISLNK(found.status.st_mode)) {
-                watch(watched, name, &found);
-                return true;
+        return mount->kind == MOUNT_BIND && mount->writable && mount->is_folder;
+}
+
+static bool find_grants(struct protecting *protecting)
+{
+        struct box *box = protecting->box;
+        protecting->grants = str_or_die(calloc(box->mount_count + 1, sizeof(*protecting->grants)));
+        for (size_t i = 0; i < box->mount_count; i++) {
+                if (!is_writable_folder(&box->mounts[i]))
+                        continue;
+                protecting->grants[protecting->grant_count++] =
+                    (struct grant){box->mounts[i], protecting->held->watched_count};
+                if (!open_folder(protecting->held, &box->mounts[i], protecting->error))
+                        return false;
         }
+        return true;
+}
+
+/* Where the link at `path` leads, whether something is there or not. The caller frees; NULL when it is no
+ * link. */
+static char *read_target(const char *path)
+{
+        char text[PATH_MAX];
+        ssize_t length = readlink(path, text, sizeof(text) - 1);
+        if (length <= 0)
+                return NULL;
+        text[length] = 0;
+        autofree char *parent = path_parent(path);
+        autofree char *target = text[0] == '/' ? str_copy(text) : str_format("%s/%s", parent, text);
+        return mounts_real_of_missing(target);
+}
+
+/* Protects `name` below one grant. *next becomes the place to go on with when a link is on the way. */
+static bool protect_name(struct protecting *protecting, const struct grant *grant, const char *name,
+                         const char *why, char **next)
+{
+        struct box *box = protecting->box;
+        struct watched_folder *watched = &protecting->held->watched[grant->watched];
+        struct found found = look(watched->folder, name);
+        bool is_link = found.length && S_ISLNK(found.status.st_mode);
+        if (!found.length || is_link)
+                watch(watched, name, &found);
+        if (!found.length)
+                return true;
         autofree char *part = str_copy_n(name, found.length);
         autofree char *real = path_join(watched->path, part);
-        autofree char *place = mounts_place(grant, real);
+        if (is_link) {
+                autofree char *target = read_target(real);
+                if (target && !*next)
+                        *next = str_format("%s%s", target, name + found.length);
+                return true;
+        }
+        autofree char *place = mounts_place(&grant->mount, real);
         /* A mount at or above the place that is not this grant decides there: the person's own word, a mask,
          * or the same name a second time. */
         const struct mount *deciding = box_find_mount(box, place);
-        if (!deciding->writable || !deciding->source || !str_equal(deciding->source, grant->source) ||
-            !str_equal(deciding->destination, grant->destination))
+        if (!deciding->writable || !deciding->source || !str_equal(deciding->source, grant->mount.source) ||
+            !str_equal(deciding->destination, grant->mount.destination))
                 return true;
         if (!S_ISDIR(found.status.st_mode) && found.status.st_nlink > 1)
                 message("note: %s has other names, by hard links; through one in a writable grant the "
                         "command can "
                         "change it",
                         name_shown(real));
-        return mounts_add_bind(box, held, real, place, false, why, error);
+        return mounts_add_bind(box, protecting->held, real, place, false, why, protecting->error);
 }
 
-static bool is_writable_folder(const struct mount *mount)
+/* Protects what is, or may come to be, at `path`, the folder of which is real, in every writable grant that
+ * holds it, and what a link there leads to. *held_by counts those grants; may be NULL. */
+static bool protect_place(struct protecting *protecting, const char *path, const char *why, size_t *held_by)
 {
-        return mount->kind == MOUNT_BIND && mount->writable && mount->is_folder;
+        autofree char *place = str_copy(path);
+        for (unsigned links = 0; place && links < MOST_LINKS; links++) {
+                char *next = NULL;
+                for (size_t i = 0; i < protecting->grant_count; i++) {
+                        const char *source = protecting->grants[i].mount.source;
+                        if (!path_is_below(place, source) || str_equal(place, source))
+                                continue;
+                        if (held_by)
+                                (*held_by)++;
+                        if (!protect_name(protecting, &protecting->grants[i], place + strlen(source) + 1, why,
+                                          &next)) {
+                                free(next);
+                                return false;
+                        }
+                }
+                free(place);
+                place = next;
+        }
+        return true;
 }
 
 /* What --protect names lies in a folder by its real path, under its own name: it may be a link. */
@@ -135,44 +215,29 @@ static char *real_place(const char *path)
         return place;
 }
 
-/* Protects, below one grant, all of `paths` that lie in it; counts them in `found`. */
-static bool protect_paths(struct box *box, struct held_sources *held, const struct mount *grant,
-                          struct watched_folder *watched, const struct str_list *paths, bool *found,
-                          struct error *error)
+/* A second grant of the same place, at another one inside, must not undo what was asked for. */
+static void make_read_only(struct box *box, const char *path)
 {
-        for (size_t i = 0; i < paths->count; i++) {
-                const char *path = paths->values[i];
-                if (!path_is_below(path, grant->source) || str_equal(path, grant->source))
-                        continue;
-                found[i] = true;
-                if (!protect_name(box, held, grant, watched, path + strlen(grant->source) + 1, "--protect",
-                                  error))
-                        return false;
-        }
-        return true;
+        for (size_t i = 0; i < box->mount_count; i++)
+                if (box->mounts[i].kind == MOUNT_BIND && path_is_below(box->mounts[i].source, path))
+                        box->mounts[i].writable = false;
 }
 
-/* The real places of what --protect names; of a link, that of its target too. */
-static bool resolve_paths(const struct options *options, const char *cwd, struct str_list *paths,
-                          struct error *error)
+/* Protects one existing object, or what may come to be there, wherever the host shows it. */
+static bool protect_everywhere(struct protecting *protecting, const char *place, size_t *held_by)
 {
-        for (size_t i = 0; i < options->protect.count; i++) {
-                struct stat status;
-                autofree char *path = path_join(cwd, options->protect.values[i]);
-                char *place = path[1] ? real_place(path) : NULL;
-                if (!place || lstat(place, &status) < 0) {
-                        free(place);
-                        return error_set(error, EXIT_USAGE,
-                                         "--protect %s: %s: only what exists at the start can be protected",
-                                         name_shown(options->protect.values[i]),
-                                         path[1] ? strerror(errno) : "it is the root");
-                }
-                str_list_take(paths, place);
-                char *target = S_ISLNK(status.st_mode) ? realpath(place, NULL) : NULL;
-                if (target)
-                        str_list_take(paths, target);
+        struct str_list places = {0};
+        struct stat status;
+        str_list_add(&places, place);
+        bool done = lstat(place, &status) < 0 ||
+                    regions_find_others(protecting->box, place, &places, protecting->error);
+        for (size_t i = 0; done && i < places.count; i++) {
+                done = protect_place(protecting, places.values[i], "--protect", held_by);
+                if (done)
+                        make_read_only(protecting->box, places.values[i]);
         }
-        return true;
+        str_list_free(&places);
+        return done;
 }
 
 /* The default name in `grant`: a granted .git has its hooks as `hooks`. */
@@ -201,16 +266,56 @@ bool protect_names(const struct box *box, const char *path)
         return false;
 }
 
-static bool protect_grant(struct box *box, struct held_sources *held, const struct mount *grant,
-                          bool defaults, const struct str_list *paths, bool *found, struct error *error)
+/* One --protect. */
+static bool protect_asked(struct protecting *protecting, const char *cwd, const char *text)
 {
-        struct watched_folder *watched = open_folder(held, grant, error);
-        if (!watched)
+        struct stat status;
+        size_t held_by = 0;
+        autofree char *path = path_join(cwd, text);
+        autofree char *place = path[1] ? real_place(path) : NULL;
+        if (!place || lstat(place, &status) < 0)
+                return error_set(protecting->error, EXIT_USAGE,
+                                 "--protect %s: %s: only what exists at the start can be protected",
+                                 name_shown(text), path[1] ? strerror(errno) : "it is the root");
+        if (!protect_everywhere(protecting, place, &held_by))
                 return false;
-        for (size_t i = 0; defaults && i < DEFAULT_NAMES; i++)
-                if (!protect_name(box, held, grant, watched, default_name(grant, i), "protected", error))
+        if (S_ISLNK(status.st_mode)) {
+                autofree char *target = mounts_real_of_missing(place);
+                size_t target_held_by = 0;
+                if (!protect_everywhere(protecting, target, &target_held_by))
                         return false;
-        return protect_paths(box, held, grant, watched, paths, found, error);
+                if (held_by && !target_held_by)
+                        message("note: --protect %s: it is a link to %s, which lies in no writable folder "
+                                "that is granted; the link itself can be replaced, which is said at the end",
+                                name_shown(text), name_shown(target));
+                held_by += target_held_by;
+        }
+        return held_by ||
+               error_set(protecting->error, EXIT_USAGE,
+                         "--protect %s: it lies in no writable folder that is granted; what is granted with "
+                         "--ro cannot be changed anyway",
+                         name_shown(place));
+}
+
+/* The names that are protected without being asked for. */
+static bool protect_defaults(struct protecting *protecting)
+{
+        for (size_t i = 0; i < protecting->grant_count; i++)
+                for (size_t j = 0; j < DEFAULT_NAMES; j++) {
+                        autofree char *next = NULL;
+                        const struct grant *grant = &protecting->grants[i];
+                        if (!protect_name(protecting, grant, default_name(&grant->mount, j), "protected",
+                                          &next) ||
+                            (next && !protect_place(protecting, next, "protected", NULL)))
+                                return false;
+                }
+        struct str_list places = {0};
+        git_find(protecting->box, &places);
+        bool done = true;
+        for (size_t i = 0; done && i < places.count; i++)
+                done = protect_place(protecting, places.values[i], "protected", NULL);
+        str_list_free(&places);
+        return done;
 }
 
 /* Binds on itself what lies between `place` and the writable grant it is in. */
@@ -250,36 +355,18 @@ static bool pin_all(struct box *box, struct held_sources *held, struct error *er
 bool protect_add(struct box *box, struct held_sources *held, const struct options *options, const char *cwd,
                  struct error *error)
 {
-        struct str_list paths = {0};
-        bool done = resolve_paths(options, cwd, &paths, error);
-        autofree bool *found = str_or_die(calloc(paths.count + 1, sizeof(*found)));
-        size_t count = box->mount_count;
-        bool any = false;
-        for (size_t i = 0; done && i < count; i++) {
-                struct mount grant = box->mounts[i];
-                if (!is_writable_folder(&grant))
-                        continue;
-                any = true;
-                done = protect_grant(box, held, &grant, !options->no_protect, &paths, found, error);
-        }
-        /* A second grant of the same place, at another one inside, must not undo what was asked for. */
-        for (size_t i = 0; done && i < box->mount_count; i++)
-                for (size_t j = 0; j < paths.count; j++)
-                        if (box->mounts[i].kind == MOUNT_BIND &&
-                            path_is_below(box->mounts[i].source, paths.values[j]))
-                                box->mounts[i].writable = false;
-        for (size_t i = 0; done && i < paths.count; i++)
-                if (!found[i])
-                        done =
-                            error_set(error, EXIT_USAGE,
-                                      "--protect %s: it lies in no writable folder that is granted; what is "
-                                      "granted with --ro cannot be changed anyway",
-                                      name_shown(paths.values[i]));
-        str_list_free(&paths);
+        struct protecting protecting = {.box = box, .held = held, .error = error};
+        bool done = find_grants(&protecting);
+        for (size_t i = 0; done && i < options->protect.count; i++)
+                done = protect_asked(&protecting, cwd, options->protect.values[i]);
+        if (done && protecting.grant_count && !options->no_protect)
+                done = protect_defaults(&protecting);
+        bool any = protecting.grant_count > 0;
+        free(protecting.grants);
         return done && (!any || pin_all(box, held, error));
 }
 
-static void report_name(const struct watched_folder *watched, const struct watched_name *name)
+static void report_name(const struct watched_folder *watched, struct watched_name *name)
 {
         struct found now = look(watched->folder, name->name);
         const struct stat *before = &name->before.status, *after = &now.status;
@@ -290,6 +377,7 @@ static void report_name(const struct watched_folder *watched, const struct watch
             before->st_ctim.tv_sec == after->st_ctim.tv_sec &&
             before->st_ctim.tv_nsec == after->st_ctim.tv_nsec)
                 return;
+        name->said = true;
         autofree char *part = str_copy_n(name->name, now.length);
         autofree char *path = path_join(watched->path, part);
         message(
@@ -311,11 +399,48 @@ static bool is_said_before(const struct watched_folder *watched, size_t index)
         return false;
 }
 
-void protect_report(const struct held_sources *held)
+void protect_list_folders(const struct held_sources *held, struct str_list *folders)
+{
+        for (size_t i = 0; i < held->watched_count; i++) {
+                const struct watched_folder *watched = &held->watched[i];
+                for (size_t j = 0; j < watched->count; j++) {
+                        const char *name = watched->names[j].name, *slash = strrchr(name, '/');
+                        autofree char *part = str_copy_n(name, slash ? (size_t)(slash - name) : 0);
+                        autofree char *folder = path_join(watched->path, part);
+                        if (!str_list_has(folders, folder))
+                                str_list_add(folders, folder);
+                }
+                if (watched->count && !str_list_has(folders, watched->path))
+                        str_list_add(folders, watched->path);
+        }
+}
+
+/* A component of a path. */
+static bool has_component(const char *path, const char *name)
+{
+        size_t length = strlen(name);
+        for (const char *part = path; part; part = strchr(part, '/')) {
+                part += *part == '/';
+                if (strncmp(part, name, length) == 0 && (part[length] == '/' || part[length] == 0))
+                        return true;
+        }
+        return false;
+}
+
+bool protect_may_concern(const struct held_sources *held, const char *name)
 {
         for (size_t i = 0; i < held->watched_count; i++)
                 for (size_t j = 0; j < held->watched[i].count; j++)
-                        if (!is_said_before(&held->watched[i], j))
+                        if (has_component(held->watched[i].names[j].name, name))
+                                return true;
+        return false;
+}
+
+void protect_report(struct held_sources *held)
+{
+        for (size_t i = 0; i < held->watched_count; i++)
+                for (size_t j = 0; j < held->watched[i].count; j++)
+                        if (!held->watched[i].names[j].said && !is_said_before(&held->watched[i], j))
                                 report_name(&held->watched[i], &held->watched[i].names[j]);
 }
 

@@ -21,9 +21,16 @@ bool protect_add(struct box *box, struct held_sources *held, const struct option
  * grant that has the place: also where nothing is there yet. */
 bool protect_names(const struct box *box, const char *path);
 
-/* Says which protected names came into being during the run. Opens nothing and follows no link: the
- * supervisor may do neither, and the sandbox had the folders in its hands. */
-void protect_report(const struct held_sources *held);
+/* Says which protected names came into being during the run, each once however often it is called. Opens
+ * nothing and follows no link: the supervisor may do neither, and the sandbox had the folders in its hands.
+ */
+void protect_report(struct held_sources *held);
+
+/* Adds the paths of the folders in which such a name would come into being; some may not exist. */
+void protect_list_folders(const struct held_sources *held, struct str_list *folders);
+
+/* True when something new of this name in one of those folders is worth a report. */
+bool protect_may_concern(const struct held_sources *held, const char *name);
 
 void protect_release(struct held_sources *held);
 

@@ -7,35 +7,21 @@
 #include "box/repositories.h"
 
 #include "box/danger.h"
+#include "box/git.h"
 #include "box/mounts.h"
 #include "lib/fd.h"
 #include "lib/name.h"
 #include "report/messages.h"
 
-#include <limits.h>
 #include <stdlib.h>
-
-enum { POINTER_MAX = PATH_MAX + 16 };
-
-/* The path in the first line of a file behind `prefix`, relative to `folder`, real; or NULL. */
-static char *read_pointer(const char *file, const char *prefix, const char *folder)
-{
-        autofree char *text = NULL;
-        if (fd_read_file(file, POINTER_MAX, &text) < 0 || !str_starts(text, prefix))
-                return NULL;
-        char *value = text + strlen(prefix);
-        value[strcspn(value, "\r\n")] = 0;
-        autofree char *path = value[0] == '/' ? str_copy(value) : str_format("%s/%s", folder, value);
-        return value[0] ? realpath(path, NULL) : NULL;
-}
 
 /* The repository of a linked worktree: its folder there names the worktree's .git file in turn. */
 static char *find_main_repository(const char *git_folder, const char *git_file)
 {
         autofree char *back_file = path_join(git_folder, "gitdir");
         autofree char *common_file = path_join(git_folder, "commondir");
-        autofree char *back = read_pointer(back_file, "", git_folder);
-        autofree char *common = read_pointer(common_file, "", git_folder);
+        autofree char *back = git_read_pointer(back_file, "", git_folder);
+        autofree char *common = git_read_pointer(common_file, "", git_folder);
         autofree char *worktrees = common ? path_join(common, "worktrees") : NULL;
         bool known = back && common && str_equal(back, git_file) && path_is_below(git_folder, worktrees);
         return known ? str_copy(common) : NULL;
@@ -52,7 +38,7 @@ static char *find_outer_repository(const char *git_folder, const char *work_tree
 static void note_one(const struct box *box, const struct mount *grant)
 {
         autofree char *file = path_join(grant->source, ".git");
-        autofree char *git_folder = read_pointer(file, "gitdir: ", grant->source);
+        autofree char *git_folder = git_read_pointer(file, "gitdir: ", grant->source);
         if (!git_folder || mounts_show(box, git_folder))
                 return;
         autofree char *linked = find_main_repository(git_folder, file);

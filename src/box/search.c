@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 enum { COPIES_MAX = 4 };
@@ -34,7 +35,12 @@ static const char *judge(const char *file, bool named, int *status)
                 return "it is a folder";
         if (!S_ISREG(found.st_mode))
                 return "it is not a regular file";
-        return access(file, X_OK) == 0 ? NULL : "it is not executable (chmod +x would make it so)";
+        if (access(file, X_OK) == 0)
+                return NULL;
+        struct statvfs mounted;
+        if ((found.st_mode & 0111) && statvfs(file, &mounted) == 0 && (mounted.f_flag & ST_NOEXEC))
+                return "its file system is mounted noexec";
+        return "it is not executable (chmod +x would make it so)";
 }
 
 static char *take_if_executable(char *file, bool named, struct search_failure *failure)
@@ -90,8 +96,7 @@ char *search_escape(const char *text)
         return escaped;
 }
 
-/* "; it is in A and B" for copies of the command where version managers and installers put them, or "". */
-static char *list_copies(const char *name, const char *home)
+char *search_list_copies(const char *name, const char *home)
 {
         static const char *const below_home[] = {
             ".nvm/versions/node/*/bin",
@@ -166,7 +171,7 @@ bool search_explain(const struct search_failure *failure, const char *name, cons
         if (strchr(name, '/') || failure->status == EXIT_NOT_EXECUTABLE)
                 return error_set(error, failure->status, "the command %s cannot be started: %s: %s",
                                  name_shown(name), name_shown(failure->path), failure->problem);
-        autofree char *copies = list_copies(name, home);
+        autofree char *copies = search_list_copies(name, home);
         char shown[600];
         error_quote(shown, sizeof(shown), path ? path : SEARCH_SYSTEM_PATH,
                     strlen(path ? path : SEARCH_SYSTEM_PATH));

@@ -30,6 +30,10 @@ char *search_file(const char *cwd, const char *name, struct search_failure *fail
 /* A pattern for glob(3) that matches `text` itself. The caller frees. */
 char *search_escape(const char *text);
 
+/* "; name it by its path: A, B" for copies of the command where version managers and installers put them, or
+ * "". The caller frees. */
+char *search_list_copies(const char *name, const char *home);
+
 /* Turns a failure into one sentence and returns false. For a bare name it lists copies in places where
  * version managers put programs. */
 bool search_explain(const struct search_failure *failure, const char *name, const char *path,

@@ -212,7 +212,49 @@ static bool follow_pyenv(const struct following *following)
         return take_version(following, "versions", &wanted);
 }
 
+/* ---- files that other tools have for one language ---- */
+
+struct shared_files {
+        const char *tool;
+        const struct version_file *files;
+};
+
+static const struct version_file node_files[] = {
+    {".nvmrc", versions_read_plain}, {".node-version", versions_read_plain}, {0}};
+static const struct version_file python_files[] = {{".python-version", versions_read_plain}, {0}};
+static const struct shared_files shared_files[] = {
+    {"nodejs", node_files}, {"node", node_files}, {"python", python_files}, {0}};
+
+/* The manager's own `files`, then, where the person switched that on, those of other tools for `tool`: both
+ * in one folder before the next one upward. */
+static bool ask_upward_shared(const struct following *following, const struct version_file *files,
+                              bool shared, const char *tool, struct wanted *wanted)
+{
+        enum { MOST_FILES = 16 };
+        struct version_file all[MOST_FILES] = {0};
+        size_t count = 0;
+        for (; files->name && count < MOST_FILES - 1; files++)
+                all[count++] = *files;
+        for (const struct shared_files *row = shared_files; shared && row->tool; row++)
+                for (const struct version_file *file = row->files;
+                     str_equal(row->tool, tool) && file->name && count < MOST_FILES - 1; file++)
+                        all[count++] = *file;
+        return ask_upward(following, all, tool, wanted);
+}
+
 /* ---- asdf ---- */
+
+/* `legacy_version_file = yes` in .asdfrc; off by default. */
+static bool ask_asdf_shared(const struct following *following, bool *shared)
+{
+        __attribute__((cleanup(wanted_free))) struct wanted setting = {0};
+        const char *moved = getenv("ASDF_CONFIG_FILE");
+        autofree char *file =
+            moved && moved[0] == '/' ? str_copy(moved) : path_join(following->caller->home, ".asdfrc");
+        bool read = ask_file(following, file, versions_read_setting, "legacy_version_file", &setting);
+        *shared = setting.versions && str_equal(setting.versions, "yes");
+        return read;
+}
 
 /* ASDF_NODEJS_VERSION, MISE_NODE_VERSION. The caller frees. */
 static char *variable_name(const char *prefix, const char *tool)
@@ -241,7 +283,9 @@ static bool follow_asdf(const struct following *following, char *text)
                 autofree char *home_file = path_join(following->caller->home, ".tool-versions");
                 autofree char *installs = str_format("installs/%s", plugin);
                 ask_variable(variable, &wanted);
-                if ((!wanted.versions && !ask_upward(following, files, plugin, &wanted)) ||
+                bool shared = false;
+                if (!ask_asdf_shared(following, &shared) ||
+                    (!wanted.versions && !ask_upward_shared(following, files, shared, plugin, &wanted)) ||
                     (!wanted.versions &&
                      !ask_file(following, home_file, versions_read_lines, plugin, &wanted)))
                         return false;
@@ -346,6 +390,23 @@ static const struct version_file mise_files[] = {
     {".tool-versions", versions_read_lines},   {0},
 };
 
+/* `idiomatic_version_file_enable_tools` lists the tools; none by default. */
+static bool ask_mise_shared(const struct following *following, const char *global, const char *tool,
+                            bool *shared)
+{
+        static const char variable[] = "MISE_IDIOMATIC_VERSION_FILE_ENABLE_TOOLS";
+        __attribute__((cleanup(wanted_free))) struct wanted setting = {0};
+        ask_variable(variable, &setting);
+        if (!setting.versions && !ask_file(following, global, versions_read_toml_setting,
+                                           "idiomatic_version_file_enable_tools", &setting))
+                return false;
+        char *rest = NULL;
+        for (char *word = setting.versions ? strtok_r(setting.versions, " ,", &rest) : NULL; word;
+             word = strtok_r(NULL, " ,", &rest))
+                *shared |= str_equal(word, tool);
+        return true;
+}
+
 /* The version of `tool`, also under the name that asdf has for it. */
 static bool ask_mise(const struct following *following, const char *tool, struct wanted *wanted)
 {
@@ -355,8 +416,10 @@ static bool ask_mise(const struct following *following, const char *tool, struct
                                     ? path_join(configuration, "mise/config.toml")
                                     : path_join(following->caller->home, ".config/mise/config.toml");
         autofree char *variable = variable_name("MISE", tool);
+        bool shared = false;
         ask_variable(variable, wanted);
-        if (!wanted->versions && !ask_upward(following, mise_files, tool, wanted))
+        if (!ask_mise_shared(following, global, tool, &shared) ||
+            (!wanted->versions && !ask_upward_shared(following, mise_files, shared, tool, wanted)))
                 return false;
         for (size_t i = 0; i < sizeof(other_names) / sizeof(*other_names) && !wanted->versions; i++)
                 if (str_equal(tool, other_names[i][0]) &&
@@ -499,4 +562,19 @@ bool shims_follow(const char *path, const struct toolchain_caller *caller, const
         if (!path_has_name(folder, "shims") || folder_content_may_be_written(folders, path))
                 return true;
         return follow_script(&following);
+}
+
+char *shims_read_node_script(const char *file)
+{
+        static const char front[] = "exec node ", folder[] = "\"$basedir/";
+        autofree char *text = NULL;
+        if (fd_read_file(file, SHIM_MAX, &text) < 0 || !str_starts(text, "#!") || !strstr(text, "\nbasedir="))
+                return NULL;
+        char *target = strstr(text, front);
+        target = target ? target + strlen(front) + strspn(target + strlen(front), " ") : NULL;
+        if (!target || !str_starts(target, folder))
+                return NULL;
+        target += strlen(folder);
+        size_t length = strcspn(target, "\"\n");
+        return length > 0 && target[length] == '"' ? str_copy_n(target, length) : NULL;
 }

@@ -21,4 +21,8 @@ struct shim {
 bool shims_follow(const char *path, const struct toolchain_caller *caller, const struct folders *folders,
                   struct shim *shim, struct error *error);
 
+/* What `node` is given by a script that pnpm or npm wrote in the place of a link (its cmd-shim), as a path
+ * from the script's own folder; or NULL when the file is none. The caller frees. */
+char *shims_read_node_script(const char *file);
+
 #endif

@@ -1,99 +1,131 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See sockets.h. The kernel has one list for each network namespace, and a name in the file system leads to
- * a socket of any of them; so the lists of all processes that can be seen are read, each once.
+ * See sockets.h.
+ *
+ * Theory of operation. The kernel tells which sockets are bound, and most are found by the name it tells;
+ * that is quick, however much a grant holds. What such a name does not lead to (the socket was renamed or
+ * linked, bound by a relative path, or belongs to a program with another root) may lie anywhere, so that the
+ * grants are searched. That is rare where the kernel says which file system the socket is in, and the search
+ * is then a long one; for sockets of other network namespaces it does not, and a shorter search has to do.
  */
 #include "box/sockets.h"
 
 #include "box/hide.h"
 #include "box/mounts.h"
+#include "box/regions.h"
+#include "box/socket_list.h"
+#include "box/socket_walk.h"
 #include "lib/fd.h"
+#include "report/messages.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
-enum { MOST_NAMESPACES = 256, MOST_LIST_BYTES = 64 << 20 };
+enum {
+        ENTRIES_IF_CERTAIN = 200000, /* there is a socket in this file system whose place is not known */
+        ENTRIES_IF_POSSIBLE = 20000, /* there may be one */
+};
+
+struct search {
+        struct box *box;
+        struct regions regions;
+        size_t entries; /* how far the grants are to be searched; 0: everything was found by name */
+};
 
 /* A socket that is a grant itself was meant. */
-static bool is_below_grant(const struct box *box, const char *real)
+static bool is_granted_itself(const struct box *box, const char *real)
 {
-        bool below = false;
-        for (size_t i = 0; i < box->mount_count; i++) {
-                const struct mount *mount = &box->mounts[i];
-                if (!mounts_is_asked_for(mount) || !path_is_below(real, mount->source))
-                        continue;
-                if (str_equal(real, mount->source))
-                        return false;
-                below = true;
-        }
-        return below;
+        for (size_t i = 0; i < box->mount_count; i++)
+                if (mounts_is_asked_for(&box->mounts[i]) && str_equal(box->mounts[i].source, real))
+                        return true;
+        return false;
 }
 
-static bool hide_socket(struct box *box, const char *path, struct error *error)
+static void hide_socket(struct search *search, const char *real)
 {
         struct stat status;
-        autofree char *real = realpath(path, NULL);
-        if (!real || !is_below_grant(box, real) || lstat(real, &status) < 0 || !S_ISSOCK(status.st_mode))
-                return true;
-        return hide_object(box, real, false, "socket of another program", error);
+        if (!is_granted_itself(search->box, real) && lstat(real, &status) == 0 && S_ISSOCK(status.st_mode))
+                hide_object(search->box, real, false, SOCKET_MASK);
 }
 
-/* One line: "Num RefCount Protocol Flags Type St Inode Path", where the path begins with a / or it is no name
- * that could be found. */
-static bool read_list(struct box *box, int proc, const char *path, struct error *error)
+/* Hides the socket of this name, if it is that: false when it has, or may have, another one. */
+static bool hide_by_name(struct search *search, const struct listed_socket *listed)
 {
-        autofree char *text = NULL;
-        autoclose int list = openat(proc, path, O_RDONLY | O_CLOEXEC);
-        ssize_t length = list < 0 ? -errno : fd_read_all(list, MOST_LIST_BYTES, &text);
-        /* A process that has ended meanwhile has no list, and has left none open. */
-        if (length == -ENOENT || length == -ESRCH || length == -EACCES || length == -EINVAL)
-                return true;
-        if (length < 0)
-                return error_set(error, EXIT_SETUP, "cannot read the list of sockets /proc/%s: %s", path,
-                                 strerror((int)-length));
-        for (char *rest = text, *line; (line = strsep(&rest, "\n"));) {
-                const char *name = strstr(line, " /");
-                if (name && !hide_socket(box, name + 1, error))
-                        return false;
+        struct stat status;
+        autofree char *real = listed->name[0] == '/' ? realpath(listed->name, NULL) : NULL;
+        if (!real || lstat(real, &status) < 0 || !S_ISSOCK(status.st_mode))
+                return false;
+        struct str_list paths = {0};
+        regions_find(&search->regions, real, &paths);
+        for (size_t i = 0; i < paths.count; i++)
+                hide_socket(search, paths.values[i]);
+        str_list_free(&paths);
+        return status.st_nlink == 1 && (!listed->identified || (uint32_t)status.st_ino == listed->inode);
+}
+
+static void take_socket(void *context, const struct listed_socket *listed)
+{
+        struct search *search = context;
+        if (listed->identified && !regions_have_device(&search->regions, listed->device))
+                return;
+        size_t entries = listed->identified ? ENTRIES_IF_CERTAIN : ENTRIES_IF_POSSIBLE;
+        if (!hide_by_name(search, listed) && search->entries < entries)
+                search->entries = entries;
+}
+
+static void walk_grants(struct search *search)
+{
+        struct str_list found = {0};
+        size_t budget = search->entries;
+        bool complete = true;
+        for (size_t i = 0; i < search->box->mount_count; i++) {
+                const struct mount *mount = &search->box->mounts[i];
+                if (mounts_is_grant(mount) && mount->is_folder)
+                        complete &= socket_walk(mount->source, &budget, &found);
         }
-        return true;
+        for (size_t i = 0; i < found.count; i++)
+                hide_socket(search, found.values[i]);
+        str_list_free(&found);
+        if (!complete && search->entries == ENTRIES_IF_CERTAIN)
+                message(
+                    "note: a socket of another program may be in reach: it has lost its name, and the grants "
+                    "have more than %d files and folders to look for it in; grant less",
+                    ENTRIES_IF_CERTAIN);
+}
+
+bool sockets_can_appear(const struct box *box)
+{
+        for (size_t i = 0; i < box->mount_count; i++)
+                if (mounts_is_grant(&box->mounts[i]) && box->mounts[i].is_folder)
+                        return true;
+        return false;
+}
+
+/* What the command brings along is searched for sockets of this network namespace alone: looking through all
+ * processes for others takes too long for every start. */
+static bool any_asked_for(const struct box *box)
+{
+        for (size_t i = 0; i < box->mount_count; i++)
+                if (mounts_is_asked_for(&box->mounts[i]) && box->mounts[i].is_folder)
+                        return true;
+        return false;
 }
 
 bool sockets_hide(struct box *box, struct error *error)
 {
-        bool needed = false;
-        for (size_t i = 0; i < box->mount_count && !needed; i++)
-                needed = mounts_is_asked_for(&box->mounts[i]) && box->mounts[i].is_folder;
-        if (!needed)
+        struct search search = {.box = box};
+        if (!sockets_can_appear(box))
                 return true;
-
-        DIR *proc = opendir("/proc");
-        if (!proc)
-                return error_set(error, EXIT_SETUP, "cannot look for sockets in /proc: %s", strerror(errno));
-        ino_t seen[MOST_NAMESPACES];
-        size_t seen_count = 0;
-        bool hidden = true;
-        for (struct dirent *entry; hidden && (entry = readdir(proc));) {
-                if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
-                        continue;
-                struct stat status;
-                autofree char *path = str_format("%s/net/unix", entry->d_name);
-                if (fstatat(dirfd(proc), path, &status, 0) < 0)
-                        continue;
-                /* The file's number is that of the namespace's own list. */
-                bool known = false;
-                for (size_t i = 0; i < seen_count && !known; i++)
-                        known = seen[i] == status.st_ino;
-                if (known)
-                        continue;
-                if (seen_count < MOST_NAMESPACES)
-                        seen[seen_count++] = status.st_ino;
-                hidden = read_list(box, dirfd(proc), path, error);
+        bool looked = regions_read(&search.regions, box, error);
+        if (looked) {
+                bool told = socket_list_own(take_socket, &search);
+                if ((any_asked_for(box) || !told) && !socket_list_others(!told, take_socket, &search))
+                        looked = error_set(error, EXIT_SETUP, "cannot look for sockets in /proc: %s",
+                                           strerror(errno));
         }
-        closedir(proc);
-        return hidden;
+        if (looked && search.entries)
+                walk_grants(&search);
+        regions_free(&search.regions);
+        return looked;
 }

@@ -8,7 +8,13 @@
 
 #include "box/box.h"
 
+/* Why a socket is masked, in struct mount. */
+#define SOCKET_MASK "socket of another program"
+
 /* Adds a mask for each socket, as the kernel lists them, that lies below one of the person's grants. */
 bool sockets_hide(struct box *box, struct error *error);
+
+/* True when a grant shows a folder of the host, in which any program can make one at any time. */
+bool sockets_can_appear(const struct box *box);
 
 #endif

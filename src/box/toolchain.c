@@ -146,6 +146,23 @@ static void grant_venv(struct finding *finding, const char *venv)
                           str_copy("project of the virtual environment"));
 }
 
+/* A project that anybody may write to is not granted, and the program then lacks what lies beside it. /tmp
+ * and its like, which have the sticky bit, are no projects. */
+static void note_shared_folder(struct finding *finding, const char *folder, const char *path)
+{
+        struct stat status;
+        const struct box *box = finding->caller->box;
+        autofree char *real = realpath(folder, NULL);
+        if (!real || stat(real, &status) < 0 || !(status.st_mode & S_IWOTH) || (status.st_mode & S_ISVTX))
+                return;
+        if (!box || !mounts_show(box, real))
+                str_list_take(&finding->result->notes,
+                              str_format("only the file %s is granted, because everybody may write in its "
+                                         "folder; `chmod o-w %s` lets hutch grant the folder, and so does "
+                                         "--ro %s",
+                                         path, folder, folder));
+}
+
 /* Grants what the file at `path` needs. A path with a link in it needs less: what lies beside the real file
  * comes with a later step. What is not trusted is granted when it is an installed interpreter; else it is
  * only remembered, so that the person hears of it. */
@@ -178,6 +195,7 @@ static bool grant_file(struct finding *finding, const char *path, bool has_link,
                 add_grant(finding->result, str_copy(folder), NULL, str_copy(why));
                 return true;
         }
+        note_shared_folder(finding, folder, path);
         return grant_alone(finding, path, why);
 }
 
@@ -323,6 +341,27 @@ static bool read_interpreter(const char *file, char line[LINE_MAX_BYTES + 1], ch
         return (*interpreter)[0] != 0;
 }
 
+/* pnpm's commands are scripts of the shell that start node, where npm's are links. */
+static bool need_node_script(struct finding *finding, const char *launcher, const char *file,
+                             struct need need)
+{
+        autofree char *target = shims_read_node_script(file);
+        if (!target)
+                return true;
+        char name[] = "node";
+        autofree char *node = find_env_program(finding, launcher, name, &need.trusted);
+        autofree char *folder = path_parent(file);
+        autofree char *program = spell(finding, folder, target, &need.trusted);
+        if (node) {
+                put_in_front(finding, node, LAST);
+                if (!need_file(finding, node, need))
+                        return false;
+        }
+        need.executable = false;
+        need.why = "program of the command";
+        return access(program, F_OK) < 0 || need_file(finding, program, need);
+}
+
 /* `launcher` is the script as it was called, `file` what its links lead to. */
 static bool need_interpreter(struct finding *finding, const char *launcher, const char *file,
                              struct need need)
@@ -360,7 +399,7 @@ static bool need_interpreter(struct finding *finding, const char *launcher, cons
         need.trusted = need.trusted && !folder_may_be_written(&finding->folders, file);
         need.why = why;
         need.depth++;
-        return need_file(finding, program, need);
+        return need_file(finding, program, need) && need_node_script(finding, launcher, file, need);
 }
 
 /* When the file at `path` is a version manager's shim, *program becomes what it starts, and inside the shim
@@ -522,7 +561,8 @@ static bool need_everyday(struct finding *finding, struct everyday *everyday)
                     !need_file(finding, everyday->programs.values[i], need))
                         return false;
         take_list(&finding->result->environment, &everyday->environment);
-        take_list(&finding->result->notes, &everyday->notes);
+        for (size_t i = 0; i < everyday->notes.count; i++)
+                str_list_add(&finding->result->notes, everyday->notes.values[i]);
         finding->result->fetches = everyday->fetches;
         return true;
 }
@@ -593,9 +633,11 @@ void toolchain_free(struct toolchain *toolchain)
 
 static bool is_visible(const struct box *box, const char *path)
 {
-        const struct mount *mount = box_find_mount(box, path);
-        return mount && (mount->kind == MOUNT_BIND || mount->kind == MOUNT_PROC || mount->kind == MOUNT_DEV ||
-                         str_equal(mount->destination, path));
+        autofree char *place = mounts_follow_inside(box, path);
+        const struct mount *mount = box_find_mount(box, place);
+        return mount &&
+               (mount->kind == MOUNT_BIND || mount->kind == MOUNT_OVERLAY || mount->kind == MOUNT_PROC ||
+                mount->kind == MOUNT_DEV || str_equal(mount->destination, place));
 }
 
 /* True for /, /etc, /home: inside they are there, as the sandbox's own. */

@@ -109,24 +109,57 @@ static char *read_toml_value(const char *value)
         return words;
 }
 
-char *versions_read_toml(const char *text, const char *tool)
+/* The value of `key` in `table`, or that of `version` in a table of the key's own. */
+static char *read_toml(const char *text, const char *table, const char *key)
 {
         autofree char *copy = str_copy(text);
-        autofree char *own_table = str_format("[tools.%s]", tool);
-        bool in_tools = false, in_own_table = false;
+        autofree char *header = str_format("[%s]", table);
+        autofree char *own_header = str_format("[%s.%s]", table, key);
+        bool in_table = false, in_own_table = false;
         char *rest = NULL;
         for (char *line = strtok_r(copy, "\r\n", &rest); line; line = strtok_r(NULL, "\r\n", &rest)) {
                 line += strspn(line, " \t");
                 if (line[0] == '[') {
-                        in_tools = str_starts(line, "[tools]");
-                        in_own_table = str_starts(line, own_table);
+                        in_table = str_starts(line, header);
+                        in_own_table = str_starts(line, own_header);
                         continue;
                 }
-                const char *value = in_tools       ? value_of(line, tool)
+                const char *value = in_table       ? value_of(line, key)
                                     : in_own_table ? value_of(line, "version")
                                                    : NULL;
                 if (value)
                         return read_toml_value(value);
+        }
+        return NULL;
+}
+
+char *versions_read_toml(const char *text, const char *tool)
+{
+        return read_toml(text, "tools", tool);
+}
+
+char *versions_read_toml_setting(const char *text, const char *key)
+{
+        return read_toml(text, "settings", key);
+}
+
+char *versions_read_plain(const char *text, const char *tool)
+{
+        autofree char *words = versions_read_words(text, tool);
+        if (!words)
+                return NULL;
+        const char *first = words + (words[0] == 'v' && words[1] >= '0' && words[1] <= '9');
+        return str_copy_n(first, strcspn(first, " "));
+}
+
+char *versions_read_setting(const char *text, const char *key)
+{
+        autofree char *copy = str_copy(text);
+        char *rest = NULL;
+        for (char *line = strtok_r(copy, "\r\n", &rest); line; line = strtok_r(NULL, "\r\n", &rest)) {
+                const char *value = value_of(line + strspn(line, " \t"), key);
+                if (value)
+                        return str_copy_n(value, strcspn(value, " \t#"));
         }
         return NULL;
 }

@@ -22,6 +22,15 @@ char *versions_read_lines(const char *text, const char *tool);
 /* The tool's entry in [tools]: a string, the strings of a list, or a table's `version` (mise). */
 char *versions_read_toml(const char *text, const char *tool);
 
+/* The first word, without the `v` in front of a number (.nvmrc, .node-version, .python-version). */
+char *versions_read_plain(const char *text, const char *tool);
+
+/* The value of a setting: `key = value` (asdf). */
+char *versions_read_setting(const char *text, const char *key);
+
+/* The same in [settings]: a string, or the strings of a list (mise). */
+char *versions_read_toml_setting(const char *text, const char *key);
+
 /* The string at `tool`, its parts separated by dots: "volta.node" in {"volta": {"node": "20.1.0"}}. */
 char *versions_read_json(const char *text, const char *tool);
 

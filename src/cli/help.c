@@ -10,19 +10,27 @@
 #include "lib/str.h"
 
 const struct subcommand_row subcommand_table[] = {
-    {"mcp", "[OPTIONS] -- COMMAND [ARG…]", true, "run a stdio MCP server in a sandbox",
+    {"mcp", "[OPTIONS] -- COMMAND [ARG…]", true, true, "run a stdio MCP server in a sandbox",
      "Put it in front of the server's command in an MCP client's configuration. The server's messages pass\n"
      "through unchanged; it ends when the client goes away. It sees no file of yours but its own program,\n"
      "no network and no variable of yours until an option names it.\n"},
-    {"run", "[OPTIONS] -- COMMAND [ARG…]", true, "run any command in the same sandbox",
+    {"run", "[OPTIONS] -- COMMAND [ARG…]", true, true, "run any command in the same sandbox",
      "The terminal is passed through. hutch ends with the command's own exit status.\n"},
-    {"ps", "[--json]", false, "list the sandboxes that are running",
+    {"prove", "[--json] [OPTIONS]", true, true, "try to get out of a sandbox with these options",
+     "Over 200 attempts, each shown to work without a sandbox first, where this machine permits that. "
+     "Nothing\n"
+     "of yours is read, changed or left behind. It takes no command.\n"},
+    {"doctor", "[OPTIONS]", true, false, "show what this machine can enforce",
+     "A sandbox is really started; what stands in its way, or weakens it, is named with the fix. Exit "
+     "status:\n"
+     "0 when hutch mcp runs here, 1 when not; 2 a mistake in the options.\n"},
+    {"ps", "[--json]", false, false, "list the sandboxes that are running",
      "The caller's own; --json writes a JSON array.\n"},
-    {"logs", "[NAME] [--json]", false, "show how the last runs of a server went, and what was refused",
+    {"logs", "[NAME] [--json]", false, false, "show how the last runs of a server went, and what was refused",
      "Without NAME the last run of each server, which names them; --json writes a JSON array of the runs.\n"},
-    {"version", "", false, "show the version", NULL},
-    {"help", "[SUBCOMMAND]", false, "show this help, or a subcommand's", NULL},
-    {NULL, NULL, false, NULL, NULL},
+    {"version", "", false, false, "show the version", NULL},
+    {"help", "[SUBCOMMAND]", false, false, "show this help, or a subcommand's", NULL},
+    {NULL, NULL, false, false, NULL, NULL},
 };
 
 const struct subcommand_row *subcommand_find(const char *name)
@@ -41,13 +49,16 @@ const char *subcommand_nearest(const char *name)
         return name_nearest(name, names);
 }
 
-static void write_options(const char *subcommand, FILE *out)
+static void write_options(const struct subcommand_row *subcommand, FILE *out)
 {
         enum { COLUMN = 27 };
-        fputs("\nOptions (--name VALUE or --name=VALUE; a leading ~/ in a path is your home):\n", out);
+        fputs(subcommand->sandbox
+                  ? "\nOptions (--name VALUE or --name=VALUE; a leading ~/ in a path is your home):\n"
+                  : "\nOptions:\n",
+              out);
         for (size_t i = 0; i < OPTION_COUNT; i++) {
                 const struct option_row *row = &option_table[i];
-                if (row->only && strcmp(row->only, subcommand) != 0)
+                if (!option_belongs(row, subcommand->name))
                         continue;
                 const char letter[] = {'-', row->letter, ',', 0};
                 autofree char *value = row->argument == ARGUMENT_NONE ? str_copy("")
@@ -63,6 +74,17 @@ static void write_options(const char *subcommand, FILE *out)
                 }
                 fprintf(out, "%*s%s%s\n", 2 + COLUMN - used, "", row->help,
                         row->repeatable && row->argument ? "; repeatable" : "");
+        }
+}
+
+static void write_statuses(const struct subcommand_row *row, FILE *out)
+{
+        if (str_equal(row->name, "prove")) {
+                fputs("\nExit status: 0 nothing got out; 1 an attempt got out, or has no result; 125 the "
+                      "sandbox "
+                      "could not\nbe set up; 2 a mistake in the options.\n",
+                      out);
+                return;
         }
         fputs("\nExit status: the command's own; 128+N when a signal ended it; 124 time-out; 125 the sandbox "
               "could not\n"
@@ -87,8 +109,10 @@ bool help_write(const struct subcommand_row *row, FILE *out)
                 fprintf(out, "%s.\n", row->help);
                 if (row->detail)
                         fprintf(out, "\n%s", row->detail);
+                if (row->options)
+                        write_options(row, out);
                 if (row->sandbox)
-                        write_options(row->name, out);
+                        write_statuses(row, out);
         }
         return fflush(out) == 0 && !ferror(out);
 }
@@ -97,7 +121,7 @@ char *help_usage(const struct subcommand_row *row)
 {
         if (!row)
                 return str_copy("hutch SUBCOMMAND [OPTIONS] …   (hutch --help lists the subcommands)");
-        if (row->sandbox)
+        if (row->options)
                 return str_format("hutch %s %s   (hutch %s --help lists the options)", row->name,
                                   row->arguments, row->name);
         return str_format("hutch %s%s%s", row->name, row->arguments[0] ? " " : "", row->arguments);

@@ -12,7 +12,8 @@
 struct subcommand_row {
         const char *name;
         const char *arguments; /* as usage shows them */
-        bool sandbox;          /* it starts a sandbox: every row of option_table applies */
+        bool options;          /* rows of option_table apply: those for which option_belongs() */
+        bool sandbox;          /* it starts the sandbox of a command, which stands behind -- */
         const char *help;      /* one line, no final stop */
         const char *detail;    /* the paragraph of its own help, or NULL */
 };

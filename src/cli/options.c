@@ -9,6 +9,8 @@
 
 #include "box/box.h"
 #include "box/env.h"
+#include "box/launchers.h"
+#include "cli/help.h"
 #include "cli/hints.h"
 #include "cli/spellings.h"
 #include "cli/values.h"
@@ -89,6 +91,8 @@ const struct option_row option_table[] = {
      "no /proc, where a container does not let hutch mount one", NULL},
     {OPTION_DRY_RUN, "dry-run", 0, ARGUMENT_NONE, NULL, "none", false,
      "write the sandbox's complete description as JSON and run nothing", NULL},
+    {OPTION_JSON, "json", 0, ARGUMENT_NONE, NULL, "none", false, "write JSON for a program to read",
+     "doctor prove"},
     {OPTION_VERBOSE, "verbose", 'v', ARGUMENT_NONE, NULL, "none", true,
      "say on stderr what was granted and why", NULL},
     {OPTION_HELP, "help", 'h', ARGUMENT_NONE, NULL, "none", false, "show this help", NULL},
@@ -122,6 +126,21 @@ static const struct option_row *find_letter(char letter)
                 if (option_table[i].letter == letter)
                         return &option_table[i];
         return NULL;
+}
+
+/* False also for a name that no subcommand has. */
+static bool starts_sandbox(const char *subcommand)
+{
+        const struct subcommand_row *row = subcommand_find(subcommand);
+        return row && row->sandbox;
+}
+
+bool option_belongs(const struct option_row *row, const char *subcommand)
+{
+        if (row->id == OPTION_HELP)
+                return true;
+        return row->only ? launcher_words_have(row->only, subcommand, strlen(subcommand))
+                         : starts_sandbox(subcommand);
 }
 
 /* ---- values ---- */
@@ -395,6 +414,8 @@ static bool store(struct parse *parse, const struct option_row *row, const char 
                 return options->no_proc = true;
         case OPTION_DRY_RUN:
                 return options->dry_run = true;
+        case OPTION_JSON:
+                return options->json = true;
         case OPTION_HELP:
                 break;
         }
@@ -415,9 +436,9 @@ static void hide_value(char *word, const char *value)
 /* Judges the value's presence, and an option that stands there a second time, before the value itself. */
 static bool take(struct parse *parse, const struct option_row *row, const char *value)
 {
-        if (row->only && !str_equal(row->only, parse->subcommand))
+        if (!option_belongs(row, parse->subcommand))
                 return error_set(parse->error, EXIT_USAGE, "--%s is an option of hutch %s; leave it out here",
-                                 row->name, row->only);
+                                 row->name, row->only ? row->only : "mcp and run");
         if (row->argument == ARGUMENT_NONE && value)
                 return error_set(parse->error, EXIT_USAGE, "--%s takes no value", row->name);
         if (row->argument == ARGUMENT_REQUIRED && !value) {
@@ -449,8 +470,9 @@ static bool take(struct parse *parse, const struct option_row *row, const char *
 static bool refuse_unknown(struct parse *parse, const char *word)
 {
         const char *names[OPTION_COUNT + 1] = {0};
-        for (size_t i = 0; i < OPTION_COUNT; i++)
-                names[i] = option_table[i].name;
+        for (size_t i = 0, count = 0; i < OPTION_COUNT; i++)
+                if (option_belongs(&option_table[i], parse->subcommand))
+                        names[count++] = option_table[i].name;
         size_t length = strcspn(word, "=");
         const char *hint = hint_find(word, length);
         /* What follows = may be anything, a secret too. */
@@ -571,6 +593,22 @@ static bool compare_files(struct options *options, struct error *error)
         return true;
 }
 
+/* Everything of a subcommand that starts no sandbox. */
+static bool parse_options_alone(struct parse *parse)
+{
+        while (parse->next < parse->count) {
+                const char *word = parse->words[parse->next++];
+                if (word[0] != '-' || word[1] == 0 || str_equal(word, "--"))
+                        return error_set(parse->error, EXIT_USAGE, "%s takes options only, no %s",
+                                         parse->subcommand, name_shown(word));
+                if (!take_word(parse, word))
+                        return false;
+                if (parse->options->help)
+                        return true;
+        }
+        return true;
+}
+
 bool options_parse(struct options *options, const char *subcommand, int argc, char **argv,
                    struct error *error)
 {
@@ -582,6 +620,8 @@ bool options_parse(struct options *options, const char *subcommand, int argc, ch
         bool ends_with_client = str_equal(subcommand, "mcp");
         *options =
             (struct options){.stop_grace_seconds = ends_with_client ? STOP_GRACE_DEFAULT : BOX_NO_GRACE};
+        if (!starts_sandbox(subcommand))
+                return parse_options_alone(&parse);
         for (;;) {
                 if (parse.next == parse.count)
                         return error_set(error, EXIT_USAGE, "no command: -- and the command are missing");
@@ -643,6 +683,8 @@ const char *options_stray(const struct str_list *command)
                 if (!str_starts(word, "--"))
                         continue;
                 const struct option_row *row = find_long(word + 2, length - 2);
+                if (row && !option_belongs(row, "mcp") && !option_belongs(row, "run"))
+                        continue;
                 /* Many programs have these of their own; Node.js has the last. */
                 if (row && (row->id == OPTION_HELP || row->id == OPTION_VERBOSE || row->id == OPTION_FILE ||
                             row->id == OPTION_ENV_FILE))

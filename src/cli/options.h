@@ -53,6 +53,7 @@ enum option_id {
         OPTION_STOP_GRACE,
         OPTION_PROC,
         OPTION_DRY_RUN,
+        OPTION_JSON,
         OPTION_HELP,
 };
 enum { OPTION_COUNT = OPTION_HELP + 1 };
@@ -66,11 +67,15 @@ struct option_row {
         const char *complete; /* what a shell completes: "file", "folder", "path", "env", "none", or words */
         bool repeatable;
         const char *help; /* one line, no final stop */
-        const char *only; /* the one subcommand that has it, or NULL: every one that starts a sandbox */
+        const char *only; /* the subcommands that have it, blanks between them; NULL: every one that starts a
+                             sandbox */
 };
 
 /* OPTION_COUNT rows, in the order of --help. */
 extern const struct option_row option_table[];
+
+/* True when `subcommand` has the option. Every subcommand that has options has --help. */
+bool option_belongs(const struct option_row *row, const char *subcommand);
 
 struct grant_option {
         char *path;        /* as written, with a leading ~ expanded; of memory: the place inside, normal */
@@ -100,13 +105,13 @@ struct options {
         bool no_auto_grant;
         struct str_list protect; /* as written, with a leading ~ expanded */
         bool no_protect;
-        struct str_list hide; /* the same; a pattern when it has one of *?[ */
+        struct str_list hide;                        /* the same; a pattern when it has one of *?[ */
         struct str_list network_allow, network_deny; /* as written: lists of destinations */
         struct str_list host_ports;                  /* as written: [PORT:]HOSTPORT */
         struct str_list publish;                     /* as written: [HOSTPORT:]PORT */
-        char *log;            /* as written, with a leading ~ expanded, or NULL */
-        char *cwd;            /* as written, with a leading ~ expanded, or NULL */
-        char *seccomp;        /* the same */
+        char *log;                                   /* as written, with a leading ~ expanded, or NULL */
+        char *cwd;                                   /* the same */
+        char *seccomp;                               /* the same */
         unsigned timeout_seconds;
         unsigned stop_grace_seconds; /* BOX_NO_GRACE: the end of input ends nothing */
         unsigned verbose;
@@ -115,14 +120,15 @@ struct options {
         int userns; /* enum box_userns */
         bool no_proc;
         bool dry_run;
+        bool json;
         bool help;
         struct str_list command; /* what stands after -- */
 };
 
-/* Parses what follows the subcommand, argv[0] being the first word after it. `subcommand` ("mcp", "run")
- * stands in messages. Status 2 with one sentence on anything unknown, missing, empty, malformed or
- * contradictory; values of variables never stand in one, and are blanked in `argv`. After `--help` nothing
- * more is read. Free `options` in both cases. */
+/* Parses what follows the subcommand, argv[0] being the first word after it. `subcommand` is one of
+ * subcommand_table; one that starts no sandbox takes options only, and no command. Status 2 with one sentence
+ * on anything unknown, missing, empty, malformed or contradictory; values of variables never stand in one,
+ * and are blanked in `argv`. After `--help` nothing more is read. Free `options` in both cases. */
 bool options_parse(struct options *options, const char *subcommand, int argc, char **argv,
                    struct error *error);
 

@@ -8,23 +8,21 @@
 #include "lib/str.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 char *program_find(const char *name)
 {
         char self[PATH_MAX];
         ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-        if (length > 0) {
-                self[length] = 0;
-                autofree char *folder = path_parent(self);
-                char *beside = path_join(folder, name);
-                if (access(beside, X_OK) == 0)
-                        return beside;
-                free(beside);
-        }
-        char *installed = str_format("%s/%s", HUTCH_LIBEXECDIR, name);
-        if (access(installed, X_OK) == 0)
-                return installed;
-        free(installed);
+        self[length > 0 ? length : 0] = 0;
+        autofree char *folder = path_parent(self);
+        autofree char *beside = str_format("%s/%s", folder, name);
+        autofree char *installed = str_format("%s/../libexec/hutch/%s", folder, name);
+        autofree char *configured = str_format("%s/%s", HUTCH_LIBEXECDIR, name);
+        const char *const candidates[] = {beside, installed, configured};
+        for (size_t i = 0; i < sizeof(candidates) / sizeof(*candidates); i++)
+                if (access(candidates[i], X_OK) == 0)
+                        return realpath(candidates[i], NULL);
         return NULL;
 }

@@ -245,7 +245,7 @@ static void tcp_ready(struct source *source, uint32_t events)
 static void tcp_accept(struct source *source, uint32_t events)
 {
         (void)events;
-        int accepted = accept4(source->descriptor, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        int accepted = acceptor_next(OWNER(source, struct acceptor, source));
         if (accepted < 0)
                 return;
         struct connection *connection = connections < TCP_MAX ? calloc(1, sizeof(*connection)) : NULL;
@@ -258,19 +258,16 @@ static void tcp_accept(struct source *source, uint32_t events)
         timer_start(&connection->idle, TIMER_SNIFF, tcp_idle);
 }
 
-static void serve(int descriptor, void (*ready)(struct source *source, uint32_t events))
-{
-        struct source *source = str_or_die(calloc(1, sizeof(*source)));
-        if (!source_add(source, descriptor, EPOLLIN, ready))
-                str_or_die(NULL);
-}
-
 void dns_serve_udp(int descriptor)
 {
-        serve(descriptor, udp_ready);
+        struct source *source = str_or_die(calloc(1, sizeof(*source)));
+        if (!source_add(source, descriptor, EPOLLIN, udp_ready))
+                str_or_die(NULL);
 }
 
 void dns_serve_tcp(int descriptor)
 {
-        serve(descriptor, tcp_accept);
+        struct acceptor *acceptor = str_or_die(calloc(1, sizeof(*acceptor)));
+        if (!source_add(&acceptor->source, descriptor, EPOLLIN, tcp_accept))
+                str_or_die(NULL);
 }

@@ -28,8 +28,7 @@
 enum { ACCEPTS_PER_TURN = 64 };
 
 struct listener {
-        struct source source;
-        struct timer pause;
+        struct acceptor acceptor;
         uint16_t host_port; /* of the host's loopback, for a listener on the sandbox's; else 0 */
 };
 
@@ -51,6 +50,14 @@ struct flow {
 
 static struct flow *open_flows;
 
+static void drop_head(struct flow *flow)
+{
+        relay_release(flow->head_length);
+        free(flow->head);
+        flow->head = NULL;
+        flow->head_length = 0;
+}
+
 static void end_flow(struct flow *flow, bool reset, const char *why)
 {
         if (flow->ended)
@@ -67,7 +74,7 @@ static void end_flow(struct flow *flow, bool reset, const char *why)
         if (!flow->refused)
                 report_flow(&flow->target, flow->connected ? &flow->address : NULL, flow->client.taken, flow->server.taken,
                             flow->began, why);
-        free(flow->head);
+        drop_head(flow);
         nat.flows--;
         free_later(flow);
 }
@@ -96,9 +103,7 @@ static void begin_relay(struct flow *flow)
                 end_flow(flow, true, strerror(ENOMEM));
                 return;
         }
-        free(flow->head);
-        flow->head = NULL;
-        flow->head_length = 0;
+        drop_head(flow);
         relay(flow, &flow->server, EPOLLOUT);
 }
 
@@ -171,8 +176,11 @@ static void read_head(struct flow *flow)
                 judge_head(flow);
                 return;
         }
-        uint8_t *head = realloc(flow->head, flow->head_length + (size_t)length);
+        bool room = relay_hold((size_t)length);
+        uint8_t *head = room ? realloc(flow->head, flow->head_length + (size_t)length) : NULL;
         if (!head) {
+                if (room)
+                        relay_release((size_t)length);
                 end_flow(flow, true, strerror(ENOMEM));
                 return;
         }
@@ -295,23 +303,6 @@ void flow_end_all(const char *why)
                 end_flow(open_flows, true, why);
 }
 
-static void serve_again(struct timer *timer)
-{
-        source_want(&OWNER(timer, struct listener, pause)->source, EPOLLIN);
-}
-
-/* The next connection of a listener, or -1. Without a descriptor for it the listener pauses: it would be ready
- * for ever. */
-static int accept_next(struct listener *listener)
-{
-        int accepted = accept4(listener->source.descriptor, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (accepted < 0 && errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
-                source_want(&listener->source, 0);
-                timer_start(&listener->pause, TIMER_ATTEMPT, serve_again);
-        }
-        return accepted;
-}
-
 static void judge_and_open(int accepted)
 {
         struct target target = {.transport = TRANSPORT_TCP};
@@ -333,10 +324,10 @@ static void judge_and_open(int accepted)
 
 static void accept_some(struct source *source, uint32_t events)
 {
-        struct listener *listener = OWNER(source, struct listener, source);
+        struct listener *listener = OWNER(source, struct listener, acceptor.source);
         (void)events;
         for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
-                int accepted = accept_next(listener);
+                int accepted = acceptor_next(&listener->acceptor);
                 if (accepted < 0)
                         return;
                 if (!listener->host_port) {
@@ -352,7 +343,7 @@ static void serve(int descriptor, uint16_t host_port)
 {
         struct listener *listener = str_or_die(calloc(1, sizeof(*listener)));
         listener->host_port = host_port;
-        if (!source_add(&listener->source, descriptor, EPOLLIN, accept_some))
+        if (!source_add(&listener->acceptor.source, descriptor, EPOLLIN, accept_some))
                 str_or_die(NULL);
 }
 

@@ -22,6 +22,9 @@
 #ifndef PACKET_IGNORE_OUTGOING
 #define PACKET_IGNORE_OUTGOING 23 /* Linux 4.20 */
 #endif
+#ifndef IPV6_FREEBIND
+#define IPV6_FREEBIND 78 /* Linux 4.15 */
+#endif
 
 enum {
         BACKLOG = 4096, /* the kernel lowers it to net.core.somaxconn */
@@ -60,6 +63,9 @@ static int make_bound(int type, bool v6, bool loopback, uint16_t port)
                 return -1;
         if (type == SOCK_DGRAM &&
             (v6 ? enable(made, IPPROTO_IPV6, IPV6_RECVPKTINFO) : enable(made, IPPROTO_IP, IP_PKTINFO)) < 0)
+                return -1;
+        /* IPv6 asks whether the source of an answer is an address of an interface, which a local route is not. */
+        if (type == SOCK_DGRAM && v6 && enable(made, IPPROTO_IPV6, IPV6_FREEBIND) < 0)
                 return -1;
         struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
         struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons(port)};

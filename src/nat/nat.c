@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,6 +24,8 @@
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum {
         LINES_MAX = 64 << 20,    /* of a configuration: a hosts file may be long */
@@ -177,10 +180,18 @@ static void supervisor_ready(struct source *source, uint32_t events)
                 close(descriptor);
 }
 
+/* Of a caller that is root nothing is kept. */
+static int drop_capabilities(void)
+{
+        struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+        struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
+        return (int)syscall(SYS_capset, &head, none);
+}
+
 static void confine(void)
 {
         struct seccomp_program filter = {.code = program_nat, .length = sizeof(program_nat) / sizeof(*program_nat)};
-        if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+        if (drop_capabilities() < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
                 die("it cannot confine itself");
         int error = seccomp_install(&filter);
         if (error < 0) {
@@ -202,6 +213,8 @@ static void prepare(void)
         nat.names = names_new();
         if (!loop_start() || !resolve_start())
                 die("memory");
+        if (!host_routes_open())
+                die("a netlink socket");
 }
 
 int main(void)

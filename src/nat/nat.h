@@ -81,6 +81,18 @@ void source_want(struct source *source, uint32_t events);
 void source_detach(struct source *source); /* out of the loop, open */
 void source_close(struct source *source);
 
+/* A listening socket in the loop, first member of what it belongs to. Zero it before source_add(). */
+struct acceptor {
+        struct source source;
+        struct timer pause;
+};
+
+/* loop.c: the next connection, or -1. Where there is no descriptor for it the acceptor pauses, because it would
+ * be ready for ever. */
+int acceptor_next(struct acceptor *acceptor);
+/* loop.c: leaves what waits to the kernel's queue for a moment. */
+void acceptor_pause(struct acceptor *acceptor);
+
 /* loop.c: starts a timer (again). Stopping one that does not run does nothing. */
 void timer_start(struct timer *timer, enum timer_kind kind, void (*fired)(struct timer *timer));
 void timer_stop(struct timer *timer);
@@ -111,6 +123,12 @@ void flow_join(int sandbox, int host, const struct target *target);
 enum verdict target_judge(struct target *target);
 /* target.c: the last check before a real address is used: special addresses, the host's own. */
 enum verdict target_judge_address(const struct target *target, const struct in6_addr *address);
+
+/* host_routes.c: opens what the kernel is asked with. False, with errno, when it cannot. */
+bool host_routes_open(void);
+/* host_routes.c: whether a packet to the address would leave this machine, or has no route; false for every
+ * address of the host's own, and when that cannot be found out. */
+bool host_routes_leave(const struct in6_addr *address);
 
 /* target.c: a socket address of an address (IPv4 mapped), and back. target_store() returns its length. */
 socklen_t target_store(const struct in6_addr *address, uint16_t port, struct sockaddr_storage *out);
@@ -190,6 +208,7 @@ void report_mismatch(const struct target *target, const char *what, const char *
 void report_name(const char *name);
 /* What the proxy did not do for a target, or (NULL) for any. */
 void report_proxy(const struct target *target, const char *why);
+/* A sentence of its own, said once in a run whatever its values are: the sandbox can cause it without end. */
 void report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void report_question(const char *name, uint16_t type, const char *decision);
 /* The end of a flow: `up` and `down` in bytes, from the sandbox's view; `why` NULL for a clean end. */

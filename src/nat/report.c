@@ -27,6 +27,7 @@ static struct {
         int supervisor;
         bool log;
         struct str_list said; /* the destinations that were */
+        struct str_list noted; /* the formats of notes that were */
         long long second;     /* of the records that were counted */
         unsigned records;
         unsigned dropped; /* records that were not sent */
@@ -123,6 +124,9 @@ static void say_denied(const char *format, ...)
 void report_note(const char *format, ...)
 {
         va_list values;
+        if (str_list_has(&report.noted, format))
+                return;
+        str_list_add(&report.noted, format);
         va_start(values, format);
         say(NAT_NOTE, format, values);
         va_end(values);

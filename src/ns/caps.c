@@ -3,6 +3,7 @@
  * Giving up every capability of the sandbox's user namespace, for good, once nothing more is to be mounted.
  */
 #include "ns/entering.h"
+#include "ns/layers.h"
 
 #include <errno.h>
 #include <linux/securebits.h>
@@ -29,8 +30,10 @@ void caps_drop(const struct entering *entering)
 {
         /* No new privileges: neither setuid bits nor file capabilities count in any execve() from here on,
          * and seccomp and Landlock may be loaded without a capability. */
-        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+        if (layer_enabled(LAYER_NO_NEW_PRIVS) && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
                 entering_fail(entering, STAGE_CAPABILITIES, errno, "no_new_privs");
+        if (!layer_enabled(LAYER_CAPABILITIES))
+                return;
         int error = drop_bounding_set();
         if (error < 0)
                 entering_fail(entering, STAGE_CAPABILITIES, -error, "the bounding set");

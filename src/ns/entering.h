@@ -66,9 +66,9 @@ struct entering {
         int nat;             /* where hutch-nat gets its sockets, or -1: the sandbox has no network */
         int dialler;         /* where hutch-nat asks pid 1 for connections (dial.c), or -1 */
         struct network_result *network_result; /* network.c: what the maker of a gateway says */
-        int root;            /* rootfs.c: the new root, once it is attached */
-        int *files;          /* files.c: as box->files */
-        dev_t *devices;      /* rootfs.c: its memory file systems; the first is the root's */
+        int root;                              /* rootfs.c: the new root, once it is attached */
+        int *files;                            /* files.c: as box->files */
+        dev_t *devices; /* rootfs.c: its memory file systems; the first is the root's */
         size_t device_count;
 };
 
@@ -122,6 +122,10 @@ void caps_drop(const struct entering *entering);
 int landlock_abi(void);
 /* landlock.c: whether the file layer would be enforced for this box; else *why is half a sentence. */
 bool landlock_guards_files(const struct box *box, int abi, const char **why);
+/* landlock.c: whether a socket that some program outside makes below a grant later would be refused. */
+bool landlock_guards_sockets(const struct box *box, int abi);
+/* landlock.c: the rights to files that a ruleset of this version takes away, where no rule gives them. */
+uint64_t landlock_file_rights(int abi);
 void landlock_enter(const struct entering *entering);
 
 #endif

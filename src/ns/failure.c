@@ -6,6 +6,7 @@
 #include "lib/fd.h"
 #include "lib/str.h"
 #include "ns/launch.h"
+#include "ns/reasons.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -40,77 +41,9 @@ static const char *const stages[STAGE_COUNT] = {
     [STAGE_EXEC] = "execute",
 };
 
-/* A number in a file of /proc/sys, or -1 when there is none. */
-static long read_number(const char *path)
-{
-        autofree char *text = NULL;
-        if (fd_read_file(path, 64, &text) <= 0)
-                return -1;
-        return strtol(text, NULL, 10);
-}
-
-static bool under_system_call_filter(void)
-{
-        autofree char *status = NULL;
-        return fd_read_file("/proc/self/status", 65536, &status) > 0 && strstr(status, "\nSeccomp:\t2");
-}
-
 static bool is_refusal(int error)
 {
         return error == EPERM || error == EACCES;
-}
-
-/* Why the kernel made no namespaces, and the fix. */
-static const char *explain_namespaces(int error)
-{
-        if (read_number("/proc/sys/kernel/unprivileged_userns_clone") == 0)
-                return "the sysctl kernel.unprivileged_userns_clone is 0; `sudo sysctl -w "
-                       "kernel.unprivileged_userns_clone=1` permits them";
-        if (read_number("/proc/sys/user/max_user_namespaces") == 0)
-                return "the sysctl user.max_user_namespaces is 0 here; `sudo sysctl -w "
-                       "user.max_user_namespaces=15000` permits them (inside a sandbox or container, start "
-                       "hutch "
-                       "outside of it)";
-        if (error == ENOSPC || error == EUSERS)
-                return "the limit user.max_user_namespaces, or the nesting depth of 32, is reached; close "
-                       "other "
-                       "sandboxes or raise the sysctl";
-        if (is_refusal(error) && under_system_call_filter())
-                return "a system call filter refuses them, as in most containers; start hutch outside of the "
-                       "container, or give the container a seccomp profile that permits clone with "
-                       "namespaces";
-        if (is_refusal(error))
-                return "a security module (SELinux, AppArmor) or a chroot refuses them; run `sudo dmesg | "
-                       "tail` to "
-                       "see which, and permit user namespaces for hutch there";
-        if (error == EINVAL || error == ENOSYS)
-                return "this kernel lacks some kind of them; hutch needs Linux 5.14 or newer with "
-                       "CONFIG_USER_NS";
-        if (error == EAGAIN || error == ENOMEM)
-                return "the limit on processes (ulimit -u) or memory is reached; close other programs";
-        return NULL;
-}
-
-/* The kernel made the namespaces but grants no authority in them. */
-static const char *explain_refused_step(enum stage stage)
-{
-        if (read_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == 1)
-                return "AppArmor on this system lets only named programs use user namespaces; install "
-                       "hutch's "
-                       "profile with `sudo cp " HUTCH_DATADIR "/apparmor/hutch /etc/apparmor.d/ && sudo "
-                       "apparmor_parser -r /etc/apparmor.d/hutch`, or permit all with `sudo sysctl -w "
-                       "kernel.apparmor_restrict_unprivileged_userns=0`";
-        if (stage == STAGE_PROC)
-                return "parts of the present /proc are masked, as in a container, and the kernel then "
-                       "refuses a "
-                       "fresh one; use --proc none, or start hutch outside of the container";
-        if (under_system_call_filter())
-                return "a system call filter refuses it, as in most containers; start hutch outside of the "
-                       "container, or give the container a seccomp profile that permits mounts in user "
-                       "namespaces";
-        return "a security module (AppArmor, SELinux) or a container refuses it although it let the "
-               "namespaces be "
-               "made; run `sudo dmesg | tail` to see which, and permit it for hutch there";
 }
 
 static const char *explain_exec(int error)
@@ -188,8 +121,9 @@ static const char *explain_path(enum stage stage, int error, const char *path)
                            : "name one that exists inside, with --cwd";
         if (stage == STAGE_MOUNT_POINT && error == ENAMETOOLONG)
                 return "the path is too long";
-        if (stage == STAGE_NETWORK && error == ENOSPC)
-                return "the sysctl user.max_net_namespaces is reached; close other sandboxes or raise it";
+        if ((stage == STAGE_NETWORK || stage == STAGE_FORK) && (error == EAGAIN || error == ENOMEM))
+                return "the limit on processes (ulimit -u, or that of a control group) or memory is reached; "
+                       "close other programs or raise it";
         return NULL;
 }
 
@@ -199,24 +133,46 @@ static bool is_missing_call(enum stage stage, int error)
         return error == ENOSYS || (error == ENODEV && stage != STAGE_DEVICES && stage != STAGE_OVERLAY);
 }
 
-static const char *explain(enum stage stage, int error, const char *path)
+/* The steps that a policy about namespaces may refuse; the later ones need no authority in them. */
+static bool is_refused_step(enum stage stage, int error)
+{
+        return is_refusal(error) && stage < STAGE_STDIO && stage != STAGE_SOURCE && stage != STAGE_SWAPPED;
+}
+
+bool failure_find_reason(const struct failure *failure, const struct machine *machine, struct reason *reason)
+{
+        enum stage stage = (enum stage)failure->stage;
+        if (stage == STAGE_NAMESPACES)
+                return reason_of_namespaces(machine, failure->error, reason);
+        if (stage == STAGE_NETWORK && failure->error == ENOSPC)
+                return reason_of_namespaces(machine, ENOSPC, reason);
+        if (!is_refused_step(stage, failure->error))
+                return false;
+        reason_of_refused_step(machine, stage == STAGE_PROC, failure->error, reason);
+        return true;
+}
+
+/* What follows the errno, or NULL. The caller frees. */
+static char *explain(const struct failure *failure, enum stage stage)
 {
         const char *why = NULL;
-        if (stage == STAGE_NAMESPACES)
-                return explain_namespaces(error);
         if (stage == STAGE_EXEC)
-                return explain_exec(error);
-        if (is_missing_call(stage, error))
-                return "this kernel, or a system call filter around hutch, lacks the call; hutch needs Linux "
-                       "5.14 or "
-                       "newer";
-        if (stage == STAGE_FILE_READ || stage == STAGE_FILE_PLACE)
-                return explain_file(stage, error);
-        why = explain_path(stage, error, path);
-        if (!why && is_refusal(error) && stage < STAGE_STDIO && stage != STAGE_SOURCE &&
-            stage != STAGE_SWAPPED)
-                why = explain_refused_step(stage);
-        return why;
+                why = explain_exec(failure->error);
+        else if (stage != STAGE_NAMESPACES && is_missing_call(stage, failure->error))
+                why = "this kernel, or a system call filter around hutch, lacks the call; hutch needs Linux "
+                      "5.14 or newer";
+        else if (stage == STAGE_FILE_READ || stage == STAGE_FILE_PLACE)
+                why = explain_file(stage, failure->error);
+        else if (stage != STAGE_NAMESPACES)
+                why = explain_path(stage, failure->error, failure->path);
+        if (why)
+                return str_copy(why);
+
+        struct machine machine;
+        struct reason reason = {0};
+        machine_look(&machine, "");
+        return failure_find_reason(failure, &machine, &reason) ? str_format("%s; %s", reason.why, reason.fix)
+                                                               : NULL;
 }
 
 void failure_explain(const struct failure *failure, struct error *error)
@@ -226,7 +182,7 @@ void failure_explain(const struct failure *failure, struct error *error)
         if (stage == STAGE_EXEC)
                 status = failure->error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 
-        const char *why = explain(stage, failure->error, failure->path);
+        autofree char *why = explain(failure, stage);
         const char *path = failure->path;
         error_set(error, status, "cannot %s%s%.*s: %s%s%s", stages[stage], path[0] ? " " : "",
                   (int)strnlen(path, sizeof(failure->path) - 1), path, strerror(failure->error),

@@ -9,6 +9,7 @@
 #include "lib/pages.h"
 #include "ns/control.h"
 #include "ns/launch.h"
+#include "ns/layers.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +29,7 @@ enum { FAILURE_DESCRIPTOR = 3 };
 static void leave_group(const struct entering *entering, bool foreground)
 {
         if (entering->terminal < 0) {
-                if (setsid() < 0)
+                if (layer_enabled(LAYER_SESSION) && setsid() < 0)
                         entering_fail(entering, STAGE_STDIO, errno, "setsid");
                 return;
         }
@@ -73,8 +74,10 @@ static _Noreturn void become_server(struct entering *entering, bool foreground)
 
         landlock_enter(entering);
         /* The argument filter first: once the profile is loaded, no further filter need be permitted. */
-        int error = seccomp_install(&entering->arguments);
-        if (error == 0)
+        int error = 0;
+        if (layer_enabled(LAYER_SECCOMP_ARGUMENTS))
+                error = seccomp_install(&entering->arguments);
+        if (error == 0 && layer_enabled(LAYER_SECCOMP_PROFILE))
                 error = seccomp_install(&entering->profile);
         if (error < 0)
                 entering_fail(entering, STAGE_SECCOMP, -error, NULL);
@@ -167,7 +170,7 @@ void init_run(struct entering *entering, bool foreground)
         if (server < 0)
                 entering_fail(entering, STAGE_FORK, errno, NULL);
 
-        int error = seccomp_install(&entering->init_filter);
+        int error = layer_enabled(LAYER_SECCOMP_PROFILE) ? seccomp_install(&entering->init_filter) : 0;
         if (error < 0)
                 entering_fail(entering, STAGE_SECCOMP, -error, NULL);
         keep_only(entering, signals);

@@ -2,16 +2,18 @@
  *
  * Landlock: a second, independent layer under the mounts. Whatever mistake the mount tree may contain, the
  * server can create, change and remove only below what was granted writable; and it can neither connect to
- * abstract sockets nor send signals outside its sandbox (version 6 of the interface).
+ * abstract sockets nor send signals outside its sandbox (version 6 of the interface), nor connect to a socket
+ * that lies in a grant and was not made inside (version 9).
  *
  * One ruleset only: of two stacked ones each would have to permit a rename's both ends, which breaks renames
  * that either alone permits. Reading is not restricted: the mount tree holds nothing that must not be read.
  *
  * The constants are our own because distribution headers are older than the kernels people run
- * (linux/landlock.h of 6.12 and Documentation/userspace-api/landlock.rst).
+ * (linux/landlock.h of 7.1 and Documentation/userspace-api/landlock.rst).
  */
 #include "lib/fd.h"
 #include "ns/entering.h"
+#include "ns/layers.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,6 +33,10 @@
 #define ACCESS_REFER       (1ULL << 13) /* version 2 */
 #define ACCESS_TRUNCATE    (1ULL << 14) /* version 3 */
 
+/* Version 9. It is asked when a socket is looked up by its path, for connect(2) and sendmsg(2); one that was
+ * made in the same domain, by the server or what it started, needs no rule. */
+#define ACCESS_RESOLVE_UNIX (1ULL << 16)
+
 #define SCOPE_ABSTRACT_UNIX_SOCKET (1ULL << 0) /* version 6 */
 #define SCOPE_SIGNAL               (1ULL << 1) /* version 6 */
 
@@ -38,6 +44,7 @@ enum {
         ABI_REFER = 2,
         ABI_TRUNCATE = 3,
         ABI_SCOPE = 6,
+        ABI_RESOLVE_UNIX = 9,
         CREATE_RULESET_VERSION = 1,
         RULE_PATH_BENEATH = 1,
 };
@@ -73,6 +80,24 @@ bool landlock_guards_files(const struct box *box, int abi, const char **why)
         return !*why;
 }
 
+uint64_t landlock_file_rights(int abi)
+{
+        uint64_t rights = ACCESS_WRITE_FILE | ACCESS_REMOVE_DIR | ACCESS_REMOVE_FILE | ACCESS_MAKE_CHAR |
+                          ACCESS_MAKE_DIR | ACCESS_MAKE_REG | ACCESS_MAKE_SOCK | ACCESS_MAKE_FIFO |
+                          ACCESS_MAKE_BLOCK | ACCESS_MAKE_SYM | ACCESS_REFER;
+        if (abi >= ABI_TRUNCATE)
+                rights |= ACCESS_TRUNCATE;
+        if (abi >= ABI_RESOLVE_UNIX)
+                rights |= ACCESS_RESOLVE_UNIX;
+        return rights;
+}
+
+bool landlock_guards_sockets(const struct box *box, int abi)
+{
+        const char *why;
+        return abi >= ABI_RESOLVE_UNIX && landlock_guards_files(box, abi, &why);
+}
+
 static void allow_below(const struct entering *entering, int ruleset, const char *path, uint64_t access)
 {
         autoclose int parent = open(path, O_PATH | O_CLOEXEC);
@@ -81,10 +106,33 @@ static void allow_below(const struct entering *entering, int ruleset, const char
                 entering_fail(entering, STAGE_LANDLOCK, errno, path);
         /* The kernel refuses rights of folders on anything else (EINVAL). */
         if (!S_ISDIR(status.st_mode))
-                access &= ACCESS_WRITE_FILE | ACCESS_TRUNCATE;
+                access &= ACCESS_WRITE_FILE | ACCESS_TRUNCATE | ACCESS_RESOLVE_UNIX;
         struct path_beneath_attribute rule = {.allowed_access = access, .parent_fd = parent};
         if (syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0) < 0)
                 entering_fail(entering, STAGE_LANDLOCK, errno, path);
+}
+
+/* What the place of one mount permits, of the `handled` rights; 0: nothing. */
+static uint64_t rights_at(const struct mount *mount, uint64_t handled, enum box_userns userns)
+{
+        uint64_t resolve = handled & ACCESS_RESOLVE_UNIX;
+        switch (mount->kind) {
+        case MOUNT_MEMORY:
+                return handled;
+        case MOUNT_OVERLAY:
+                return handled & ~resolve; /* it shows the host's sockets */
+        case MOUNT_BIND: {
+                /* A socket that is granted itself was meant. */
+                uint64_t rights = mount->writable ? handled & ~resolve : 0;
+                return rights | (mount->is_folder ? 0 : resolve);
+        }
+        case MOUNT_DEV:
+                return ACCESS_WRITE_FILE; /* to /dev/null and terminals, not making nodes */
+        case MOUNT_PROC:
+                return userns != USERNS_NONE ? ACCESS_WRITE_FILE : 0; /* id maps of nested ones */
+        default:
+                return 0;
+        }
 }
 
 void landlock_enter(const struct entering *entering)
@@ -92,16 +140,12 @@ void landlock_enter(const struct entering *entering)
         const struct box *box = entering->box;
         int abi = entering->landlock_abi;
         const char *why;
-        bool files = landlock_guards_files(box, abi, &why);
+        bool files = layer_enabled(LAYER_LANDLOCK_FILES) && landlock_guards_files(box, abi, &why);
         struct ruleset_attribute attribute = {0};
 
         if (files)
-                attribute.handled_access_fs = ACCESS_WRITE_FILE | ACCESS_REMOVE_DIR | ACCESS_REMOVE_FILE |
-                                              ACCESS_MAKE_CHAR | ACCESS_MAKE_DIR | ACCESS_MAKE_REG |
-                                              ACCESS_MAKE_SOCK | ACCESS_MAKE_FIFO | ACCESS_MAKE_BLOCK |
-                                              ACCESS_MAKE_SYM | ACCESS_REFER |
-                                              (abi >= ABI_TRUNCATE ? ACCESS_TRUNCATE : 0);
-        if (abi >= ABI_SCOPE)
+                attribute.handled_access_fs = landlock_file_rights(abi);
+        if (abi >= ABI_SCOPE && layer_enabled(LAYER_LANDLOCK_SCOPES))
                 attribute.scoped = SCOPE_ABSTRACT_UNIX_SOCKET | SCOPE_SIGNAL;
         if (!attribute.handled_access_fs && !attribute.scoped)
                 return;
@@ -113,15 +157,9 @@ void landlock_enter(const struct entering *entering)
                 entering_fail(entering, STAGE_LANDLOCK, errno, NULL);
 
         for (size_t i = 0; files && i < box->mount_count; i++) {
-                const struct mount *mount = &box->mounts[i];
-                if (mount->kind == MOUNT_MEMORY || mount->kind == MOUNT_OVERLAY ||
-                    (mount->kind == MOUNT_BIND && mount->writable))
-                        allow_below(entering, ruleset, mount->destination, attribute.handled_access_fs);
-                /* Writing to /dev/null and terminals, not making nodes; the id maps of nested user
-                 * namespaces. */
-                else if (mount->kind == MOUNT_DEV ||
-                         (mount->kind == MOUNT_PROC && box->userns != USERNS_NONE))
-                        allow_below(entering, ruleset, mount->destination, ACCESS_WRITE_FILE);
+                uint64_t rights = rights_at(&box->mounts[i], attribute.handled_access_fs, box->userns);
+                if (rights)
+                        allow_below(entering, ruleset, box->mounts[i].destination, rights);
         }
         if (syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
                 entering_fail(entering, STAGE_LANDLOCK, errno, NULL);

@@ -6,8 +6,11 @@
  */
 #include "ns/launch.h"
 
+#include "box/sockets.h"
+
 #include "lib/fd.h"
 #include "ns/control.h"
+#include "ns/layers.h"
 #include "report/messages.h"
 
 #include <errno.h>
@@ -22,10 +25,14 @@
 #include <sys/syscall.h>
 
 /* All but the network namespace, which takes longest: network.c makes it in the meantime. */
-enum {
-        NEW_NAMESPACES =
-            CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP
-};
+static unsigned long new_namespaces(void)
+{
+        return (layer_enabled(LAYER_USER) ? CLONE_NEWUSER : 0UL) |
+               (layer_enabled(LAYER_MOUNT) ? CLONE_NEWNS : 0UL) |
+               (layer_enabled(LAYER_PID) ? CLONE_NEWPID : 0UL) |
+               (layer_enabled(LAYER_IPC) ? CLONE_NEWIPC : 0UL) |
+               (layer_enabled(LAYER_NAMES) ? CLONE_NEWUTS | CLONE_NEWCGROUP : 0UL);
+}
 
 static struct {
         char *start;
@@ -75,22 +82,29 @@ static _Noreturn void enter(struct entering *entering, bool foreground)
         (void)prctl(PR_SET_NAME, "hutch-init", 0, 0, 0);
 
         /* 1. Become someone: from here on the process has every capability, in its own namespaces only. */
-        userns_map_ids(entering);
-        network_begin(entering);
+        if (layer_enabled(LAYER_USER))
+                userns_map_ids(entering);
+        if (layer_enabled(LAYER_NETWORK))
+                network_begin(entering);
 
         /* 2. What the sandbox will see, beside what hutch still sees. */
-        rootfs_build(entering);
+        if (layer_enabled(LAYER_MOUNT))
+                rootfs_build(entering);
         files_open(entering);
-        if (sethostname(BOX_HOST, strlen(BOX_HOST)) < 0)
+        if (layer_enabled(LAYER_NAMES) && sethostname(BOX_HOST, strlen(BOX_HOST)) < 0)
                 entering_fail(entering, STAGE_HOST_NAME, errno, NULL);
-        network_enter(entering);
+        if (layer_enabled(LAYER_NETWORK))
+                network_enter(entering);
 
         /* 3. What it may take of the kernel. */
-        userns_set_budgets(entering);
-        limits_set(entering);
+        if (layer_enabled(LAYER_BUDGETS))
+                userns_set_budgets(entering);
+        if (layer_enabled(LAYER_LIMITS))
+                limits_set(entering);
 
         /* 4. No way back: one root, no capability. */
-        rootfs_pivot(entering);
+        if (layer_enabled(LAYER_MOUNT))
+                rootfs_pivot(entering);
         caps_drop(entering);
 
         /* 5. What is sent in, by nothing but the command's own rights. */
@@ -105,7 +119,7 @@ static _Noreturn void enter(struct entering *entering, bool foreground)
 static pid_t clone_child(int *pidfd)
 {
         struct clone_args arguments3 = {
-            .flags = NEW_NAMESPACES | CLONE_PIDFD,
+            .flags = new_namespaces() | CLONE_PIDFD,
             .pidfd = (uintptr_t)pidfd,
             .exit_signal = SIGCHLD,
         };
@@ -113,7 +127,7 @@ static pid_t clone_child(int *pidfd)
         /* A container's filter cannot look into clone3's structure and answers ENOSYS, so that callers use
          * clone. */
         if (child < 0 && errno == ENOSYS) {
-                unsigned long flags = NEW_NAMESPACES | CLONE_PIDFD | SIGCHLD;
+                unsigned long flags = new_namespaces() | CLONE_PIDFD | SIGCHLD;
 #ifdef __s390x__
                 child = syscall(SYS_clone, NULL, flags, pidfd, NULL, 0);
 #else
@@ -138,6 +152,10 @@ static bool prepare_filters(const struct box *box, struct entering *entering, st
 static bool check_layers(const struct box *box, int abi, struct error *error)
 {
         const char *why;
+        if (box->verbose && !landlock_guards_sockets(box, abi) && sockets_can_appear(box))
+                message_verbose(
+                    "a socket that another program makes below a grant from now on can be connected "
+                    "to: Landlock 9 (Linux 7.1) would refuse it");
         if (landlock_guards_files(box, abi, &why))
                 return true;
         if (box->require_landlock)
@@ -179,6 +197,7 @@ bool launch_start(const struct box *box, const struct launch_stdio *stdio, struc
         seccomp_free(&entering.profile);
         if (child < 0) {
                 struct failure failed = {.stage = STAGE_NAMESPACES, .error = -child};
+                launch->refused = -child;
                 failure_explain(&failed, error);
                 return false;
         }

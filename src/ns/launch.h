@@ -7,6 +7,7 @@
 
 #include "box/box.h"
 #include "ns/entering.h"
+#include "ns/reasons.h"
 
 #include <sys/types.h>
 
@@ -25,6 +26,7 @@ struct launch {
         int control; /* control.h; close-on-exec */
         int failure; /* reads one struct failure if a step fails, or end of file once the server was executed
                       */
+        int refused; /* when launch_start() is false: the errno of the clone, or 0 when it failed before */
 };
 
 /* Clones pid 1 of a new sandbox, which goes through all the steps on its own. Returns at once: whether they
@@ -39,6 +41,9 @@ void launch_remember_arguments(int argc, char **argv, char **environment);
 
 /* failure.c: turns a failed step into one sentence with its cause and what to do, and the exit status. */
 void failure_explain(const struct failure *failure, struct error *error);
+
+/* failure.c: what of this machine made the step fail, where it is a matter of the machine; else false. */
+bool failure_find_reason(const struct failure *failure, const struct machine *machine, struct reason *reason);
 
 /* init.c: the rest of pid 1's life: starts the server, then reaps and forwards. */
 _Noreturn void init_run(struct entering *entering, bool foreground);

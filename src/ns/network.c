@@ -102,8 +102,9 @@ static void take_gateway(struct entering *entering)
         const struct network_result *result = entering->network_result;
         const struct setup_failure *failure = &result->failure;
         if (failure->what) {
-                autofree char *what = failure->port ? str_format("(%s, port %u)", failure->what, failure->port)
-                                                    : str_format("(%s)", failure->what);
+                autofree char *what = failure->port
+                                          ? str_format("(%s, port %u)", failure->what, failure->port)
+                                          : str_format("(%s)", failure->what);
                 entering_fail(entering, STAGE_NETWORK, failure->error, what);
         }
         if (result->namespace <= 0)

@@ -6,6 +6,7 @@
  */
 #include "lib/fd.h"
 #include "ns/entering.h"
+#include "ns/layers.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -56,7 +57,7 @@ void proc_mount(const struct entering *entering, const char *destination)
         rootfs_attach(entering, proc, destination, true);
 
         /* A nested sandbox that wants a fresh proc of its own needs this one uncovered. */
-        if (entering->box->userns == USERNS_FULL)
+        if (entering->box->userns == USERNS_FULL || !layer_enabled(LAYER_PROC_MASKS))
                 return;
         for (size_t i = 0; i < sizeof(read_only) / sizeof(*read_only); i++)
                 cover(entering, proc, read_only[i], NULL);

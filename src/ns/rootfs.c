@@ -16,6 +16,7 @@
 #include "lib/fd.h"
 #include "lib/str.h"
 #include "ns/entering.h"
+#include "ns/layers.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -264,7 +265,8 @@ int rootfs_clone_source(const struct entering *entering, const struct mount *mou
                 entering_fail(entering, STAGE_SWAPPED, ESTALE, mount->source);
 
         struct mount_attr attributes = {
-            .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (mount->writable ? 0 : MOUNT_ATTR_RDONLY),
+            .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+                        (mount->writable || !layer_enabled(LAYER_READ_ONLY) ? 0 : MOUNT_ATTR_RDONLY),
             /* Private before it is attached: otherwise what the host mounts below it later arrives here, with
              * the host's flags, writable. */
             .propagation = MS_PRIVATE,
@@ -286,14 +288,27 @@ static void mount_overlay(const struct entering *entering, int memory, size_t in
         rootfs_attach(entering, tree, entering->box->mounts[index].destination, true);
 }
 
-/* Nothing, where a grant would show something: the null device over what is no folder. */
+/* True when mounts or links have their place below this mask. */
+static bool holds_others(const struct box *box, const struct mount *mask)
+{
+        for (size_t i = 0; i < box->mount_count; i++)
+                if (path_is_below(box->mounts[i].destination, mask->destination) &&
+                    !str_equal(box->mounts[i].destination, mask->destination))
+                        return true;
+        return false;
+}
+
+/* Nothing, where a grant would show something: the null device over what is no folder. A folder that holds
+ * others is read-only once these are there: seal_masks(). */
 static void mount_mask(const struct entering *entering, int memory, size_t index)
 {
         const struct mount *mount = &entering->box->mounts[index];
         struct mount_attr attributes = {
-            .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
+            .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
             .propagation = MS_PRIVATE,
         };
+        if (!mount->is_folder || !holds_others(entering->box, mount))
+                attributes.attr_set |= MOUNT_ATTR_RDONLY;
         char name[32];
         snprintf(name, sizeof(name), "%zu", index);
         autoclose int tree =
@@ -308,6 +323,19 @@ static void mount_mask(const struct entering *entering, int memory, size_t index
         if (mount_setattr(tree, "", AT_EMPTY_PATH, &attributes, sizeof(attributes)) < 0)
                 entering_fail(entering, STAGE_MOUNT, errno, mount->destination);
         rootfs_attach(entering, tree, mount->destination, mount->is_folder);
+}
+
+static void seal_masks(const struct entering *entering)
+{
+        struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
+        for (size_t i = 0; i < entering->box->mount_count; i++) {
+                const struct mount *mask = &entering->box->mounts[i];
+                if (mask->kind != MOUNT_MASK || !mask->is_folder || !holds_others(entering->box, mask))
+                        continue;
+                autoclose int folder = open_inside(entering, mask->destination, O_PATH | O_DIRECTORY);
+                if (folder < 0 || mount_setattr(folder, "", AT_EMPTY_PATH, &read_only, sizeof(read_only)) < 0)
+                        entering_fail(entering, STAGE_MOUNT, errno, mask->destination);
+        }
 }
 
 void rootfs_build(struct entering *entering)
@@ -354,13 +382,15 @@ void rootfs_build(struct entering *entering)
                         break;
                 }
         }
+        seal_masks(entering);
         umask(inherited);
 }
 
 void rootfs_pivot(struct entering *entering)
 {
         struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
-        if (mount_setattr(entering->root, "", AT_EMPTY_PATH, &read_only, sizeof(read_only)) < 0)
+        if (layer_enabled(LAYER_READ_ONLY) &&
+            mount_setattr(entering->root, "", AT_EMPTY_PATH, &read_only, sizeof(read_only)) < 0)
                 entering_fail(entering, STAGE_ROOT, errno, NULL);
         /* pivot_root(".", ".") puts the old root on top of the new one at the same place, and "." then names
          * the topmost of what is stacked there, the old root (pivot_root(2)). */

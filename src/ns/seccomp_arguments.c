@@ -122,12 +122,12 @@
         PERMIT,                                                                                     \
         REFUSE(EPERM)
 
-/* A setuid file that a server leaves in a writable grant is one of the caller's, for every user of the machine:
+/* A setuid or setgid file that a server leaves in a writable grant gives the caller's rights to every user of the machine:
  * the grant's NOSUID holds inside only. openat2 has its mode behind a pointer; libcs do without it. */
 #define JUDGE_MODE(number, mode)                                                                    \
         UNLESS_SKIP(number, 4),                                                                     \
         LOAD(LOW_HALF(mode)),                                                                       \
-        IF_ANY_SKIP(S_ISUID, 1),                                                                    \
+        IF_ANY_SKIP(S_ISUID | S_ISGID, 1),                                                                    \
         PERMIT,                                                                                     \
         REFUSE(EPERM)
 /* Without these flags there is no mode, and the register holds anything. */
@@ -137,7 +137,7 @@
         IF_ANY_SKIP(O_CREAT | (O_TMPFILE & ~O_DIRECTORY), 1),                                       \
         PERMIT,                                                                                     \
         LOAD(LOW_HALF(mode)),                                                                       \
-        IF_ANY_SKIP(S_ISUID, 1),                                                                    \
+        IF_ANY_SKIP(S_ISUID | S_ISGID, 1),                                                                    \
         PERMIT,                                                                                     \
         REFUSE(EPERM)
 #ifdef __NR_chmod

@@ -186,9 +186,10 @@ void record_network(struct record *record, const char *members)
 void record_end(struct record *record, int status)
 {
         static const char *const words[] = {
-            [ENDING_FAILED] = "failed",     [ENDING_EXITED] = "exit",     [ENDING_SIGNALLED] = "signal",
-            [ENDING_TIMED_OUT] = "timeout", [ENDING_STOPPED] = "stopped", [ENDING_ABANDONED] = "client gone",
-            [ENDING_KILLED] = "killed",     [ENDING_CUT_OFF] = "network lost",
+            [ENDING_FAILED] = "failed",    [ENDING_EXITED] = "exit",
+            [ENDING_SIGNALLED] = "signal", [ENDING_TIMED_OUT] = "timeout",
+            [ENDING_STOPPED] = "stopped",  [ENDING_ABANDONED] = "client gone",
+            [ENDING_KILLED] = "killed",    [ENDING_UNENFORCED] = "unenforced",
         };
         struct log_line line;
         messages_record(NULL, NULL);

@@ -13,14 +13,14 @@ enum { RECORD_LINES_MAX = 32 };
 
 /* How a run ended, as `hutch logs` says it. */
 enum ending {
-        ENDING_FAILED,    /* the command never ran */
-        ENDING_EXITED,    /* by itself */
-        ENDING_SIGNALLED, /* a signal of the server's own */
-        ENDING_TIMED_OUT, /* --timeout */
-        ENDING_CUT_OFF,   /* the network helper ended first */
-        ENDING_STOPPED,   /* hutch was told to stop, by a signal */
-        ENDING_ABANDONED, /* the client had gone, and hutch ended it */
-        ENDING_KILLED,    /* its first process was killed from outside */
+        ENDING_FAILED,     /* the command never ran */
+        ENDING_EXITED,     /* by itself */
+        ENDING_SIGNALLED,  /* a signal of the server's own */
+        ENDING_TIMED_OUT,  /* --timeout */
+        ENDING_STOPPED,    /* hutch was told to stop, by a signal */
+        ENDING_ABANDONED,  /* the client had gone, and hutch ended it */
+        ENDING_KILLED,     /* its first process was killed from outside */
+        ENDING_UNENFORCED, /* hutch ended it, because something asked for could not be enforced any more */
 };
 
 struct record {

@@ -25,6 +25,7 @@
 #include "run/bridge.h"
 #include "run/nat_helper.h"
 #include "run/terminal.h"
+#include "run/watch.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -61,6 +62,7 @@ struct supervisor {
         struct launch launch;
         struct nat_helper nat;
         bool nat_failed; /* it ended before the sandbox did */
+        struct watch *watch; /* what happens to the sandbox's mounts on the host, or NULL */
         int signals;
         bool ignores_hang_up; /* the caller made it so (nohup) */
 
@@ -72,6 +74,7 @@ struct supervisor {
         sigset_t sent;    /* polite signals that the server has had: none is repeated */
         int told_to_stop; /* the signal that ended hutch's own run, or 0 */
         bool timed_out;
+        bool exposed; /* what was asked for could not be enforced to the end */
         bool hurried; /* hutch has sent a signal of its own accord */
         bool input_ended;
         unsigned long long given; /* bridge_bytes_given() when the grace began */
@@ -252,6 +255,13 @@ static bool read_failure(struct supervisor *supervisor, struct held_sources *hel
         return true;
 }
 
+/* What had to hold no longer does: no time is left to a server that may read or change it now. */
+static void end_exposed(struct supervisor *supervisor)
+{
+        supervisor->exposed = true;
+        kill_sandbox(supervisor);
+}
+
 static bool is_due(long long *deadline, long long now)
 {
         if (*deadline == NEVER || now < *deadline)
@@ -266,6 +276,8 @@ static void meet_deadlines(struct supervisor *supervisor)
         if (is_due(&supervisor->settle_at, now)) {
                 control(supervisor, CONTROL_SETTLE, 0);
                 pages_forget_start();
+                if (supervisor->watch && !watch_begin(supervisor->watch))
+                        end_exposed(supervisor);
         }
         if (is_due(&supervisor->notice_at, now))
                 message("%d seconds left of --timeout %u", NOTICE_SECONDS, supervisor->box->timeout_seconds);
@@ -345,7 +357,7 @@ static void lose_network(struct supervisor *supervisor)
 
 static bool run_loop(struct supervisor *supervisor, struct held_sources *held, struct error *error)
 {
-        enum { SIGNALS, CONTROL, FAILURE, TERMINAL, NAT, OWN };
+        enum { SIGNALS, CONTROL, FAILURE, TERMINAL, WATCH, NAT, OWN };
         while (!is_finished(supervisor)) {
                 struct pollfd polls[OWN + BRIDGE_POLL_MAX] = {
                     [SIGNALS] = {.fd = supervisor->signals, .events = POLLIN},
@@ -356,6 +368,7 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                     [TERMINAL] = {.fd = supervisor->told_to_stop || supervisor->ignores_hang_up
                                             ? -1
                                             : supervisor->terminal.descriptor},
+                    [WATCH] = {.fd = watch_descriptor(supervisor->watch), .events = POLLIN},
                     [NAT] = {.fd = supervisor->nat.talk, .events = POLLIN},
                 };
                 size_t bridged = bridge_poll(supervisor->bridge, polls + OWN);
@@ -368,6 +381,8 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                                 read_signals(supervisor);
                         if (polls[TERMINAL].revents)
                                 stop(supervisor, SIGHUP);
+                        if (polls[WATCH].revents && !watch_read(supervisor->watch))
+                                end_exposed(supervisor);
                         if (polls[CONTROL].revents && !polls[FAILURE].revents)
                                 read_control(supervisor);
                         if (polls[NAT].revents && !nat_helper_read(&supervisor->nat, supervisor->record))
@@ -381,8 +396,8 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
 
 static enum ending judge_ending(const struct supervisor *supervisor)
 {
-        if (supervisor->nat_failed)
-                return ENDING_CUT_OFF;
+        if (supervisor->exposed || supervisor->nat_failed)
+                return ENDING_UNENFORCED;
         if (supervisor->timed_out)
                 return ENDING_TIMED_OUT;
         if (supervisor->told_to_stop)
@@ -398,7 +413,7 @@ static int exit_status(const struct supervisor *supervisor, struct record *recor
 {
         record->ending = judge_ending(supervisor);
         switch (record->ending) {
-        case ENDING_CUT_OFF:
+        case ENDING_UNENFORCED:
                 return EXIT_SETUP;
         case ENDING_TIMED_OUT:
                 return EXIT_TIMED_OUT;
@@ -446,7 +461,7 @@ static bool block_signals(struct supervisor *supervisor, struct error *error)
 }
 
 /* Connects and clones. */
-static bool start(struct supervisor *supervisor, struct error *error)
+static bool start(struct supervisor *supervisor, struct held_sources *held, struct error *error)
 {
         const struct box *box = supervisor->box;
         bool lines = box->kind == BOX_MCP && !box->raw_stdout;
@@ -469,6 +484,7 @@ static bool start(struct supervisor *supervisor, struct error *error)
         for (int i = 0; i < 3; i++)
                 stdio.server[i] = supervisor->terminal.passed[i] ? i : server[i];
         supervisor->lent = stdio.foreground;
+        supervisor->watch = watch_new(box, held, landlock_guards_sockets(box, landlock_abi()));
         supervisor->launched_at = now_ms();
         bool started = launch_start(box, &stdio, &supervisor->launch, error);
         /* While the sandbox builds itself, and before the command can have said anything. */
@@ -527,14 +543,20 @@ int supervise(const struct box *box, struct held_sources *held, struct record *r
         sigemptyset(&supervisor.sent);
         if (box->kind == BOX_RUN)
                 supervisor.terminal = terminal_find();
-        if (block_signals(&supervisor, error) && start(&supervisor, error)) {
+        if (block_signals(&supervisor, error) && start(&supervisor, held, error)) {
                 /* While the sandbox builds itself: it costs nobody any time. */
                 record_begin(record, box);
                 if (run_loop(&supervisor, held, error))
                         status = exit_status(&supervisor, record);
         }
         finish(&supervisor);
-        if (supervisor.started)
+        if (supervisor.started) {
                 protect_report(held);
+                if (!watch_finish(supervisor.watch)) {
+                        record->ending = ENDING_UNENFORCED;
+                        status = EXIT_SETUP;
+                }
+        }
+        watch_free(supervisor.watch);
         return status;
 }

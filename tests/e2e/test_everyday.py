@@ -73,6 +73,14 @@ def test_a_module_never_brings_the_home(hutch):
     make(hutch.home / "pkg/__main__.py", "print('hello')")
     done = hutch("run", "--", PYTHON, "-m", "pkg", cwd=hutch.home)
     assert done.status == 1 and "No module named pkg" in done.err, done
+    assert "the command starts in" not in done.err, done  # it does start in the home, which is empty
+
+    make(hutch.folder / "other/pkg/__main__.py", "print('hello')")
+    (hutch.folder / "other").chmod(0o777)  # anybody's: no folder of its own
+    done = hutch("run", "--", PYTHON, "-m", "pkg", cwd=hutch.folder / "other")
+    assert done.status == 1 and "the command starts in" in done.err and "--ro . would grant it" in done.err, done
+    for words in (["-m", "pkg"], ["-m", "json.tool", "-h"]):  # clients start servers in /
+        assert not hutch("run", "--", PYTHON, *words, cwd="/").own_lines
 
 
 def test_a_module_of_a_virtual_environment(hutch):
@@ -271,3 +279,26 @@ def test_npx_of_something_that_is_no_package_brings_nothing(hutch, npx, name):
     make(hutch.folder / "node_modules/x")
     make(hutch.folder / "node_modules/mcp-server/x/package.json", "{}")
     assert grants(hutch, "--", npx, name) - {os.path.dirname(npx)} == set()
+
+
+@pytest.mark.parametrize("mode, says", [(0o777, True), (0o1777, False), (0o775, False)])
+def test_a_project_that_everybody_may_write_to_is_said_once(hutch, mode, says):
+    (hutch.folder / "project").mkdir()
+    (hutch.folder / "project/main.py").write_text("print('ran')")
+    (hutch.folder / "project").chmod(mode)
+    done = hutch("run", "--", PYTHON, hutch.folder / "project/main.py")
+    assert done.out == "ran\n", done
+    assert done.err.count("everybody may write in its folder") == says and (f"--ro {hutch.folder}/project" in done.err) == says, done
+    done = hutch("run", "--ro", hutch.folder, "--", PYTHON, hutch.folder / "project/main.py")
+    assert (done.out, done.err) == ("ran\n", ""), done
+
+
+def test_an_argument_behind_a_home_that_is_a_link_is_visible(hutch):
+    (hutch.home / "data").mkdir()
+    link = hutch.folder / "home"
+    link.symlink_to(hutch.home)
+    for option in ("--ro", "--overlay"):
+        done = hutch("run", option, hutch.home / "data", "--", "ls", "-d", link / "data", env={"HOME": str(link)}, cwd="/")
+        assert (done.out, done.err) == (f"{link}/data\n", ""), done
+    done = hutch("run", "--", "ls", "-d", link / "data", env={"HOME": str(link)}, cwd="/")
+    assert "is not visible inside" in done.err and done.status != 0, done

@@ -30,6 +30,32 @@ def test_a_pattern_matches_names_at_any_depth(hutch, project, grant):
     assert hutch.inside("cat .env sub/.env.local sub/deep/.env sub/other.txt", grant, ".", "--hide", ".env*") == "CANARY sub/other.txt\n"
 
 
+@pytest.mark.parametrize("name", [".env", ".env/"])
+def test_a_name_without_a_slash_is_looked_for_at_any_depth(hutch, project, name):
+    """Below every grant, and where it leads to from the working folder."""
+    out = hutch.inside("cat .env sub/.env.local sub/deep/.env sub/other.txt", "--rw", ".", "--hide", name)
+    assert out == "CANARY sub/.env.local\nCANARY sub/other.txt\n"
+    out = hutch.inside(f"cat {project}/.env {project}/sub/deep/.env", "--ro", project, "--hide", name, cwd=hutch.home)
+    assert out == ""
+    assert hutch.inside("cat .env; cat sub/deep/.env", "--ro", ".", "--hide", "./.env") == "CANARY sub/deep/.env\n"
+    assert hutch.inside("ls sub/deep", "--ro", ".", "--hide", "deep/") == ""
+    assert hutch.inside("cat sub/.env.local sub/deep/.env", "--rw", ".", "--hide", ".env*", "--hide", ".env.local") == ""
+
+
+def test_a_name_without_a_slash_is_no_pattern(hutch, project):
+    (project / "sub/a\\b").write_text("CANARY a\\b\n")
+    (project / "sub/[id]").write_text("CANARY id\n")
+    (project / "sub/i").write_text("i\n")
+    assert hutch.inside("cat 'sub/a\\b'", "--ro", ".", "--hide", "a\\b") == ""
+    (project / "[id]").write_text("")
+    assert hutch.inside("cat 'sub/[id]' sub/i", "--ro", ".", "--hide", "[id]") == "i\n"
+
+
+def test_patterns_hold_in_a_narrower_grant_of_a_hidden_folder(hutch, project):
+    for name in ("s*b", "sub"):
+        assert hutch.inside("ls -A sub; cat sub/deep/.env", "--ro", ".", "--ro", "sub/deep", "--hide", name, "--hide", ".env*") == "deep\n"
+
+
 def test_a_pattern_with_a_slash_is_a_path(hutch, project):
     out = hutch.inside("cat .env sub/.env.local sub/deep/.env", "--ro", ".", "--hide", "sub/.env*")
     assert out == "CANARY .env\nCANARY sub/deep/.env\n"
@@ -77,9 +103,34 @@ def test_a_missing_path_in_a_writable_grant_is_a_mistake(hutch, project):
     assert hutch("run", "--rw", ".", "--hide", "missing*", "--", "true").status == 0
 
 
-def test_a_folder_that_holds_another_grant_is_a_mistake(hutch, project):
-    done = hutch("run", "--ro", ".", "--ro", "sub/deep", "--hide", "sub", "--", "true")
-    assert done.status == 2 and "sub/deep" in done.err, done
+@pytest.mark.parametrize("outer", ["--ro", "--rw", "--overlay"])
+@pytest.mark.parametrize("inner", ["--ro", "--rw"])
+@pytest.mark.parametrize("hidden", ["sub", "s*b"])
+def test_a_narrower_grant_in_a_hidden_folder_is_seen(hutch, project, outer, inner, hidden):
+    """In any order; and nothing else of the folder, in which nothing can be made."""
+    for options in (["--hide", hidden, outer, ".", inner, "sub/deep"], [inner, "sub/deep", outer, ".", "--hide", hidden]):
+        done = hutch("run", *options, "--", "sh", "-c", "find sub | sort; cat sub/deep/.env; touch sub/new; mkdir sub/new; rmdir sub/deep; mv sub x")
+        assert done.out == "sub\nsub/deep\nsub/deep/.env\nCANARY sub/deep/.env\n" and done.status != 0, done
+        assert sorted(os.listdir(project / "sub")) == [".env.local", "deep", "other.txt"]
+    done = hutch("run", *options, "--", "touch", "sub/deep/new")
+    assert (done.status == 0) == (project / "sub/deep/new").exists() == (inner == "--rw"), done
+
+
+def test_grants_of_every_kind_in_a_hidden_folder(hutch, project):
+    """A file, a folder some way down, memory, and a grant whose path leads through a link there."""
+    (project / "secrets/a/b").mkdir(parents=True)
+    (project / "secrets/a/b/f").write_text("deep\n")
+    (project / "secrets/link").symlink_to("../app")
+    script = "cat secrets/key secrets/a/b/f; ls secrets/link; find secrets | sort | tr '\\n' ' '; echo x >secrets/memory/x; touch secrets/a/new || touch secrets/new || echo closed"
+    done = hutch("run", "--ro", ".", "--hide", "secrets", "--ro", "secrets/key", "--ro", "secrets/a/b", "--tmpfs", project / "secrets/memory",
+                 "--ro", "secrets/link", "--", "sh", "-c", script)
+    assert done.out == ("CANARY secrets/key\ndeep\n[id]\nsecrets secrets/a secrets/a/b secrets/a/b/f secrets/key secrets/link secrets/memory closed\n"), done
+    assert sorted(os.listdir(project / "secrets")) == ["a", "key", "link"]
+
+
+def test_hidden_again_in_a_narrower_grant(hutch, project):
+    out = hutch.inside("find sub | sort | tr '\\n' ' '; cat sub/deep/.env", "--ro", ".", "--hide", "sub", "--ro", "sub/deep", "--hide", "sub/deep/.env")
+    assert out == "sub sub/deep sub/deep/.env "
 
 
 def test_more_than_can_be_looked_at_is_an_error(hutch):

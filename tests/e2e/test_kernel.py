@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import socket
 import subprocess
 from pathlib import Path
 
@@ -157,6 +158,27 @@ def test_older_landlock(hutch, preload, version):
         assert hutch("run", "--require", "landlock", "--", "true", env=environment).status == 0
 
 
+def test_newer_landlock_guards_sockets(hutch, preload):
+    """From version 9: no grant lets sockets of others be connected to, but one that is granted itself and the
+    sandbox's own memory. The kernel here need not have it: what it would be told is looked at."""
+    path = hutch.folder / "s"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(path))
+        (hutch.folder / "read").mkdir()
+        (hutch.folder / "file").touch()
+        done = hutch("run", "--rw", hutch.folder, "--ro", hutch.folder / "read", "--rw", path, "--", "true", env=preload("newer_landlock.c"))
+    assert done.status == 0, done
+    assert "[landlock] sockets guarded" in done.err
+    places = re.findall(r"sockets at (\d+)", done.err)
+    assert str(path.stat().st_ino) in places
+    assert not {str(hutch.folder.stat().st_ino), str((hutch.folder / "read").stat().st_ino)} & set(places)
+    (hutch.folder / "layer").mkdir()
+    plain, overlay = (hutch("run", *options, "--", "true", env=preload("newer_landlock.c")).err.count("sockets at")
+                      for options in ([], ["--overlay", hutch.folder / "layer"]))
+    assert plain == overlay > 0
+    assert "sockets guarded" not in hutch("run", "--allow-userns=full", "--", "true", env=preload("newer_landlock.c")).err
+
+
 # The main steps refused: never a run with less.
 
 ESSENTIAL = {
@@ -211,6 +233,12 @@ def test_apparmor_that_refuses_what_follows_the_clone_is_named(hutch, preload):
     done = hutch("run", "--rw", hutch.folder, "--", "touch", marker, env={**preload("refuse_open.c"), "HUTCH_TEST_REFUSE": "/uid_map"})
     assert done.status == 125 and not marker.exists(), done
     assert "AppArmor" in done.err and done.err.count("\n") == 1, done
+
+
+def test_no_process_for_the_network_namespace_says_what_to_do(hutch, deny_calls):
+    done = hutch("run", "--", "true", before=deny_calls("clone=EAGAIN"))
+    assert done.status == 125 and "cannot make the sandbox's network namespace" in done.err, done
+    assert "limit on processes" in done.err and "close other programs" in done.err, done
 
 
 def test_mounts_refused_by_a_filter_are_named(hutch, deny_calls):

@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 from harness import PYTHON, STUB_COMMAND, Remains, assert_nothing_left, descendants, reap_adopted, wait_until
@@ -76,17 +78,69 @@ def test_the_grace_can_be_chosen(hutch, grace):
         assert process.returncode in (0, 128 + signal.SIGTERM)
 
 
-def test_signals_in_the_rhythm_of_an_impatient_client(hutch):
-    """SIGINT, 100 ms, SIGTERM, 400 ms, SIGKILL: one client stops every server so."""
-    with pipe_process(hutch, "mcp", "--", *STUB_COMMAND, *DEAF) as process:
+EOF, GROUP_TERM, TREE_KILL = "end of input", "SIGTERM to the group", "SIGKILL to the whole tree"
+# How clients stop a server: what they do, and how long they wait before the next step.
+ENDINGS = {
+    "TypeScript SDK": [(EOF, 2), (signal.SIGTERM, 2), (signal.SIGKILL, 0)],
+    "Python SDK": [(EOF, 2), (GROUP_TERM, 2), (signal.SIGKILL, 0)],
+    "Go SDK": [(EOF, 5), (signal.SIGTERM, 5), (signal.SIGKILL, 0)],
+    "Rust SDK": [(EOF, 3), (signal.SIGKILL, 0)],
+    "Claude Code": [(signal.SIGINT, 0.1), (signal.SIGTERM, 0.4), (signal.SIGKILL, 0)],
+    "VS Code": [(EOF, 10), (signal.SIGTERM, 10), (TREE_KILL, 0)],
+    "VS Code, in a hurry": [(TREE_KILL, 0)],
+    "Codex": [(GROUP_TERM, 2), (signal.SIGKILL, 0)],
+    "Zed": [(signal.SIGKILL, 0)],
+}
+
+
+def take_step(process, step):
+    if step == EOF:
+        process.stdin.close()
+    elif step == GROUP_TERM:
+        os.killpg(process.pid, signal.SIGTERM)
+    elif step == TREE_KILL:
+        for pid in [*descendants(process.pid), process.pid]:
+            with suppress(ProcessLookupError):  # the end of one is the end of others
+                os.kill(pid, signal.SIGKILL)
+    else:
+        process.send_signal(step)
+
+
+def end_as_client(process, steps):
+    """Ends a started hutch as a client would; returns how long that took."""
+    started = time.monotonic()
+    for step, patience in steps:
+        take_step(process, step)
+        try:
+            process.wait(patience)
+            break
+        except subprocess.TimeoutExpired:
+            pass
+    process.wait(5)
+    return time.monotonic() - started
+
+
+@pytest.mark.parametrize("modes", [[], DEAF], ids=["willing", "deaf"])
+def test_every_client_ends_its_server_in_its_own_way(hutch, modes):
+    """All of them at once, because a deaf server takes its time."""
+    before = Remains()
+    running = {name: pipe_process(hutch, "mcp", "--", *STUB_COMMAND, *modes, start_new_session=True) for name in ENDINGS}
+    for process in running.values():
         stub_running(process)
-        for number, pause in ((signal.SIGINT, 0.1), (signal.SIGTERM, 0.4), (signal.SIGKILL, 0)):
-            process.send_signal(number)
-            try:
-                process.wait(pause)
-            except subprocess.TimeoutExpired:
-                pass
-        process.wait(5)
+    with ThreadPoolExecutor(len(ENDINGS)) as pool:
+        ends = {name: pool.submit(end_as_client, process, ENDINGS[name]) for name, process in running.items()}
+        took = {name: end.result() for name, end in ends.items()}
+    for name, process in running.items():
+        with process:
+            kind = ENDINGS[name][0][0]
+            patience = sum(wait for _, wait in ENDINGS[name])
+            # A willing server is gone long before its client's patience ends; for a deaf one hutch needs 5 + 2 s after the end of
+            # input and 2 s after a signal, unless the client kills sooner. One second for a busy machine.
+            bound = 0 if not modes else min(patience, 7 if kind == EOF else 2)
+            assert took[name] < bound + 1, (name, took[name])
+            if not modes and kind == EOF:
+                assert process.returncode == 0, (name, process.returncode)
+    assert_nothing_left(before)
 
 
 def test_a_server_that_handles_the_signal_gives_its_own_status(hutch):

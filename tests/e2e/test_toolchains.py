@@ -146,6 +146,22 @@ def test_asdf(hutch):
     assert done.status == 127 and "shim of asdf, and nothing says which version" in done.err, done
 
 
+@pytest.mark.parametrize("name, text", [(".nvmrc", "v18.0.0\n"), (".node-version", "18.0.0 # old\n")])
+def test_asdf_reads_files_of_other_managers_where_it_was_told_to(hutch, name, text):
+    root = install_asdf(hutch.home)
+    env = with_path(root / "shims")
+    new, old = root / "installs/nodejs/20.1.0", root / "installs/nodejs/18.0.0"
+    make(hutch.folder / name, text)
+    check(hutch, ["node"], "node 20.1.0", [new], env=env)
+    make(hutch.home / ".asdfrc", "# settings\nlegacy_version_file = yes\n")
+    check(hutch, ["node"], "node 18.0.0", [old], env=env)
+    make(hutch.folder / ".tool-versions", "nodejs 20.1.0\n")  # asdf's own file in the same folder comes first
+    check(hutch, ["node"], "node 20.1.0", [new], env=env)
+    make(hutch.home / ".asdfrc", "legacy_version_file = no\n")
+    make(hutch.folder / ".tool-versions", "ruby 3.3.0\n")
+    check(hutch, ["node"], "node 20.1.0", [new], env=env)
+
+
 # Volta
 
 def install_volta(home):
@@ -216,6 +232,36 @@ def test_mise_without_a_project(hutch):
     make(hutch.home / ".config/mise/config.toml", '[tools]\nnode = "20"\n')
     check(hutch, ["node"], "node 20.1.0", [root / "installs/node/20.1.0"], env=env)
     check(hutch, ["node"], "node 22.3.0", [root / "installs/node/22.3.0"], env={**env, "MISE_NODE_VERSION": "22"})
+
+
+@pytest.mark.parametrize("name, text, version", [(".nvmrc", "v20.1.0\n", "20.1.0"), (".node-version", "20\n", "20.1.0"), (".nvmrc", "lts/iron\n", None)])
+def test_mise_reads_files_of_other_managers_where_it_was_told_to(hutch, name, text, version):
+    root = install_mise(hutch.home)
+    env = with_path(root / "shims")
+    make(hutch.folder / name, text)
+    check(hutch, ["node"], "node 22.3.0", [root / "installs/node/22.3.0"], env=env)
+    switched_on = [{**env, "MISE_IDIOMATIC_VERSION_FILE_ENABLE_TOOLS": "python,node"}, env]
+    for environment in switched_on:
+        if environment is env:
+            make(hutch.home / ".config/mise/config.toml", '[settings]\nidiomatic_version_file_enable_tools = ["python", "node"]\n[tools]\nnode = "22"\n')
+        if version:
+            check(hutch, ["node"], f"node {version}", [root / "installs/node" / version], env=environment)
+        else:  # only mise knows what that is
+            done = hutch("run", "--", "node", env=environment)
+            assert done.status in (125, 127) and len(done.own_lines) == 1 and ".nvmrc" in done.err and "name the program itself" in done.err, done
+
+
+def test_a_version_file_does_not_choose_where_its_manager_would_not_look(hutch, tmp_path):
+    """nvm and fnm read .nvmrc and .node-version when their shell functions are called, Volta never: what is on PATH runs."""
+    for name in (".nvmrc", ".node-version"):
+        make(hutch.folder / name, "18.0.0\n")
+    nvm = hutch.home / ".nvm/versions/node"
+    for version in ("v20.1.0", "v18.0.0"):
+        install_node(nvm / version, version[1:])
+    check(hutch, ["node"], "node 20.1.0", [nvm / "v20.1.0"], env=with_path(nvm / "v20.1.0/bin"))
+    root = install_volta(hutch.home)
+    install_node(root / "tools/image/node/18.0.0", "18.0.0")
+    check(hutch, ["node"], "node 20.1.0", [root / "tools/image/node/20.1.0"], env=with_path(root / "bin"))
 
 
 # installations behind links

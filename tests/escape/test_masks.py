@@ -84,6 +84,46 @@ def test_nothing_hidden_is_seen(attempt, project, am_root, grant, userns):
     attempt(REVEAL, grant, folder, "--hide", ".env*", *userns, arguments=[folder], reset=make)
 
 
+BESIDE = """
+import os, shutil, subprocess, sys
+os.chdir(sys.argv[1])
+def look(path):
+    if "CANARY" in open(path).read():
+        print("GOT-OUT")
+def ways():
+    yield lambda: look("sub/.env")
+    yield lambda: look("sub/deep/../.env")
+    yield lambda: os.chdir("sub/deep") or look("../.env")
+    yield lambda: os.chdir(sys.argv[1]) or os.rename("sub/deep", "sub/x") or look("sub/.env")
+    yield lambda: os.symlink("../.env", "sub/deep/link") or look("sub/deep/link")
+    yield lambda: os.link("sub/.env", "sub/deep/hard") or look("sub/deep/hard")
+    yield lambda: os.rmdir("sub/deep") or look("sub/.env")
+    yield lambda: open("sub/new", "w").close() or print("GOT-OUT")
+    yield lambda: os.mkdir("sub/newer") or print("GOT-OUT")
+    yield lambda: os.chmod("sub", 0o777) or print("GOT-OUT")
+    yield lambda: subprocess.run(["unshare", "-Urm", "sh", "-c", "umount sub/deep; umount sub; cat sub/.env >leak"]) and look("leak")
+    yield lambda: subprocess.run(["unshare", "-Urm", "sh", "-c", "mount -o remount,bind,rw sub; touch sub/new"]).returncode or print("GOT-OUT")
+for way in ways():
+    try:
+        way()
+    except OSError:
+        pass
+"""
+
+
+@pytest.mark.parametrize("outer, inner", [("--ro", "--ro"), ("--rw", "--rw"), ("--overlay", "--rw"), ("--rw", "--overlay")])
+@pytest.mark.parametrize("userns", [[], ["--allow-userns"]])
+def test_a_narrower_grant_opens_nothing_beside_it(attempt, project, outer, inner, userns):
+    folder, make = project
+
+    def again():
+        make()
+        (folder / "sub/deep").mkdir()
+    again()
+    attempt(BESIDE, outer, folder, inner, folder / "sub/deep", "--hide", folder / "sub", *userns, arguments=[folder], reset=again)
+    assert sorted(os.listdir(folder / "sub")) == [".env", "deep"]
+
+
 OVERWRITE = """
 import os, subprocess, sys
 os.chdir(sys.argv[1])

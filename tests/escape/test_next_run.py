@@ -8,7 +8,7 @@ import sys
 import threading
 
 import pytest
-from harness import PYTHON, libc
+from harness import PYTHON, TREE, libc
 
 RENAME_EXCHANGE = 2
 AT_FDCWD = -100
@@ -142,6 +142,26 @@ def test_a_writable_grant_that_the_host_shows_at_two_places(hutch, private):
         refused(hutch("run", "--rw", other, "--", "node", hutch.folder / "app/index.js"))
     finally:
         subprocess.run(["umount", other], check=True)
+
+
+@pytest.mark.parametrize("option, source", [("--seccomp", "seccomp/default.json"), ("--template", "templates/mcp-server.json")])
+def test_a_file_that_decides_about_the_sandbox_is_none_that_the_server_may_have_written(hutch, option, source):
+    """Itself, a link to another one, a folder on the way that became a link, and two dots behind one."""
+    mine = hutch.home / "mine.json"
+    shutil.copy(TREE / "policy" / source, mine)
+    project = hutch.folder / "project"
+    (project / "sub").mkdir(parents=True)
+    shutil.copy(mine, project / "file.json")
+    (project / "link.json").symlink_to(mine)
+    (project / "folder").symlink_to(hutch.home)
+    (hutch.folder / "link.json").symlink_to(project / "file.json")
+    for path in (project / "file.json", project / "link.json", project / "folder/mine.json", hutch.folder / "link.json"):
+        assert hutch("run", "--ro", project, option, path, "--", "true").status == 0
+        done = hutch("run", "--rw", project, option, path, "--", "true")
+        assert done.status == 125 and f"refusing to use {option}" in done.err and "the server may have put it there" in done.err, done
+    assert hutch("run", "--rw", project, option, "./file.json", "--", "true", cwd=project).status == 125
+    assert hutch("run", "--rw", project, option, mine, "--", "true").status == 0
+    assert hutch("run", "--rw", project, option, project / "none.json", "--", "true").status != 0
 
 
 # what a name hides

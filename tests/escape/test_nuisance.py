@@ -61,9 +61,10 @@ def test_control_groups_cannot_be_mounted_from_a_nested_namespace(hutch):
 
 
 @pytest.mark.parametrize("how", ["chmod(f, 0o4755)", "chmod(os.open(f, 0), 0o4755)", "chmod('f', 0o4755, dir_fd=os.open('.', 0))",
-                                 "open('new', os.O_CREAT | os.O_WRONLY, 0o4755)", "mknod('node', 0o104755)"])
+                                 "open('new', os.O_CREAT | os.O_WRONLY, 0o4755)", "mknod('node', 0o104755)",
+                                 "chmod(f, 0o2755)", "open('new', os.O_CREAT | os.O_WRONLY, 0o2755)"])
 def test_a_setuid_file_in_a_writable_grant(attempt, hutch, how):
-    """It would be the caller's own, for every user of the machine."""
+    """It would give the caller's rights, or the group's, to every user of the machine."""
     file = hutch.folder / "f"
     file.write_text("")
     made = [hutch.folder / "new", hutch.folder / "node"]
@@ -74,9 +75,9 @@ def test_a_setuid_file_in_a_writable_grant(attempt, hutch, how):
             path.unlink(missing_ok=True)
 
     attempt(f"import os, glob\nos.umask(0)\nf = 'f'\ntry: os.{how}\nexcept OSError: pass\n"
-            "if any(os.stat(path).st_mode & 0o4000 for path in glob.glob('*')): print('GOT-OUT')", "--rw", hutch.folder, "--cwd", hutch.folder,
+            "if any(os.stat(path).st_mode & 0o6000 for path in glob.glob('*')): print('GOT-OUT')", "--rw", hutch.folder, "--cwd", hutch.folder,
             reset=reset)
-    assert not [path for path in [file, *made] if path.exists() and path.stat().st_mode & 0o4000]
+    assert not [path for path in [file, *made] if path.exists() and path.stat().st_mode & 0o6000]
 
 
 # hutch itself

@@ -143,6 +143,22 @@ def test_tool_versions_in_a_writable_grant(hutch):
     assert done.status == 125 and ".tool-versions, which chooses what it starts, can be written" in done.err, done
 
 
+@pytest.mark.parametrize("name", [".nvmrc", ".node-version"])
+def test_a_file_of_another_manager_in_a_writable_grant(hutch, private, name):
+    root = hutch.home / ".asdf"
+    make(root / "installs/nodejs/18.0.0/bin/node", "#!/bin/sh\necho node 18\n", 0o755)
+    make(root / "shims/node", "#!/usr/bin/env bash\n# asdf-plugin: nodejs 18.0.0\nexec asdf exec node\n", 0o755)
+    make(hutch.home / ".asdfrc", "legacy_version_file = yes\n")
+    make(hutch.folder / name, "18.0.0\n")
+    assert hutch("run", "--", root / "shims/node").out == "node 18\n", "the attempt proves nothing"
+    done = closed(hutch("run", "--rw", ".", "--", root / "shims/node"))
+    assert done.status == 125 and f"{name}, which chooses what it starts, can be written by the sandbox" in done.err, done
+    for version in ("../../../../private", str(private), "../../../private", "v../x"):
+        make(hutch.folder / name, version + "\n")
+        done = closed(hutch("run", "--", root / "shims/node"))
+        assert done.status in (125, 127), done
+
+
 @pytest.mark.parametrize("pinned", ["../../../../private", "/etc", ".."])
 def test_volta_and_mise_versions_are_no_paths(hutch, private, pinned):
     volta, mise = hutch.home / ".volta", hutch.home / ".local/share/mise"

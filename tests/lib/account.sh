@@ -41,8 +41,8 @@ account_make() {
 
 # Copies what the tests read: the built program with its data, the tests, the npm packages.
 account_stage() {
-        tar --exclude='*.p' --exclude=__pycache__ -cf - build policy tests | tar --no-same-owner -C "$STAGE" -xf - || die "staging into $STAGE failed"
-        chmod -R a+rX "$STAGE/build" "$STAGE/policy" "$STAGE/tests"
+        tar --exclude='*.p' --exclude=__pycache__ -cf - build policy tests completions | tar --no-same-owner -C "$STAGE" -xf - || die "staging into $STAGE failed"
+        chmod -R a+rX "$STAGE/build" "$STAGE/policy" "$STAGE/tests" "$STAGE/completions"
 }
 
 # account_run COMMAND…: as the account, in the staged tree, with nothing of root's environment but what is named here.

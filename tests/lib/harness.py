@@ -16,6 +16,7 @@ PYTHON = "/usr/bin/python3"  # the distribution's: one of a version manager may 
 STUB = str(TESTS / "clients" / "stub_server.py")
 STUB_COMMAND = [PYTHON, STUB]
 NPM = Path(os.environ.get("HUTCH_TEST_NPM", TREE / "build" / "npm"))
+NPM_NEWER = Path(os.environ.get("HUTCH_TEST_NPM_NEWER", TREE / "build" / "npm-newer"))
 
 MUST_RUN = os.environ.get("HUTCH_TESTS_MUST_RUN") == "1"
 

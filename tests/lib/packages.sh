@@ -9,7 +9,7 @@
 # shellcheck disable=SC2034  # both are used where this file is sourced
 BUILD_PACKAGES=(gcc libc6-dev pkg-config meson ninja-build libseccomp-dev libcap-dev libmnl-dev libcjson-dev libcmocka-dev)
 # shellcheck disable=SC2034
-TEST_PACKAGES=(python3 python3-pytest util-linux procps bubblewrap mandoc)
+TEST_PACKAGES=(python3 python3-pytest util-linux procps bubblewrap mandoc bash-completion zsh fish)
 
 say() {
         printf '==> %s\n' "$*"
@@ -72,17 +72,18 @@ build_into() {
         ninja -C "$folder" || die "the build in $folder failed"
 }
 
-# The official MCP client and four real servers, in the versions of the lock file, into build/npm.
+# npm_install FOLDER TARGET: the packages of FOLDER's lock file, in its versions, into TARGET, whose .complete says that all of
+# them are there. Fails where npm has no registry. The lock files name none: what counts is npm's own configuration.
 npm_install() {
-        local target=build/npm
-        if cmp -s tests/clients/package-lock.json "$target/package-lock.json" && [ -f "$target/.complete" ]; then
-                say "npm: the pinned MCP client and servers are in $target"
+        local folder=$1 target=$2
+        if cmp -s "$folder/package-lock.json" "$target/package-lock.json" && [ -f "$target/.complete" ]; then
+                say "npm: the pinned packages of $folder are in $target"
                 return 0
         fi
-        say "npm: installing the pinned MCP client and servers into $target (no install scripts are run)"
+        say "npm: installing the pinned packages of $folder into $target (no install scripts are run)"
         mkdir -p "$target" && rm -f "$target/.complete"
-        cp tests/clients/package.json tests/clients/package-lock.json "$target/"
+        cp "$folder/package.json" "$folder/package-lock.json" "$target/"
         npm --prefix "$target" ci --ignore-scripts --no-audit --no-fund --loglevel=error --omit-lockfile-registry-resolved=true </dev/null ||
-                die "npm could not install the pinned packages into $target"
+                return 1
         : >"$target/.complete"
 }

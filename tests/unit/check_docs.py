@@ -14,9 +14,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-PAGES = ("hutch", "hutch-mcp", "hutch-run", "hutch-ps", "hutch-logs")
-SUBCOMMANDS = ("mcp", "run")
+PAGES = ("hutch", "hutch-mcp", "hutch-run", "hutch-doctor", "hutch-ps", "hutch-logs", "hutch-prove")
+SUBCOMMANDS = ("mcp", "run")  # those that start the sandbox of a command
+PLAIN = ("doctor",)  # those that have options of their own
 MCP_ONLY = ("raw-stdout",)
+PROVE_ONLY = ("json",)
 ELSEWHERE = {"json"}  # options of subcommands that start no sandbox of the person's
 
 problems = []
@@ -64,11 +66,15 @@ def options_of_page(text):
     return options
 
 
-def check_pages(source, options, texts):
-    names = {name for _, name, _ in options} | {"version"} | ELSEWHERE
+def check_pages(source, options, plain, texts):
+    names = {name for _, name, _ in options.union(*plain.values())} | {"version"} | ELSEWHERE
     for page in PAGES:
         text = (source / "man" / f"{page}.1").read_text()
-        if page.removeprefix("hutch-") in SUBCOMMANDS:
+        if page.removeprefix("hutch-") in PLAIN:
+            compare(f"man/{page}.1", options_of_page(text), plain[page.removeprefix("hutch-")])
+        elif page == "hutch-prove":  # the others stand in hutch-mcp(1)
+            compare(f"man/{page}.1", {name for _, name, _ in options_of_page(text)}, set(PROVE_ONLY))
+        elif page.removeprefix("hutch-") in SUBCOMMANDS:
             shared = options if page == "hutch-mcp" else {row for row in options if row[1] not in MCP_ONLY}
             compare(f"man/{page}.1", options_of_page(text), shared)
         for name in re.findall(r"\bFl -([a-z][a-z-]*)", text):
@@ -92,14 +98,22 @@ def check_lint(source):
     return True
 
 
-def check_completions(source, options):
+def check_completions(source, options, plain):
     folder = source / "completions"
     names = {name for _, name, _ in options}
+    every_name = {name for _, name, _ in options.union(*plain.values())}
     letters = {(letter, name) for letter, name, _ in options if letter}
 
     bash = (folder / "hutch.bash").read_text()
     words = re.search(r"compgen -W '([^']* --help [^']*)'", bash).group(1)
     compare("completions/hutch.bash", {word[2:] for word in words.split() if word != "--"}, names)
+
+    for subcommand, rows in plain.items():
+        words = re.search(rf"^ +{subcommand}\) .*compgen -W '([^']*)'", bash, re.M).group(1)
+        compare(f"completions/hutch.bash, {subcommand}", {word[2:] for word in words.split()}, {name for _, name, _ in rows})
+        found = re.findall(rf"^complete -c hutch -n '__fish_seen_subcommand_from {subcommand}' -l (\S+)",
+                           (folder / "hutch.fish").read_text(), re.M)
+        compare(f"completions/hutch.fish, {subcommand}", set(found), {name for _, name, _ in rows})
 
     fish = re.findall(r"^complete -c hutch -n __hutch_in_options -l (\S+)(?: -s (\w))?",
                       (folder / "hutch.fish").read_text(), re.M)
@@ -108,8 +122,8 @@ def check_completions(source, options):
           "completions/hutch.fish: other short forms than hutch")
 
     zsh = (folder / "_hutch").read_text()
-    compare("completions/_hutch", set(re.findall(r"--([a-z][a-z-]+)", zsh)) - ELSEWHERE, names)
-    check({(letter, name) for letter, name in re.findall(r"\{-(\w),--([a-z-]+)\}", zsh)} == letters,
+    compare("completions/_hutch", set(re.findall(r"--([a-z][a-z-]+)", zsh)), every_name)
+    check({(letter, name) for letter, name in re.findall(r"\{-(\w),--([a-z-]+)=?\}", zsh)} == letters,
           "completions/_hutch: other short forms than hutch")
 
 
@@ -160,9 +174,12 @@ def main():
     options = options_of_help(texts["mcp"])
     lines = len(re.findall(r"^  .{4}--", texts["mcp"], re.M))
     check(options and len(options) == lines, f"hutch mcp --help: {lines} options, {len(options)} understood")
+    shared = {row for row in options if row[1] not in MCP_ONLY} | {("", name, "") for name in PROVE_ONLY}
+    compare("hutch prove --help", options_of_help(help_of(hutch, "prove")), shared)
     compare("hutch run --help", options_of_help(texts["run"]), {row for row in options if row[1] not in MCP_ONLY})
-    check_pages(source, options, texts)
-    check_completions(source, options)
+    plain = {subcommand: options_of_help(help_of(hutch, subcommand)) for subcommand in PLAIN}
+    check_pages(source, options, plain, texts)
+    check_completions(source, options | {("", name, "") for name in PROVE_ONLY}, plain)
     check_readme(source, options)
     if not check_lint(source):
         print("mandoc is not installed: the man pages' form was not checked")

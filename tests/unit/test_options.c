@@ -384,9 +384,57 @@ static void test_stray_options(void **state)
         assert_string_equal(stray(WORDS("true", "a", "--ro=/x")), "--ro=/x");
         assert_string_equal(stray(WORDS("true", "--timeout", "--rm")), "--timeout");
         assert_null(stray(WORDS("--rm")));
+        assert_null(stray(WORDS("true", "--json")));
         assert_null(stray(WORDS("node", "--", "--timeout")));
         assert_null(stray(WORDS("node", "--file", "--file=x", "-f")));
         assert_null(stray(WORDS("node", "--help", "--verbose", "-v", "-e", "--rox", "--ti", "timeout")));
+}
+
+/* ---- a subcommand that starts no sandbox ---- */
+
+static int parse_doctor(const char *const *words, struct options *options, struct error *error)
+{
+        struct str_list argv = {0};
+        *error = (struct error){0};
+        for (; *words; words++)
+                str_list_add(&argv, *words);
+        (void)options_parse(options, "doctor", (int)argv.count, argv.values, error);
+        str_list_free(&argv);
+        return error->status;
+}
+
+static void test_options_without_a_command(void **state)
+{
+        (void)state;
+        struct options options;
+        struct error error;
+        assert_int_equal(parse_doctor((const char *[]){NULL}, &options, &error), 0);
+        assert_false(options.json || options.help);
+        assert_int_equal(parse_doctor((const char *[]){"--json", "--json", NULL}, &options, &error), 0);
+        assert_true(options.json);
+        assert_int_equal(parse_doctor((const char *[]){"-h", "--nonsense", NULL}, &options, &error), 0);
+        assert_true(options.help);
+
+        static const char *const wrong[][3] = {
+            {"--", "true", "takes options only, no --"},
+            {"true", NULL, "takes options only, no true"},
+            {"-", NULL, "no -"},
+            {"", NULL, "takes options only"},
+            {"--ro", "/x", "of hutch mcp and run"},
+            {"--raw-stdout", NULL, "of hutch mcp"},
+            {"--json=1", NULL, "takes no value"},
+            {"--jsno", NULL, "did you mean --json?"},
+            {"--tmpf", NULL, "unknown option --tmpf"},
+            {"-v", NULL, "--verbose is an option of"},
+        };
+        for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+                const char *words[] = {wrong[i][0], wrong[i][1], NULL};
+                assert_int_equal(parse_doctor(words, &options, &error), EXIT_USAGE);
+                if (!strstr(error.text, wrong[i][2]))
+                        fail_msg("\"%s\" is not in: %s", wrong[i][2], error.text);
+                /* What doctor does not have is never proposed to somebody who uses it. */
+                assert_null(strstr(error.text, "did you mean --tmpfs"));
+        }
 }
 
 /* ---- the table and what is made of it ---- */
@@ -424,12 +472,19 @@ static void test_help_names_everything(void **state)
 {
         (void)state;
         autofree char *mcp = help_of("mcp");
+        autofree char *prove = help_of("prove");
+        autofree char *doctor = help_of("doctor");
         autofree char *all = help_of(NULL);
         autofree char *version = help_of("version");
         for (size_t i = 0; i < OPTION_COUNT; i++) {
                 autofree char *spelled = str_format("--%s", option_table[i].name);
-                assert_non_null(strstr(mcp, spelled));
-                assert_non_null(strstr(mcp, option_table[i].help));
+                const struct option_row *row = &option_table[i];
+                assert_true(option_belongs(row, "mcp") || option_belongs(row, "doctor"));
+                assert_int_equal(option_belongs(row, "prove"),
+                                 strstr(prove, spelled) && strstr(prove, row->help));
+                assert_int_equal(option_belongs(row, "mcp"), strstr(mcp, spelled) && strstr(mcp, row->help));
+                assert_int_equal(option_belongs(row, "doctor"),
+                                 strstr(doctor, spelled) && strstr(doctor, row->help));
                 assert_null(strstr(version, "--ro"));
         }
         for (const struct subcommand_row *row = subcommand_table; row->name; row++)
@@ -511,6 +566,7 @@ int main(void)
             cmocka_unit_test(test_same_grant_twice),
             cmocka_unit_test(test_random_words),
             cmocka_unit_test(test_stray_options),
+            cmocka_unit_test(test_options_without_a_command),
             cmocka_unit_test(test_table_is_sound),
             cmocka_unit_test(test_help_names_everything),
             cmocka_unit_test(test_completions),

@@ -50,6 +50,14 @@ static void test_versions(void **state)
             {versions_read_json, "{\"volta\": null}", "volta.node", NULL},
             {versions_read_json, "{\"node\": null", "node", NULL},
             {versions_read_json, "[]", "node", NULL},
+            {versions_read_plain, "v20.1.0\n", "node", "20.1.0"},
+            {versions_read_plain, "# ours\n 20 # x\n18\n", "node", "20"},
+            {versions_read_plain, "vlts\n", "node", "vlts"},
+            {versions_read_plain, "\n#\n", "node", NULL},
+            {versions_read_setting, "# x\n legacy = yes # on\n", "legacy", "yes"},
+            {versions_read_setting, "legacy_x = yes\nlegacy\n", "legacy", NULL},
+            {versions_read_toml_setting, "[tools]\na = \"1\"\n[settings]\na = [\"x\", \"y\"]\n", "a", "x y"},
+            {versions_read_toml_setting, "[tools]\na = \"1\"\n", "a", NULL},
         };
         for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
                 autofree char *found = rows[i].read(rows[i].text, rows[i].tool);

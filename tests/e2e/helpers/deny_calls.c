@@ -2,24 +2,29 @@
  *
  * deny_calls CALL=ERRNO… -- COMMAND…: runs a command for which the named system calls fail, as they do on an
  * older kernel (ENOSYS) or under somebody's security policy (EPERM, EACCES). `clone+userns` and
- * `unshare+userns` mean the call with CLONE_NEWUSER only. Works for raw calls too, which a preloaded library
- * would miss. Must never run the command with less than what was asked for.
+ * `unshare+userns` mean the call with CLONE_NEWUSER only, `socket+diag` that for NETLINK_SOCK_DIAG. Works for
+ * raw calls too, which a preloaded library would miss. Must never run the command with less than what was
+ * asked for.
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <linux/netlink.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 static const struct {
         const char *name;
         int number;
 } errors[] = {
-    {"ENOSYS", ENOSYS}, {"EPERM", EPERM},   {"EACCES", EACCES}, {"EINVAL", EINVAL},
-    {"ENOSPC", ENOSPC}, {"EAGAIN", EAGAIN}, {"ENOMEM", ENOMEM}, {"EOPNOTSUPP", EOPNOTSUPP},
+    {"ENOSYS", ENOSYS}, {"EPERM", EPERM},           {"EACCES", EACCES},
+    {"EINVAL", EINVAL}, {"ENOSPC", ENOSPC},         {"EAGAIN", EAGAIN},
+    {"ENOMEM", ENOMEM}, {"EOPNOTSUPP", EOPNOTSUPP}, {"EMFILE", EMFILE},
 };
 
 static void fail(const char *what, const char *detail)
@@ -51,7 +56,11 @@ static void deny(scmp_filter_ctx filter, char *rule)
                 fail("unknown call", rule);
         uint32_t action = SCMP_ACT_ERRNO((uint16_t)error_number(equals + 1));
         struct scmp_arg_cmp userns = SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_NEWUSER, CLONE_NEWUSER);
+        struct scmp_arg_cmp diagnosis[] = {SCMP_A0(SCMP_CMP_EQ, AF_NETLINK),
+                                           SCMP_A2(SCMP_CMP_EQ, NETLINK_SOCK_DIAG)};
+        bool about_diagnosis = condition != NULL && strcmp(condition + 1, "diag") == 0;
         int result = condition == NULL ? seccomp_rule_add_array(filter, action, call, 0, NULL)
+                     : about_diagnosis ? seccomp_rule_add_array(filter, action, call, 2, diagnosis)
                                        : seccomp_rule_add_array(filter, action, call, 1, &userns);
         if (result < 0)
                 fail(rule, strerror(-result));

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See regions.h. The list is /proc/self/mountinfo (proc_pid_mountinfo(5)).
+ */
+#include "box/regions.h"
+
+#include "box/mounts.h"
+#include "lib/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { MOST_LIST_BYTES = 64 << 20 };
+
+static void add_region(struct region **list, size_t *count, const struct region *region)
+{
+        *list = str_or_die(reallocarray(*list, *count + 1, sizeof(**list)));
+        (*list)[(*count)++] = *region;
+}
+
+static bool is_octal(char character)
+{
+        return character >= '0' && character <= '7';
+}
+
+/* Blanks and the like are written as a backslash and three octal digits. In place. */
+static char *decode(char *text)
+{
+        char *to = text;
+        for (const char *from = text; *from; to++) {
+                if (from[0] == '\\' && is_octal(from[1]) && is_octal(from[2]) && is_octal(from[3])) {
+                        *to = (char)((from[1] - '0') << 6 | (from[2] - '0') << 3 | (from[3] - '0'));
+                        from += 4;
+                } else {
+                        *to = *from++;
+                }
+        }
+        *to = 0;
+        return text;
+}
+
+/* "id parent major:minor root point …" */
+static void add_line(struct regions *regions, char *line)
+{
+        (void)strsep(&line, " ");
+        (void)strsep(&line, " ");
+        char *minor = strsep(&line, " ");
+        const char *major = strsep(&minor, ":");
+        char *root = strsep(&line, " "), *point = strsep(&line, " ");
+        if (!point || !minor)
+                return;
+        struct region mount = {
+            .device = (uint32_t)(strtoul(major, NULL, 10) << 20 | strtoul(minor, NULL, 10)),
+            .base = str_copy(decode(root)),
+            .path = str_copy(decode(point)),
+        };
+        add_region(&regions->mounts, &regions->mount_count, &mount);
+}
+
+/* What is behind the folder `above` in `path`, which is below it: "" or "/…". */
+static const char *rest_below(const char *path, const char *above)
+{
+        return path + (above[1] ? strlen(above) : path[1] ? 0 : 1);
+}
+
+static char *join(const char *folder, const char *rest)
+{
+        return *rest ? str_format("%s%s", folder[1] ? folder : "", rest) : str_copy(folder);
+}
+
+/* The mount through which a real path leads: the deepest, the last of equals. */
+static const struct region *find_mount(const struct regions *regions, const char *real)
+{
+        const struct region *found = NULL;
+        for (size_t i = 0; i < regions->mount_count; i++)
+                if (path_is_below(real, regions->mounts[i].path) &&
+                    (!found || strlen(regions->mounts[i].path) >= strlen(found->path)))
+                        found = &regions->mounts[i];
+        return found;
+}
+
+/* A grant shows a part of the mount it lies in, and every mount below. */
+static void add_grant(struct regions *regions, const char *source)
+{
+        const struct region *holder = find_mount(regions, source);
+        if (holder) {
+                struct region region = {
+                    .device = holder->device,
+                    .base = join(holder->base, rest_below(source, holder->path)),
+                    .path = str_copy(source),
+                };
+                add_region(&regions->grants, &regions->grant_count, &region);
+        }
+        for (size_t i = 0; i < regions->mount_count; i++) {
+                const struct region *mount = &regions->mounts[i];
+                if (mount == holder || !path_is_below(mount->path, source))
+                        continue;
+                struct region region = {
+                    .device = mount->device, .base = str_copy(mount->base), .path = str_copy(mount->path)};
+                add_region(&regions->grants, &regions->grant_count, &region);
+        }
+}
+
+static bool read_mounts(struct regions *regions, struct error *error)
+{
+        autofree char *text = NULL;
+        autoclose int list = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+        ssize_t length = list < 0 ? -errno : fd_read_all(list, MOST_LIST_BYTES, &text);
+        if (length < 0)
+                return error_set(error, EXIT_SETUP,
+                                 "cannot read the list of mounts, /proc/self/mountinfo: %s",
+                                 strerror((int)-length));
+        for (char *rest = text, *line; (line = strsep(&rest, "\n"));)
+                add_line(regions, line);
+        return true;
+}
+
+bool regions_read(struct regions *regions, const struct box *box, struct error *error)
+{
+        if (!read_mounts(regions, error))
+                return false;
+        for (size_t i = 0; i < box->mount_count; i++)
+                if (mounts_is_grant(&box->mounts[i]) && box->mounts[i].is_folder)
+                        add_grant(regions, box->mounts[i].source);
+        return true;
+}
+
+bool regions_have_device(const struct regions *regions, uint32_t device)
+{
+        for (size_t i = 0; i < regions->grant_count; i++)
+                if (regions->grants[i].device == device)
+                        return true;
+        return false;
+}
+
+void regions_find(const struct regions *regions, const char *real, struct str_list *paths)
+{
+        const struct region *mount = find_mount(regions, real);
+        if (!mount)
+                return;
+        autofree char *place = join(mount->base, rest_below(real, mount->path));
+        for (size_t i = 0; i < regions->grant_count; i++) {
+                const struct region *grant = &regions->grants[i];
+                if (grant->device == mount->device && path_is_below(place, grant->base))
+                        str_list_take(paths, join(grant->path, rest_below(place, grant->base)));
+        }
+}
+
+static void add_other(const char *path, const char *real, struct str_list *paths)
+{
+        if (!str_equal(path, real) && !str_list_has(paths, path))
+                str_list_add(paths, path);
+}
+
+/* Where grants show the object as part of something, unless another mount is on top there. */
+static void find_wholes(const struct regions *regions, const char *real, const struct stat *wanted,
+                        struct str_list *paths)
+{
+        struct str_list found = {0};
+        regions_find(regions, real, &found);
+        for (size_t i = 0; i < found.count; i++) {
+                struct stat status;
+                if (lstat(found.values[i], &status) == 0 && status.st_dev == wanted->st_dev &&
+                    status.st_ino == wanted->st_ino)
+                        add_other(found.values[i], real, paths);
+        }
+        str_list_free(&found);
+}
+
+/* Where a part of the object is mounted, but in the object itself. */
+static void find_parts(const struct regions *regions, const char *real, struct str_list *paths)
+{
+        const struct region *mount = find_mount(regions, real);
+        autofree char *place = mount ? join(mount->base, rest_below(real, mount->path)) : NULL;
+        for (size_t i = 0; place && i < regions->mount_count; i++) {
+                const struct region *part = &regions->mounts[i];
+                if (part->device == mount->device && path_is_below(part->base, place) &&
+                    !path_is_below(part->path, real))
+                        add_other(part->path, real, paths);
+        }
+}
+
+bool regions_find_others(const struct box *box, const char *real, struct str_list *paths, struct error *error)
+{
+        struct regions regions = {0};
+        struct stat wanted;
+        bool looked = read_mounts(&regions, error);
+        if (looked && lstat(real, &wanted) < 0)
+                looked = error_set(error, EXIT_SETUP, "cannot look at %s: %s", real, strerror(errno));
+        for (size_t i = 0; looked && i < box->mount_count; i++)
+                if (box->mounts[i].kind == MOUNT_BIND || box->mounts[i].kind == MOUNT_OVERLAY)
+                        add_grant(&regions, box->mounts[i].source);
+        if (looked) {
+                find_wholes(&regions, real, &wanted, paths);
+                find_parts(&regions, real, paths);
+        }
+        regions_free(&regions);
+        return looked;
+}
+
+static void free_list(struct region *list, size_t count)
+{
+        for (size_t i = 0; i < count; i++) {
+                free(list[i].base);
+                free(list[i].path);
+        }
+        free(list);
+}
+
+void regions_free(struct regions *regions)
+{
+        free_list(regions->mounts, regions->mount_count);
+        free_list(regions->grants, regions->grant_count);
+        *regions = (struct regions){0};
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See socket_walk.h.
+ */
+#include "box/socket_walk.h"
+
+#include "lib/fd.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* True unless nobody has the socket bound: a file that a program left behind. Connecting a datagram socket
+ * tells, whatever the other one's type and network namespace: a stream socket is refused by its type, before
+ * its program could notice, and to one of datagrams nothing is sent. */
+static bool is_in_use(int folder, const char *name)
+{
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
+        autoclose int object = openat(folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        autoclose int probe = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (object < 0)
+                return errno != ENOENT;
+        /* By descriptor: its path may be too long for an address. */
+        snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d", object);
+        return connect(probe, (struct sockaddr *)&address, sizeof(address)) == 0 || errno != ECONNREFUSED;
+}
+
+static bool look_into(const char *path, size_t *budget, struct str_list *folders, struct str_list *found)
+{
+        autoclose int opened = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        DIR *folder = opened < 0 ? NULL : fdopendir(opened);
+        if (!folder)
+                return true; /* it has gone, or is closed to the caller, and so to the sandbox */
+        (void)fd_take(&opened);
+        bool enough = true;
+        for (struct dirent *entry; enough && (entry = readdir(folder));) {
+                if (str_equal(entry->d_name, ".") || str_equal(entry->d_name, ".."))
+                        continue;
+                struct stat status;
+                mode_t type = (mode_t)DTTOIF(entry->d_type);
+                if (entry->d_type == DT_UNKNOWN &&
+                    fstatat(dirfd(folder), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0)
+                        type = status.st_mode & S_IFMT;
+                if (type == S_IFDIR)
+                        str_list_take(folders, str_format("%s/%s", path[1] ? path : "", entry->d_name));
+                else if (type == S_IFSOCK && is_in_use(dirfd(folder), entry->d_name))
+                        str_list_take(found, str_format("%s/%s", path[1] ? path : "", entry->d_name));
+                enough = (*budget)-- > 1;
+        }
+        closedir(folder);
+        return enough;
+}
+
+bool socket_walk(const char *root, size_t *budget, struct str_list *found)
+{
+        struct str_list folders = {0};
+        str_list_add(&folders, root);
+        bool enough = *budget > 0;
+        for (size_t i = 0; enough && i < folders.count; i++)
+                enough = look_into(folders.values[i], budget, &folders, found);
+        str_list_free(&folders);
+        return enough;
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See trial.h.
+ */
+#include "doctor/trial.h"
+
+#include "box/make.h"
+#include "box/protect.h"
+#include "lib/fd.h"
+#include "lib/name.h"
+#include "ns/control.h"
+#include "report/messages.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+enum { PATIENCE_MS = 10000 };
+
+/* Any folder that every machine has and nobody minds: it is only looked at. */
+#define OVERLAY_FOLDER "/usr/bin"
+#define OVERLAY_PLACE  "/trial"
+
+static long long now_ms(void)
+{
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+/* Notes are for the person who starts a server; doctor's rows say what they say. */
+static void discard(void *context, const char *line, size_t length)
+{
+        (void)context, (void)line, (void)length;
+}
+
+/* What the command writes to one descriptor: the first line is kept. */
+struct listened {
+        int pipe; /* -1: the command has closed it */
+        size_t length;
+        char line[sizeof((struct trial){0}.line)];
+};
+
+/* The running trial, as this side holds it. */
+struct running {
+        struct launch launch;
+        struct listened output, errors;
+        bool executed;
+        bool ended;
+        int wait_status; /* -1: nobody told */
+};
+
+static void read_failure(struct running *running, struct trial *trial)
+{
+        struct failure failure;
+        ssize_t length = read(running->launch.failure, &failure, sizeof(failure));
+        fd_close(&running->launch.failure);
+        running->executed = length == 0;
+        if (length != sizeof(failure))
+                return;
+        trial->failure = failure;
+        failure_explain(&failure, &trial->error);
+        running->ended = true;
+}
+
+/* Takes what there is, so that the command can end. */
+static void listen_on(struct listened *listened)
+{
+        char data[4096];
+        ssize_t length = read(listened->pipe, data, sizeof(data));
+        if (length < 0 && errno == EAGAIN)
+                return;
+        if (length <= 0) {
+                fd_close(&listened->pipe);
+                return;
+        }
+        size_t room = sizeof(listened->line) - 1 - listened->length;
+        size_t kept = (size_t)length < room ? (size_t)length : room;
+        memcpy(listened->line + listened->length, data, kept);
+        listened->length += kept;
+}
+
+static void listen_to_the_end(struct listened *listened)
+{
+        struct pollfd polled = {.fd = listened->pipe, .events = POLLIN};
+        while (listened->pipe >= 0 && poll(&polled, 1, 0) > 0)
+                listen_on(listened);
+        listened->line[strcspn(listened->line, "\r\n")] = 0;
+}
+
+static void read_control(struct running *running)
+{
+        struct control_message report;
+        ssize_t length = recv(running->launch.control, &report, sizeof(report), MSG_DONTWAIT);
+        if (length < 0 && (errno == EAGAIN || errno == EINTR))
+                return;
+        running->ended = true;
+        running->wait_status = length == sizeof(report) && report.type == CONTROL_EXITED ? report.value : -1;
+}
+
+static void watch(struct running *running, struct trial *trial)
+{
+        enum { FAILURE, CONTROL, OUTPUT, ERRORS, POLLS };
+        long long deadline = now_ms() + PATIENCE_MS;
+        while (!running->ended) {
+                struct pollfd polls[POLLS] = {
+                    [FAILURE] = {.fd = running->launch.failure, .events = POLLIN},
+                    [CONTROL] = {.fd = running->launch.control, .events = POLLIN},
+                    [OUTPUT] = {.fd = running->output.pipe, .events = POLLIN},
+                    [ERRORS] = {.fd = running->errors.pipe, .events = POLLIN},
+                };
+                long long left = deadline - now_ms();
+                if (left <= 0) {
+                        error_set(&trial->error, EXIT_SETUP, "the trial did not end within %d seconds",
+                                  PATIENCE_MS / 1000);
+                        return;
+                }
+                if (poll(polls, POLLS, (int)left) <= 0)
+                        continue;
+                if (polls[OUTPUT].revents)
+                        listen_on(&running->output);
+                if (polls[ERRORS].revents)
+                        listen_on(&running->errors);
+                if (polls[FAILURE].revents)
+                        read_failure(running, trial);
+                else if (polls[CONTROL].revents)
+                        read_control(running);
+        }
+        listen_to_the_end(&running->output);
+        listen_to_the_end(&running->errors);
+}
+
+/* Ends pid 1 of the sandbox, and with it everything inside: by the signal, and by the hang-up for a kernel
+ * that refuses the signal. */
+static void finish(struct running *running)
+{
+        (void)syscall(SYS_pidfd_send_signal, running->launch.init, SIGKILL, NULL, 0);
+        fd_close(&running->launch.control);
+        siginfo_t information;
+        while (waitid(P_PIDFD, (id_t)running->launch.init, &information, WEXITED) < 0 && errno == EINTR)
+                ;
+        fd_close(&running->launch.init);
+        fd_close(&running->launch.failure);
+}
+
+static void judge_end(const struct running *running, struct trial *trial)
+{
+        int status = running->wait_status;
+        const char *line = running->output.line, *complaint = running->errors.line;
+        trial->started = running->executed && running->ended && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+        error_quote(trial->line, sizeof(trial->line), line, strlen(line));
+        if (trial->started)
+                return;
+        if (status < 0)
+                error_set(&trial->error, EXIT_SETUP,
+                          "the sandbox of %s was ended from outside; `sudo dmesg | tail` may show by whom",
+                          trial->path);
+        if (WIFSIGNALED(status))
+                error_set(&trial->error, EXIT_SETUP, "%s started in the sandbox and was ended by signal %d",
+                          trial->path, WTERMSIG(status));
+        error_set(&trial->error, EXIT_SETUP, "%s started in the sandbox and ended with status %d%s%s",
+                  trial->path, WEXITSTATUS(status), complaint[0] ? ": " : "", name_shown(complaint));
+}
+
+/* Clones, and watches until the end. The descriptors stay the caller's. */
+static void launch_and_watch(const struct box *box, const struct launch_stdio *stdio, struct running *running,
+                             struct trial *trial)
+{
+        long long asked = now_ms();
+        if (launch_start(box, stdio, &running->launch, &trial->error)) {
+                watch(running, trial);
+                trial->milliseconds = (unsigned)(now_ms() - asked);
+                finish(running);
+                judge_end(running, trial);
+        } else if (running->launch.refused) {
+                trial->failure =
+                    (struct failure){.stage = STAGE_NAMESPACES, .error = running->launch.refused};
+        }
+}
+
+static bool open_pipe(int *reader, int *writer)
+{
+        int ends[2];
+        if (pipe2(ends, O_CLOEXEC) < 0)
+                return false;
+        *reader = ends[0];
+        *writer = ends[1];
+        return true;
+}
+
+/* The command's input has ended; what it writes is listened to. Pipes, as under `mcp`: /dev/null may be one
+ * that cannot be opened. */
+static void start(const struct box *box, struct trial *trial)
+{
+        autoclose int input = -1, no_input = -1, output = -1, output_end = -1, errors = -1, errors_end = -1;
+        if (!open_pipe(&input, &no_input) || !open_pipe(&output, &output_end) ||
+            !open_pipe(&errors, &errors_end) || fcntl(output, F_SETFL, O_NONBLOCK) < 0 ||
+            fcntl(errors, F_SETFL, O_NONBLOCK) < 0) {
+                error_set(&trial->error, EXIT_SETUP, "cannot make a pipe: %s", strerror(errno));
+                return;
+        }
+        fd_close(&no_input);
+        struct launch_stdio stdio = {.server = {input, output_end, errors_end}, .terminal = -1};
+        struct running running = {
+            .launch = {.init = -1, .control = -1, .failure = -1},
+            .output.pipe = fd_take(&output),
+            .errors.pipe = fd_take(&errors),
+            .wait_status = -1,
+        };
+        launch_and_watch(box, &stdio, &running, trial);
+        fd_close(&running.output.pipe);
+        fd_close(&running.errors.pipe);
+}
+
+void trial_run(const struct str_list *command, enum trial_kind kind, struct trial *trial)
+{
+        *trial = (struct trial){.failure.stage = STAGE_COUNT};
+        struct grant_option overlay = {
+            .path = OVERLAY_FOLDER, .destination = OVERLAY_PLACE, .overlay = true, .option = "--overlay"};
+        struct options options = {
+            .command = *command,
+            .no_proc = kind == TRIAL_NO_PROC,
+            .stop_grace_seconds = BOX_NO_GRACE,
+            .grants = kind == TRIAL_OVERLAY ? &overlay : NULL,
+            .grant_count = kind == TRIAL_OVERLAY,
+        };
+        struct box box = {0};
+        struct held_sources held = {0};
+        /* Inherited as ignored, the kernel would reap the command itself and never tell pid 1. */
+        signal(SIGCHLD, SIG_DFL);
+        messages_send_to(discard, NULL);
+        bool made = box_make(&box, &held, BOX_MCP, &options, &trial->error);
+        snprintf(trial->path, sizeof(trial->path), "%s", box.executable ? box.executable : "");
+        if (made)
+                start(&box, trial);
+        messages_send_to(NULL, NULL);
+        held_sources_release(&held);
+        protect_release(&held);
+        box_free(&box);
+}

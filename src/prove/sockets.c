@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Attempts to reach the network, the host's own services and its shared objects. Listening decoys carry the
+ * proof; to a real service of the host is at most connected.
+ */
+#include "prove/prove.h"
+
+#include "lib/fd.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/netlink.h>
+#include <linux/vm_sockets.h>
+#include <mqueue.h>
+#include <net/if.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/msg.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+enum { WAIT_MS = 500 };
+
+static bool connect_to(int family, int type, const void *address, socklen_t length)
+{
+        autoclose int fd = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        if (fd < 0)
+                return false;
+        if (connect(fd, address, length) == 0)
+                return true;
+        if (errno != EINPROGRESS)
+                return false;
+        struct pollfd ready = {.fd = fd, .events = POLLOUT};
+        int error = 0;
+        socklen_t size = sizeof(error);
+        return poll(&ready, 1, WAIT_MS) == 1 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 &&
+               error == 0;
+}
+
+static struct sockaddr_in address4(const char *text, long port)
+{
+        struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+        (void)inet_pton(AF_INET, text, &address.sin_addr);
+        return address;
+}
+
+static enum outcome tcp4(const struct attempt *attempt)
+{
+        struct sockaddr_in address = address4("127.0.0.1", target_number(attempt->text));
+        return out_if(connect_to(AF_INET, SOCK_STREAM, &address, sizeof(address)));
+}
+
+static enum outcome tcp6(const struct attempt *attempt)
+{
+        struct sockaddr_in6 address = {.sin6_family = AF_INET6,
+                                       .sin6_port = htons((uint16_t)target_number(attempt->text)),
+                                       .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+        return out_if(address.sin6_port && connect_to(AF_INET6, SOCK_STREAM, &address, sizeof(address)));
+}
+
+/* A datagram that arrives carries a secret; the decoy answers it. */
+static enum outcome udp4(const struct attempt *attempt)
+{
+        struct sockaddr_in address = address4("127.0.0.1", target_number(attempt->text));
+        autoclose int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        (void)sendto(fd, "x", 1, 0, (const struct sockaddr *)&address, sizeof(address));
+        struct pollfd ready = {.fd = fd, .events = POLLIN};
+        return out_if(poll(&ready, 1, is_inside() ? 50 : WAIT_MS) == 1 && ready.revents & POLLIN);
+}
+
+/* Connecting a datagram socket sends nothing; it asks for a route to the world. */
+static enum outcome route(const struct attempt *attempt)
+{
+        struct sockaddr_in address = address4(attempt->text, 53);
+        return out_if(connect_to(AF_INET, SOCK_DGRAM, &address, sizeof(address)));
+}
+
+static enum outcome interfaces(const struct attempt *attempt)
+{
+        (void)attempt;
+        struct if_nameindex *list = if_nameindex();
+        bool found = false;
+        autoclose int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        for (struct if_nameindex *entry = list; entry && entry->if_index; entry++) {
+                /* Tunnel drivers put one that is down into every new network namespace. */
+                struct ifreq request = {0};
+                memccpy(request.ifr_name, entry->if_name, 0, sizeof(request.ifr_name) - 1);
+                found |= strcmp(entry->if_name, "lo") != 0 && ioctl(fd, SIOCGIFFLAGS, &request) == 0 &&
+                         request.ifr_flags & IFF_UP;
+        }
+        if (list)
+                if_freenameindex(list);
+        return out_if(found);
+}
+
+static bool connect_path(const char *path)
+{
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
+        if (!path[0] || strlen(path) >= sizeof(address.sun_path))
+                return false;
+        memcpy(address.sun_path, path, strlen(path));
+        if (!connect_to(AF_UNIX, SOCK_STREAM, &address, sizeof(address)))
+                return false;
+        note_path(path);
+        return true;
+}
+
+/* The decoy of that name, and where hutch knows of it, the person's own: key NAME. */
+static enum outcome path_socket(const struct attempt *attempt)
+{
+        char path[128];
+        (void)snprintf(path, sizeof(path), "run/%s", attempt->text);
+        return out_if(connect_path(decoy(path)) || connect_path(target(attempt->text)));
+}
+
+static enum outcome granted_socket(const struct attempt *attempt)
+{
+        bool out = connect_path(decoy(attempt->text));
+        return out && attempt->number && is_inside() ? NOT_LIMITED : out_if(out);
+}
+
+static enum outcome abstract(const struct attempt *attempt)
+{
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
+        const char *name = target(attempt->text);
+        size_t length = strlen(name);
+        if (!length || length + 1 > sizeof(address.sun_path))
+                return NOT_APPLICABLE;
+        memcpy(address.sun_path + 1, name, length);
+        return out_if(connect_to(AF_UNIX, SOCK_STREAM, &address,
+                                 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)));
+}
+
+/* ---- families ---- */
+
+static enum outcome open_socket(int family, int type, int protocol)
+{
+        autoclose int fd = socket(family, type | SOCK_CLOEXEC, protocol);
+        return out_if(fd >= 0);
+}
+
+/* number: the family; text: "raw" or nothing. */
+static enum outcome family(const struct attempt *attempt)
+{
+        return open_socket((int)attempt->number, attempt->text ? SOCK_RAW : SOCK_STREAM, 0);
+}
+
+static enum outcome packet(const struct attempt *attempt)
+{
+        return open_socket(attempt->number == AF_INET ? AF_INET : AF_PACKET, SOCK_PACKET, 0);
+}
+
+static enum outcome raw_ip(const struct attempt *attempt)
+{
+        return open_socket((int)attempt->number, SOCK_RAW, IPPROTO_ICMP);
+}
+
+static enum outcome algorithm(const struct attempt *attempt)
+{
+        (void)attempt;
+        return open_socket(AF_ALG, SOCK_SEQPACKET, 0);
+}
+
+static enum outcome netlink(const struct attempt *attempt)
+{
+        return open_socket(AF_NETLINK, SOCK_RAW, (int)attempt->number);
+}
+
+static enum outcome rare_families(const struct attempt *attempt)
+{
+        static const int families[] = {AF_AX25, AF_X25, AF_KEY,     AF_RDS,       AF_PPPOX,
+                                       AF_LLC,  AF_CAN, AF_TIPC,    AF_BLUETOOTH, AF_PHONET,
+                                       AF_NFC,  AF_KCM, AF_QIPCRTR, AF_SMC,       AF_XDP};
+        (void)attempt;
+        for (size_t i = 0; i < sizeof(families) / sizeof(*families); i++)
+                for (int type = SOCK_STREAM; type <= SOCK_SEQPACKET; type++)
+                        if (open_socket(families[i], type, 0) == GOT_OUT)
+                                return GOT_OUT;
+        return HELD;
+}
+
+/* ---- shared objects ---- */
+
+static enum outcome shared_memory(const struct attempt *attempt)
+{
+        (void)attempt;
+        int identifier = shmget((key_t)target_number("key"), 0, 0);
+        const void *memory = identifier < 0 ? MAP_FAILED : shmat(identifier, NULL, SHM_RDONLY);
+        return out_if(memory != MAP_FAILED && has_marker(memory, 128));
+}
+
+static enum outcome message_queue(const struct attempt *attempt)
+{
+        (void)attempt;
+        return out_if(msgget((key_t)target_number("key"), 0) >= 0);
+}
+
+static enum outcome posix_queue(const struct attempt *attempt)
+{
+        (void)attempt;
+        mqd_t queue = mq_open(target("queue"), O_RDONLY);
+        return out_if(queue != (mqd_t)-1);
+}
+
+static enum outcome posix_memory(const struct attempt *attempt)
+{
+        (void)attempt;
+        autoclose int fd = shm_open(target("queue"), O_RDONLY, 0);
+        return out_if(fd >= 0);
+}
+
+static const struct attempt rows[] = {
+    {"loopback-tcp", "services on your localhost", SHOW_AS_CALLER, tcp4, "tcp4", 0},
+    {"loopback-tcp-later", "one that is started later", SHOW_AS_CALLER, tcp4, "tcp4-later", 0},
+    {"loopback-tcp6", "services on your ::1", SHOW_AS_CALLER, tcp6, "tcp6", 0},
+    {"loopback-udp", "a datagram to your localhost", SHOW_AS_CALLER, udp4, "udp4", 0},
+    {"route-out", "a way to the internet", SHOW_AS_CALLER, route, "192.0.2.1", 0},
+    {"metadata-service", "a way to the cloud's metadata", SHOW_AS_CALLER, route, "169.254.169.254", 0},
+    {"interfaces", "the machine's network cards", SHOW_AS_CALLER, interfaces, NULL, 0},
+    {"abstract-socket", "services without a path", SHOW_AS_CALLER, abstract, "abstract", 0},
+    {"abstract-socket-later", "one that is started later", SHOW_AS_CALLER, abstract, "abstract-later", 0},
+    {"x11-abstract", "your screen and keyboard, by its second name", SHOW_AS_CALLER, abstract, "x11-abstract",
+     0},
+    {"path-socket", "services with a path", SHOW_AS_CALLER, path_socket, "service", 0},
+    {"path-socket-later", "one that is started later", SHOW_AS_CALLER, path_socket, "service-later", 0},
+    {"granted-socket", "a service in a writable grant", SHOW_AS_CALLER, granted_socket, "grant/socket", 0},
+    {"granted-socket-later", "one started there later", SHOW_AS_CALLER, granted_socket, "grant/socket-later",
+     1},
+    {"session-bus", "your desktop session", SHOW_AS_CALLER, path_socket, "bus", 0},
+    {"system-bus", "the machine's services", SHOW_AS_CALLER, path_socket, "system_bus_socket", 0},
+    {"x11", "your screen and keyboard", SHOW_AS_CALLER, path_socket, "x11", 0},
+    {"wayland", "your screen", SHOW_AS_CALLER, path_socket, "wayland", 0},
+    {"ssh-agent", "your SSH agent", SHOW_AS_CALLER, path_socket, "ssh-agent", 0},
+    {"gpg-agent", "your OpenPGP agent", SHOW_AS_CALLER, path_socket, "gpg-agent", 0},
+    {"container-engine", "root by the container engine", SHOW_AS_CALLER, path_socket, "docker", 0},
+    {"podman", "containers of yours", SHOW_AS_CALLER, path_socket, "podman", 0},
+    {"systemd-manager", "a service outside", SHOW_AS_CALLER, path_socket, "systemd", 0},
+    {"vsock", "the machine's hypervisor", SHOW_AS_CALLER, family, NULL, AF_VSOCK},
+    {"packet-socket", "others' traffic", SHOW_IN_USERNS, family, "raw", AF_PACKET},
+    {"packet-socket-old", "the same by SOCK_PACKET", SHOW_IN_USERNS, packet, NULL, AF_INET},
+    {"raw-ip", "forged packets", SHOW_IN_USERNS, raw_ip, NULL, AF_INET},
+    {"raw-ip6", "forged IPv6 packets", SHOW_IN_USERNS, raw_ip, NULL, AF_INET6},
+    {"alg-socket", "the kernel's ciphers", SHOW_AS_CALLER, algorithm, NULL, 0},
+    {"netlink-uevent", "the machine's device events", SHOW_AS_CALLER, netlink, NULL, NETLINK_KOBJECT_UEVENT},
+    {"netlink-diag", "who talks to whom", SHOW_AS_CALLER, netlink, NULL, NETLINK_SOCK_DIAG},
+    {"netlink-netfilter", "the kernel's firewall code", SHOW_AS_CALLER, netlink, NULL, NETLINK_NETFILTER},
+    {"netlink-audit", "the machine's audit", SHOW_AS_CALLER, netlink, NULL, NETLINK_AUDIT},
+    {"netlink-crypto", "the kernel's key code", SHOW_AS_CALLER, netlink, NULL, NETLINK_CRYPTO},
+    {"netlink-generic", "many of the kernel's interfaces", SHOW_AS_CALLER, netlink, NULL, NETLINK_GENERIC},
+    {"rare-families", "seldom looked-at network code", SHOW_AS_CALLER | SHOW_IN_USERNS, rare_families, NULL,
+     0},
+    {"sysv-memory", "your processes' shared memory", SHOW_AS_CALLER, shared_memory, NULL, 0},
+    {"sysv-queue", "your processes' messages", SHOW_AS_CALLER, message_queue, NULL, 0},
+    {"posix-queue", "your processes' named queues", SHOW_AS_CALLER, posix_queue, NULL, 0},
+    {"posix-memory", "your processes' named memory", SHOW_AS_CALLER, posix_memory, NULL, 0},
+};
+const struct attempt_group sockets_group = ATTEMPT_GROUP("network and sockets", rows);

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sockets of other programs below a grant, whatever their names; each is first shown to be in reach outside."""
+import os
+import socket
+import subprocess
+
+import pytest
+from harness import PYTHON
+
+# The working directory may be deep: a socket's address has 107 bytes.
+CONNECT = """
+import os, socket, sys
+os.chdir(os.path.dirname(sys.argv[1]))
+kind = getattr(socket, sys.argv[2])
+s = socket.socket(socket.AF_UNIX, kind)
+s.settimeout(5)
+s.connect(os.path.basename(sys.argv[1]))
+if kind == socket.SOCK_DGRAM:
+    s.send(b"x")
+print("connected")
+"""
+BIND = """
+import os, socket, sys
+os.chdir(sys.argv[1])
+s = socket.socket(socket.AF_UNIX)
+s.bind(sys.argv[2])
+s.listen()
+print(flush=True)
+input()
+"""
+
+
+@pytest.fixture
+def work(hutch, monkeypatch):
+    (hutch.folder / "sub/deep").mkdir(parents=True)
+    monkeypatch.chdir(hutch.folder)
+    return hutch.folder
+
+
+@pytest.fixture
+def listen(work):
+    """listen(name, …): a listening socket bound to a name relative to the working directory."""
+    servers = []
+
+    def bind(name, kind=socket.SOCK_STREAM):
+        server = socket.socket(socket.AF_UNIX, kind)
+        server.bind(name)
+        if kind != socket.SOCK_DGRAM:
+            server.listen()
+        servers.append(server)
+        return server
+
+    yield bind
+    for server in servers:
+        server.close()
+
+
+def connects(path, kind="SOCK_STREAM"):
+    return "connected" in subprocess.run([PYTHON, "-c", CONNECT, path, kind], capture_output=True, text=True).stdout
+
+
+def connects_inside(hutch, path, *options, kind="SOCK_STREAM"):
+    done = hutch("run", *options, "--", PYTHON, "-c", CONNECT, path, kind)
+    assert ("connected" in done.out) == (done.status == 0), done
+    return "connected" in done.out
+
+
+def check(hutch, path, grant="--ro", kind="SOCK_STREAM"):
+    """In reach outside, not inside, whatever kind of grant."""
+    assert not connects_inside(hutch, path, grant, hutch.folder, kind=kind)  # first: a connection would list the socket under this name
+    assert connects(path, kind)
+    assert not connects_inside(hutch, path, grant, hutch.folder, kind=kind)
+
+
+@pytest.mark.parametrize("kind", ["SOCK_STREAM", "SOCK_DGRAM", "SOCK_SEQPACKET"])
+def test_a_relative_name(hutch, work, listen, kind):
+    listen("sub/s", getattr(socket, kind))
+    check(hutch, work / "sub/s", kind=kind)
+
+
+@pytest.mark.parametrize("grant", ["--ro", "--rw", "--overlay"])
+def test_a_renamed_socket(hutch, work, listen, grant):
+    listen("s")
+    os.rename("s", "sub/deep/renamed")
+    check(hutch, work / "sub/deep/renamed", grant)
+
+
+def test_a_renamed_folder(hutch, work, listen):
+    listen("sub/deep/s")
+    os.rename("sub", "other")
+    check(hutch, work / "other/deep/s")
+
+
+def test_hard_links(hutch, work, listen):
+    """Both names, also when the first is outside of the grant, as that of ssh's ControlMaster may be."""
+    listen("s")
+    os.link("s", "sub/deep/second")
+    check(hutch, work / "sub/deep/second")
+    assert not connects_inside(hutch, work / "s", "--ro", work)
+    assert not connects_inside(hutch, work / "sub/deep/second", "--ro", work / "sub")
+
+
+def full_name(path):
+    if len(str(path)) > 107:
+        pytest.skip("the test folder's path is too long for a socket")
+    return str(path)
+
+
+def test_a_second_link_beside_the_known_name(hutch, work, listen):
+    listen(full_name(work / "s"))
+    os.link("s", "sub/deep/second")
+    check(hutch, work / "sub/deep/second")
+
+
+def test_another_socket_at_the_known_name(hutch, work, listen):
+    listen(full_name(work / "s"))
+    os.rename("s", "sub/first")
+    listen(full_name(work / "s"))
+    check(hutch, work / "sub/first")
+
+
+def test_a_symbolic_link(hutch, work, listen):
+    listen("sub/deep/s")
+    os.symlink("deep/s", "sub/link")
+    check(hutch, work / "sub/link")
+
+
+@pytest.mark.parametrize("name", ["a\nb", "\n", "x\\040y", "\udcff", "@abstract"])
+def test_odd_names(hutch, work, listen, name):
+    listen(name)
+    check(hutch, work / name)
+
+
+def test_an_odd_folder(hutch, work, listen):
+    os.mkdir("a b\\040\nc")
+    listen("a b\\040\nc/s")
+    assert not connects_inside(hutch, work / "a b\\040\nc/s", "--ro", work / "a b\\040\nc")
+
+
+@pytest.mark.parametrize("how", ["relative", "renamed"])
+def test_other_network_namespaces(hutch, work, how):
+    with subprocess.Popen(["unshare", "-rn", PYTHON, "-c", BIND, work, "s"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        try:
+            server.stdout.readline()
+            if how == "renamed":
+                os.rename("s", "sub/r")
+            check(hutch, work / ("s" if how == "relative" else "sub/r"))
+        finally:
+            server.stdin.close()
+
+
+def test_another_root(hutch, work):
+    """A program in a mount namespace that has the folder elsewhere, as a container with a volume."""
+    script = f"mount --bind {work} /mnt && exec {PYTHON} -c '{BIND}' / /mnt/s"
+    with subprocess.Popen(["unshare", "-rm", "sh", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        try:
+            server.stdout.readline()
+            check(hutch, work / "s")
+        finally:
+            server.stdin.close()
+
+
+@pytest.mark.root
+def test_a_bind_mount_of_the_host(hutch, work, listen):
+    """One object at two places: named at one, granted at the other."""
+    (work / "granted").mkdir()
+    listen(str(work / "sub/s"))
+    subprocess.run(["mount", "--bind", work / "sub", work / "granted"], check=True)
+    try:
+        assert not connects_inside(hutch, work / "granted/s", "--ro", work / "granted")
+        (work / "outer/inner").mkdir(parents=True)
+        subprocess.run(["mount", "--bind", work / "sub", work / "outer/inner"], check=True)
+        try:
+            assert not connects_inside(hutch, work / "outer/inner/s", "--ro", work / "outer")
+        finally:
+            subprocess.run(["umount", work / "outer/inner"], check=True)
+    finally:
+        subprocess.run(["umount", work / "granted"], check=True)
+
+
+def test_without_the_kernels_diagnosis(hutch, work, listen, deny_calls):
+    """Where the kernel does not tell which object a socket is bound to, its list of names and a search do."""
+    listen("s")
+    os.rename("s", "sub/renamed")
+    command = [PYTHON, "-c", CONNECT, work / "sub/renamed", "SOCK_STREAM"]
+    done = hutch("run", "--ro", work, "--", *command, before=deny_calls("socket+diag=EPERM"))
+    assert done.status == 1 and "connected" not in done.out and "Error" in done.err, done
+    assert connects(work / "sub/renamed")
+
+
+def test_below_the_commands_own_program(hutch, work, listen):
+    """Its folder is granted with it."""
+    (work / "app/run").mkdir(parents=True)
+    (work / "app/package.json").write_text("{}")
+    (work / "app/connect.py").write_text(CONNECT)
+    listen("app/run/s")
+    os.rename("app/run/s", "app/run/renamed")
+    done = hutch("run", "--", PYTHON, work / "app/connect.py", work / "app/run/renamed", "SOCK_STREAM")
+    assert done.status != 0 and "connected" not in done.out, done
+    assert connects(work / "app/run/renamed")
+
+
+def test_what_nobody_listens_on_stays(hutch, work, listen):
+    """A server may remove the socket that it left behind in its folder, and make it anew."""
+    listen("left").close()
+    listen("s")
+    os.rename("s", "sub/used")  # so that a search is made
+    script = ("import os, socket\nos.unlink('left')\ns = socket.socket(socket.AF_UNIX)\ns.bind('left')\ns.listen()\n"
+              "c = socket.socket(socket.AF_UNIX)\nc.connect('left')\nprint('served')")
+    assert hutch("run", "--rw", work, "--", PYTHON, "-c", script).out == "served\n"
+
+
+def test_a_socket_that_is_granted_itself(hutch, work, listen):
+    listen("s")
+    os.rename("s", "renamed")
+    assert connects_inside(hutch, work / "renamed", "--ro", work, "--ro", work / "renamed")
+
+
+def test_the_search_connects_to_nothing(hutch, work, listen):
+    """Neither the listener nor the receiver notices that it was looked for."""
+    stream, datagrams = listen("a"), listen("b", socket.SOCK_DGRAM)
+    os.rename("a", "sub/a")
+    os.rename("b", "sub/b")
+    assert hutch("run", "--ro", work, "--", "true").status == 0
+    for server, call in ((stream, stream.accept), (datagrams, lambda: datagrams.recv(1))):
+        server.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            call()

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The reader of git's configuration: the forms that git-config(1) documents, and text that is none of them.
+ */
+#include "box/git_config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void expect(const char *text, const char *hooks, const char *include)
+{
+        struct str_list found = {0}, includes = {0};
+        git_config_read(text, &found, &includes);
+        assert_int_equal(found.count, hooks ? 1 : 0);
+        if (hooks)
+                assert_string_equal(found.values[0], hooks);
+        assert_int_equal(includes.count, include ? 1 : 0);
+        if (include)
+                assert_string_equal(includes.values[0], include);
+        str_list_free(&found);
+        str_list_free(&includes);
+}
+
+static void test_forms(void **state)
+{
+        (void)state;
+        expect("[core]\n\thooksPath = a/b\n", "a/b", NULL);
+        expect("[CORE] HooksPath=a\n", "a", NULL);
+        expect("\xef\xbb\xbf  [core]\r\nhookspath = a \t\r\n", "a", NULL);
+        expect("[core]\nhooksPath = a b ; c\n", "a b", NULL);
+        expect("[core]\nhooksPath = \"a ;#b \" # c\n", "a ;#b ", NULL);
+        expect("[core]\nhooksPath = a\\\n  b\n", "a  b", NULL);
+        expect("[core]\nhooksPath = a\\\r\nb\n", "ab", NULL);
+        expect("[core]\nhooksPath = \\\"\\\\\\t\n", "\"\\\t", NULL);
+        expect("[core]\nbare\nhooksPath = a", "a", NULL);
+        expect("[include]\npath = ~/x\n", NULL, "~/x");
+        expect("[includeIf \"gitdir:a]\\\"b\"]\npath = x\n", NULL, "x");
+        expect("[user]\nname = x\n[core]\nhooksPath = a\n[alias]\nhooksPath = b\n", "a", NULL);
+}
+
+static void test_what_names_nothing(void **state)
+{
+        (void)state;
+        expect("", NULL, NULL);
+        expect("hooksPath = a\n", NULL, NULL);
+        expect("# [core]\n; [core]\nhooksPath = a\n", NULL, NULL);
+        expect("[core]\nhooksPath\nhooksPath =\nhooksPathX = a\n", NULL, NULL);
+        expect("[core]\nx = y\\\nhooksPath = a\n", NULL, NULL);
+        expect("[core", NULL, NULL);
+        expect("[core]\nhooksPath = \\", NULL, NULL);
+        expect("[core \"", NULL, NULL);
+        expect("[core]\nhooksPath = \"\n", NULL, NULL);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+            cmocka_unit_test(test_forms),
+            cmocka_unit_test(test_what_names_nothing),
+        };
+        return cmocka_run_group_tests_name("git_config", tests, NULL, NULL);
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The report of `hutch prove`: what is read from the program, and that nothing but a plain "held" of an
+ * attempt that was shown to work is counted as held.
+ */
+#include "cli/prove_report.h"
+
+#include "box/mounts.h"
+#include "lib/fd.h"
+#include "lib/str.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static const char *const shown =
+    "{\"id\":\"key\",\"group\":\"files\",\"gain\":\"a key\",\"shown\":\"as-caller\",\"path\":\"\"}";
+
+static int inside(struct prove_results *results, const char *id, const char *result, const char *path)
+{
+        autofree char *line = str_format(
+            "{\"id\":\"%s\",\"group\":\"files\",\"gain\":\"a key\",\"result\":\"%s\",\"path\":\"%s\"}", id,
+            result, path);
+        return prove_results_read(results, line);
+}
+
+static void one(struct prove_results *results, const char *result, bool spoiled)
+{
+        struct box box = {0};
+        *results = (struct prove_results){0};
+        assert_int_equal(prove_results_read(results, shown), 1);
+        if (result)
+                assert_int_equal(inside(results, "key", result, ""), 1);
+        results->rows[0].spoiled = spoiled;
+        prove_results_judge(results, &box, "/tmp/decoys", false);
+}
+
+static void assert_state(const char *result, bool spoiled, enum prove_state wanted)
+{
+        struct prove_results results;
+        one(&results, result, spoiled);
+        assert_int_equal(results.rows[0].state, wanted);
+        assert_int_equal(results.totals[wanted], 1);
+        assert_int_equal(prove_results_good(&results), wanted != PROVE_GOT_OUT && wanted != PROVE_FAILED);
+        prove_results_free(&results);
+}
+
+static void test_only_held_is_held(void **state)
+{
+        (void)state;
+        assert_state("held", false, PROVE_HELD);
+        assert_state("got-out", false, PROVE_GOT_OUT);
+        assert_state("not-limited", false, PROVE_NOT_LIMITED);
+        assert_state("not-applicable", false, PROVE_NOT_SHOWN);
+        assert_state("crashed", false, PROVE_FAILED);
+        assert_state("hung", false, PROVE_FAILED);
+        assert_state("Held", false, PROVE_FAILED);
+        assert_state("", false, PROVE_FAILED);
+        assert_state(NULL, false, PROVE_FAILED);
+}
+
+static void test_what_is_seen_from_outside_wins(void **state)
+{
+        (void)state;
+        assert_state("held", true, PROVE_GOT_OUT);
+        assert_state("not-applicable", true, PROVE_GOT_OUT);
+        assert_state(NULL, true, PROVE_FAILED);
+}
+
+static void test_no_rows_are_no_good_result(void **state)
+{
+        (void)state;
+        struct prove_results results = {0};
+        assert_false(prove_results_good(&results));
+}
+
+static void test_what_was_not_shown_is_not_held(void **state)
+{
+        (void)state;
+        struct box box = {0};
+        struct prove_results results = {0};
+        assert_int_equal(
+            prove_results_read(
+                &results, "{\"id\":\"key\",\"group\":\"g\",\"gain\":\"a\",\"shown\":\"no\",\"path\":\"\"}"),
+            1);
+        assert_int_equal(inside(&results, "key", "held", ""), 1);
+        prove_results_judge(&results, &box, "/tmp/decoys", false);
+        assert_int_equal(results.rows[0].state, PROVE_NOT_SHOWN);
+        prove_results_free(&results);
+}
+
+static void test_lines(void **state)
+{
+        (void)state;
+        static const char *const bad[] = {
+            "",
+            "{",
+            "[]",
+            "1",
+            "null",
+            "{}",
+            "{\"id\":\"key\"}",
+            "{\"id\":1,\"group\":\"g\",\"gain\":\"a\",\"path\":\"\"}",
+            "{\"id\":\"other\",\"group\":\"g\",\"gain\":\"a\",\"result\":\"held\",\"path\":\"\"}",
+            "{\"id\":\"key\",\"group\":\"g\",\"gain\":\"a\",\"result\":1,\"path\":\"\"}",
+            "{\"ready\":false}",
+            "{\"done\":\"1\"}"};
+        struct prove_results results = {0};
+        assert_int_equal(prove_results_read(&results, shown), 1);
+        for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+                assert_int_equal(prove_results_read(&results, bad[i]), -1);
+        assert_int_equal(prove_results_read(&results, "{\"ready\":true}"), 0);
+        assert_int_equal(prove_results_read(&results, "{\"done\":1}"), 0);
+        assert_int_equal(results.count, 1);
+        assert_null(results.rows[0].result);
+
+        /* A second result changes nothing. */
+        assert_int_equal(inside(&results, "key", "got-out", ""), 1);
+        assert_int_equal(inside(&results, "key", "held", ""), -1);
+        assert_string_equal(results.rows[0].result, "got-out");
+        prove_results_free(&results);
+}
+
+/* The state of an attempt that got out by `path`, in a sandbox with one grant. */
+static enum prove_state state_with_grant(const char *path, const char *why, bool unsafe, const char *group)
+{
+        struct box box = {0};
+        struct mount mount = {.kind = MOUNT_BIND,
+                              .source = str_copy("/home/me/data"),
+                              .destination = str_copy("/home/me/data"),
+                              .why = str_copy(why)};
+        struct prove_results results = {0};
+        box_add_mount(&box, &mount);
+        if (unsafe)
+                str_list_add(&box.unsafe_grants, "/home/me/data");
+        autofree char *line = str_format(
+            "{\"id\":\"key\",\"group\":\"%s\",\"gain\":\"a\",\"shown\":\"as-caller\",\"path\":\"\"}", group);
+        assert_int_equal(prove_results_read(&results, line), 1);
+        assert_int_equal(inside(&results, "key", "got-out", path), 1);
+        prove_results_judge(&results, &box, "/tmp/decoys", false);
+        enum prove_state found = results.rows[0].state;
+        prove_results_free(&results);
+        box_free(&box);
+        return found;
+}
+
+static void test_options_that_open(void **state)
+{
+        (void)state;
+        assert_int_equal(state_with_grant("/home/me/data/x", "--ro", false, "files"), PROVE_OPEN_BY_OPTION);
+        assert_int_equal(state_with_grant("/home/me/data/x", "--ro", true, "files"), PROVE_GOT_OUT);
+        assert_int_equal(state_with_grant("/home/me/data/x", "base", false, "files"), PROVE_GOT_OUT);
+        assert_int_equal(state_with_grant("/home/me/other", "--ro", false, "files"), PROVE_GOT_OUT);
+        assert_int_equal(state_with_grant("", "--ro", false, "files"), PROVE_GOT_OUT);
+        /* A folder shows the grants below it; writing to it is something else. */
+        assert_int_equal(state_with_grant("/home/me", "--ro", false, "files"), PROVE_OPEN_BY_OPTION);
+        assert_int_equal(state_with_grant("/home/me", "--rw", false, "writes"), PROVE_GOT_OUT);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+            cmocka_unit_test(test_only_held_is_held),
+            cmocka_unit_test(test_what_is_seen_from_outside_wins),
+            cmocka_unit_test(test_no_rows_are_no_good_result),
+            cmocka_unit_test(test_what_was_not_shown_is_not_held),
+            cmocka_unit_test(test_lines),
+            cmocka_unit_test(test_options_that_open),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
