@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See certificates.h. The variables are those that the programs' own manuals name. It must never grant more than
- * the variable says: of a file no folder, and what the list of dangerous grants refuses not either.
+ * See certificates.h. The variables are those that the programs' own manuals name. It must never grant more
+ * than the variable says: of a file no folder, and what the list of dangerous grants refuses not either.
  */
 #include "box/certificates.h"
 
@@ -38,7 +38,8 @@ static const struct {
 static bool is_inside(const struct box *box, const char *path)
 {
         const struct mount *mount = box_find_mount(box, path);
-        return mount && (mount->kind != MOUNT_BIND || mounts_show(box, path) || !str_equal(mount->source, mount->destination));
+        return mount && (mount->kind != MOUNT_BIND || mounts_show(box, path) ||
+                         !str_equal(mount->source, mount->destination));
 }
 
 static bool add_path(struct box *box, struct held_sources *held, const char *variable, enum names names,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See proxy.h. The variables are read as curl reads them: the first that is set decides, lower case first, and an
- * empty one means no proxy. Sentences name the variable, never its value.
+ * See proxy.h. The variables are read as curl reads them: the first that is set decides, lower case first,
+ * and an empty one means no proxy. Sentences name the variable, never its value.
  */
 #include "box/proxy.h"
 
@@ -16,12 +16,12 @@
 #include <strings.h>
 
 enum {
-        PORT_DEFAULT = 80, /* of an http:// URL */
+        PORT_DEFAULT = 80,   /* of an http:// URL */
         USERINFO_MAX = 1024, /* decoded: with hutch-nat's bound on a request well in sight */
 };
 
-/* The program speaks TLS to most servers, and to all that matter; HTTP_PROXY is for requests that hutch would have
- * to rewrite. */
+/* The program speaks TLS to most servers, and to all that matter; HTTP_PROXY is for requests that hutch would
+ * have to rewrite. */
 static const char *const proxy_variables[] = {"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"};
 static const char *const no_proxy_variables[] = {"no_proxy", "NO_PROXY"};
 static const char *const other_variables[] = {"http_proxy", "HTTP_PROXY", "ftp_proxy", "FTP_PROXY"};
@@ -90,7 +90,8 @@ static bool take_credentials(struct network *network, const char *userinfo, size
         unsigned char bytes[USERINFO_MAX];
         const char *colon = memchr(userinfo, ':', length);
         size_t user = colon ? (size_t)(colon - userinfo) : length, used = 0;
-        bool decoded = decode(userinfo, user, bytes, &used) && !memchr(bytes, ':', used) && used < USERINFO_MAX;
+        bool decoded =
+            decode(userinfo, user, bytes, &used) && !memchr(bytes, ':', used) && used < USERINFO_MAX;
         if (decoded)
                 bytes[used++] = ':';
         decoded = decoded && (!colon || decode(colon + 1, length - user - 1, bytes, &used));
@@ -141,11 +142,12 @@ static bool take_url(struct network *network, const char *variable, const char *
         const char *scheme = strstr(url, "://");
         const char *rest = scheme ? scheme + 3 : url;
         if (scheme && strncasecmp(url, "http://", 7) != 0)
-                return error_set(error, EXIT_SETUP,
-                                 "the variable %s names a proxy that is not spoken to by http:// (https:// and socks "
-                                 "proxies are not supported); name one that is, or set %s to nothing to let hutch "
-                                 "connect directly",
-                                 variable, variable);
+                return error_set(
+                    error, EXIT_SETUP,
+                    "the variable %s names a proxy that is not spoken to by http:// (https:// and socks "
+                    "proxies are not supported); name one that is, or set %s to nothing to let hutch "
+                    "connect directly",
+                    variable, variable);
         size_t length = strcspn(rest, "/?#");
         const char *at = memrchr(rest, '@', length);
         const char *place = at ? at + 1 : rest;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The upstream proxy of the caller, from HTTPS_PROXY and its like. Its password must never get into a sentence,
+ * The upstream proxy of the caller, from HTTPS_PROXY and its like. Its password must never get into a
+ * sentence,
  * --dry-run or the sandbox.
  */
 #ifndef HUTCH_BOX_PROXY_H
@@ -9,8 +10,8 @@
 #include "box/box.h"
 
 /* Sets network->proxy, proxy_credentials and no_proxy from the caller's environment, where there is a proxy.
- * False with a sentence, 125, when the variable names a proxy that hutch cannot use: connecting directly instead
- * would go where the caller's network does not want connections to go. */
+ * False with a sentence, 125, when the variable names a proxy that hutch cannot use: connecting directly
+ * instead would go where the caller's network does not want connections to go. */
 bool proxy_take(struct network *network, struct error *error);
 
 /* Overwrites the values of the proxy variables in this process's environment, which /proc shows. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * From a target to a connected socket: both families are asked for, and tried in turn without waiting for one
- * to fail (RFC 8305). Where an upstream proxy carries the flow, all that is done to reach the proxy, and proxy.c
- * does the rest. It must never connect to an address that target_judge_address() has not allowed, but to the
- * proxy's, which the person's own environment named.
+ * to fail (RFC 8305). Where an upstream proxy carries the flow, all that is done to reach the proxy, and
+ * proxy.c does the rest. It must never connect to an address that target_judge_address() has not allowed, but
+ * to the proxy's, which the person's own environment named.
  */
 #include "nat/nat.h"
 
@@ -26,8 +26,8 @@ struct attempt {
 struct connecting {
         struct target target;
         bool proxied;
-        struct target place;   /* what is connected to: the target, or the proxy */
-        struct tunnel *tunnel; /* being asked for */
+        struct target place;     /* what is connected to: the target, or the proxy */
+        struct tunnel *tunnel;   /* being asked for */
         struct in6_addr address; /* of the proxy */
         connect_done *done;
         void *context;
@@ -150,7 +150,8 @@ static bool attempt_begin(struct connecting *connecting, const struct in6_addr *
         struct sockaddr_storage destination;
         socklen_t length = target_store(address, connecting->place.port, &destination);
         int made = socket(destination.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        if (made < 0 || (connect(made, (struct sockaddr *)&destination, length) < 0 && errno != EINPROGRESS)) {
+        if (made < 0 ||
+            (connect(made, (struct sockaddr *)&destination, length) < 0 && errno != EINPROGRESS)) {
                 connecting->error = -errno;
                 if (made >= 0)
                         close(made);
@@ -213,8 +214,8 @@ static void connect_late(struct timer *timer)
 }
 
 /* Keeps the addresses that may be used. */
-static void take_addresses(struct connecting *connecting, int family, const struct in6_addr *addresses, size_t count,
-                           const char *why)
+static void take_addresses(struct connecting *connecting, int family, const struct in6_addr *addresses,
+                           size_t count, const char *why)
 {
         connecting->lookups[family] = NULL;
         connecting->answered[family] = true;
@@ -222,8 +223,9 @@ static void take_addresses(struct connecting *connecting, int family, const stru
                 connecting->why = why;
         for (size_t i = 0; i < count && connecting->counts[family] < ADDRESSES_MAX; i++) {
                 /* The proxy's is not the sandbox's choice. */
-                enum verdict verdict =
-                    connecting->proxied ? VERDICT_ALLOWED : target_judge_address(&connecting->target, &addresses[i]);
+                enum verdict verdict = connecting->proxied
+                                           ? VERDICT_ALLOWED
+                                           : target_judge_address(&connecting->target, &addresses[i]);
                 if (verdict == VERDICT_ALLOWED) {
                         connecting->addresses[family][connecting->counts[family]++] = addresses[i];
                         continue;
@@ -235,8 +237,8 @@ static void take_addresses(struct connecting *connecting, int family, const stru
         }
 }
 
-static void got_addresses(struct connecting *connecting, int family, const struct in6_addr *addresses, size_t count,
-                          const char *why)
+static void got_addresses(struct connecting *connecting, int family, const struct in6_addr *addresses,
+                          size_t count, const char *why)
 {
         if (connecting->ended)
                 return;

@@ -78,8 +78,9 @@ static char *make_request(const struct target *target)
         char address[ADDRESS_TEXT];
         const char *host = target->name ? target->name : address_format(&target->address, address);
         const char *open = strchr(host, ':') ? "[" : "", *close = *open ? "]" : "";
-        return str_format("CONNECT %s%s%s:%u HTTP/1.1\r\nHost: %s%s%s:%u\r\n%s%s%s\r\n", open, host, close, target->port,
-                          open, host, close, target->port, proxy.credentials ? "Proxy-Authorization: Basic " : "",
+        return str_format("CONNECT %s%s%s:%u HTTP/1.1\r\nHost: %s%s%s:%u\r\n%s%s%s\r\n", open, host, close,
+                          target->port, open, host, close, target->port,
+                          proxy.credentials ? "Proxy-Authorization: Basic " : "",
                           proxy.credentials ? proxy.credentials : "", proxy.credentials ? "\r\n" : "");
 }
 
@@ -108,9 +109,10 @@ static void refuse_answer(struct tunnel *tunnel, int status)
         char why[96];
         if (status == 407) {
                 fail(tunnel, -EACCES,
-                     proxy.credentials ? "it does not accept the user name and password of the proxy variable (407)"
-                                       : "it wants a user name and password; write them into the proxy variable as "
-                                         "http://USER:PASSWORD@HOST:PORT (407)");
+                     proxy.credentials
+                         ? "it does not accept the user name and password of the proxy variable (407)"
+                         : "it wants a user name and password; write them into the proxy variable as "
+                           "http://USER:PASSWORD@HOST:PORT (407)");
                 return;
         }
         if (status < 0)
@@ -135,7 +137,8 @@ static void judge_answer(struct tunnel *tunnel)
         tunnel->done(tunnel->context, connected, NULL);
 }
 
-/* Takes the head and nothing behind it: what there is is looked at first, because the server may have spoken. */
+/* Takes the head and nothing behind it: what there is is looked at first, because the server may have spoken.
+ */
 static void read_answer(struct tunnel *tunnel)
 {
         int from = tunnel->source.descriptor;
@@ -168,8 +171,8 @@ static void tunnel_ready(struct source *source, uint32_t events)
                 read_answer(tunnel);
                 return;
         }
-        ssize_t sent = send(source->descriptor, tunnel->request + tunnel->sent, tunnel->request_length - tunnel->sent,
-                            MSG_NOSIGNAL);
+        ssize_t sent = send(source->descriptor, tunnel->request + tunnel->sent,
+                            tunnel->request_length - tunnel->sent, MSG_NOSIGNAL);
         if (sent < 0 && errno != EAGAIN && errno != EINTR) {
                 fail(tunnel, -errno, "it closed the connection");
                 return;
@@ -192,7 +195,8 @@ struct tunnel *proxy_begin(int connected, const struct target *target, proxy_don
                 return NULL;
         }
         if (target->name && !proxy.told)
-                report_note("network: connections go through the proxy %s, which looks the names up: hutch cannot see "
+                report_note("network: connections go through the proxy %s, which looks the names up: hutch "
+                            "cannot see "
                             "there whether a name leads to a private address",
                             proxy.shown);
         proxy.told |= target->name != NULL;

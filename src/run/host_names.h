@@ -11,8 +11,8 @@
 #define HOST_RESOLV_CONF "/etc/resolv.conf"
 #define HOST_HOSTS       "/etc/hosts"
 
-/* Lines: `nameserver` for each of resolv.conf (5), and `host` for each name of hosts (5) that a rule covers or the
- * proxy has. Missing and unreadable files are empty ones. The caller frees. */
+/* Lines: `nameserver` for each of resolv.conf (5), and `host` for each name of hosts (5) that a rule covers
+ * or the proxy has. Missing and unreadable files are empty ones. The caller frees. */
 char *host_names_read(const struct network *network);
 
 #endif

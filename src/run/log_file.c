@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See log_file.h. What a server could write to, or could have made, must never become the log: it would forge its
- * own record, or have another file of the caller's written to.
+ * See log_file.h. What a server could write to, or could have made, must never become the log: it would forge
+ * its own record, or have another file of the caller's written to.
  */
 #include "run/log_file.h"
 
@@ -20,7 +20,8 @@ static int fail(struct error *error, const struct box *box, const char *why)
 
 int log_file_open(const struct box *box, struct error *error)
 {
-        static const char reachable[] = "the sandbox could write to it; name a file outside of every writable grant";
+        static const char reachable[] =
+            "the sandbox could write to it; name a file outside of every writable grant";
         const struct mount *left = NULL;
         struct stat status;
         const char *name = strrchr(box->log_path, '/') + 1;
@@ -35,9 +36,11 @@ int log_file_open(const struct box *box, struct error *error)
         if (parent < 0)
                 return fail(error, box, strerror(errno));
         autoclose int file =
-            openat(parent, name, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
+            openat(parent, name,
+                   O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
         if (file < 0)
-                return fail(error, box, errno == ELOOP ? "it is a link; name the file itself" : strerror(errno));
+                return fail(error, box,
+                            errno == ELOOP ? "it is a link; name the file itself" : strerror(errno));
         if (fstat(file, &status) < 0 || !S_ISREG(status.st_mode))
                 return fail(error, box, "it is no regular file");
         if (status.st_uid != geteuid() || status.st_nlink != 1)

@@ -7,8 +7,8 @@
 
 #include "box/box.h"
 
-/* Opens box->log_path for appending and makes it, 0600, where it does not exist. -1 with a sentence, 125: it is a
- * link or no regular file, it cannot be opened, or the sandbox could write to it. */
+/* Opens box->log_path for appending and makes it, 0600, where it does not exist. -1 with a sentence, 125: it
+ * is a link or no regular file, it cannot be opened, or the sandbox could write to it. */
 int log_file_open(const struct box *box, struct error *error);
 
 #endif

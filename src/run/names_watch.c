@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See names_watch.h. /etc/resolv.conf is a file, a link, a link to a link in a folder that does not exist yet, or
- * nothing, and is changed by writing to it, by a rename over it, or by another link in its place; so every folder
- * is watched that decides what the path leads to, and what it leads to. After any event everything is looked at
- * anew: first watched, then read, so that nothing is missed in between.
+ * See names_watch.h. /etc/resolv.conf is a file, a link, a link to a link in a folder that does not exist
+ * yet, or nothing, and is changed by writing to it, by a rename over it, or by another link in its place; so
+ * every folder is watched that decides what the path leads to, and what it leads to. After any event
+ * everything is looked at anew: first watched, then read, so that nothing is missed in between.
  */
 #include "run/names_watch.h"
 
@@ -21,7 +21,7 @@
 #include <sys/syscall.h>
 
 enum {
-        TALK = 3,       /* where the descriptor is in the watching process */
+        TALK = 3,        /* where the descriptor is in the watching process */
         SETTLE_MS = 100, /* what changes once mostly changes a few times more */
         LOOK_MS = 10000, /* between looks where the kernel lets nothing be watched */
         LINKS_MAX = 40,  /* as the kernel has it */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See nat_helper.h. What the helper says is text that it made of hostile input: it is printed as one line, like
- * every message, and nothing in it is acted on.
+ * See nat_helper.h. What the helper says is text that it made of hostile input: it is printed as one line,
+ * like every message, and nothing in it is acted on.
  */
 #include "run/nat_helper.h"
 
@@ -105,17 +105,19 @@ static bool fail(struct error *error, const char *what)
         return error_set(error, EXIT_SETUP, "cannot start the network helper: %s: %s", what, strerror(errno));
 }
 
-/* Binds the published ports. The sandbox's end of the set-up is used, because nothing else writes to it yet. */
+/* Binds the published ports. The sandbox's end of the set-up is used, because nothing else writes to it yet.
+ */
 static bool publish(const struct nat_helper *helper, const struct network *network, struct error *error)
 {
         for (size_t i = 0; i < network->publish_count; i++) {
                 uint16_t port = network->publish[i].host;
                 if (!listeners_publish(helper->setup, port, network->publish[i].inside))
-                        return error_set(error, EXIT_SETUP,
-                                         "--publish %u: cannot listen on 127.0.0.1:%u: %s%s", port, port, strerror(errno),
-                                         errno == EADDRINUSE ? "; close the program that does, or name another port as "
-                                                               "--publish HOSTPORT:PORT"
-                                                             : "");
+                        return error_set(
+                            error, EXIT_SETUP, "--publish %u: cannot listen on 127.0.0.1:%u: %s%s", port,
+                            port, strerror(errno),
+                            errno == EADDRINUSE ? "; close the program that does, or name another port as "
+                                                  "--publish HOSTPORT:PORT"
+                                                : "");
         }
         return true;
 }
@@ -125,9 +127,10 @@ bool nat_helper_start(struct nat_helper *helper, const struct box *box, struct e
         int talk[2], setup[2], dial[2];
         autofree char *program = program_find("hutch-nat");
         if (!program)
-                return error_set(error, EXIT_SETUP,
-                                 "the network options need hutch-nat, which this installation lacks; install it, or "
-                                 "leave them out");
+                return error_set(
+                    error, EXIT_SETUP,
+                    "the network options need hutch-nat, which this installation lacks; install it, or "
+                    "leave them out");
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, talk) < 0)
                 return fail(error, "a socket");
         helper->talk = talk[0];

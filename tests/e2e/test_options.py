@@ -3,6 +3,7 @@
 import json
 import os
 
+import harness
 import pytest
 
 LONG = "x" * 120_000  # more than any path, name or number may have, less than one argument of execve may

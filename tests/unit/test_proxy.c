@@ -17,7 +17,8 @@
 
 static bool take(struct network *network, const char *url, struct error *error)
 {
-        static const char *const names[] = {"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"};
+        static const char *const names[] = {"https_proxy", "HTTPS_PROXY", "all_proxy",
+                                            "ALL_PROXY",   "no_proxy",    "NO_PROXY"};
         for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
                 unsetenv(names[i]);
         setenv("HTTPS_PROXY", url, 1);
@@ -59,11 +60,25 @@ static void test_urls(void **state)
 static void test_refused_urls(void **state)
 {
         static const char *const urls[] = {
-            "https://proxy",        "socks5://CANARY@proxy",   "http://",           "http://:1",
-            "http://proxy:",        "http://proxy:0",          "http://proxy:65536", "http://proxy:1x",
-            "http://[::1",          "http://[::1]x",           "http://[proxy]:1",  "http://CANARY:x@",
-            "http://u:CANARY%@p",   "http://u:CANARY%4@p",     "http://u:%4gCANARY@p", "http://u%3aCANARY:x@p",
-            "http://p\r\nCANARY:1", "http://p_CANARY /",       "http://::1:80",
+            "https://proxy",
+            "socks5://CANARY@proxy",
+            "http://",
+            "http://:1",
+            "http://proxy:",
+            "http://proxy:0",
+            "http://proxy:65536",
+            "http://proxy:1x",
+            "http://[::1",
+            "http://[::1]x",
+            "http://[proxy]:1",
+            "http://CANARY:x@",
+            "http://u:CANARY%@p",
+            "http://u:CANARY%4@p",
+            "http://u:%4gCANARY@p",
+            "http://u%3aCANARY:x@p",
+            "http://p\r\nCANARY:1",
+            "http://p_CANARY /",
+            "http://::1:80",
         };
         (void)state;
         for (size_t i = 0; i < sizeof(urls) / sizeof(*urls); i++) {
@@ -190,8 +205,12 @@ static void test_replies(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_urls),      cmocka_unit_test(test_refused_urls), cmocka_unit_test(test_long_credentials),
-            cmocka_unit_test(test_forgotten), cmocka_unit_test(test_no_proxy),     cmocka_unit_test(test_replies),
+            cmocka_unit_test(test_urls),
+            cmocka_unit_test(test_refused_urls),
+            cmocka_unit_test(test_long_credentials),
+            cmocka_unit_test(test_forgotten),
+            cmocka_unit_test(test_no_proxy),
+            cmocka_unit_test(test_replies),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
