@@ -226,9 +226,9 @@ void report_proxy(const struct target *target, const char *why)
         if (!is_new(once))
                 return;
         if (!target)
-                report_note("network: no connection to the proxy %s: %s", proxy_shown(), why);
+                say_denied("network: no connection to the proxy %s: %s", proxy_shown(), why);
         else
-                report_note("network: the proxy %s gives no connection to %s: %s", proxy_shown(), destination, why);
+                say_denied("network: the proxy %s gives no connection to %s: %s", proxy_shown(), destination, why);
 }
 
 void report_question(const char *name, uint16_t type, const char *decision)
