@@ -209,7 +209,7 @@ static void connect_late(struct timer *timer)
         struct connecting *connecting = OWNER(timer, struct connecting, connect_timer);
         static const char why[] = "nothing answered in time";
         if (connecting->proxied)
-                report_proxy(NULL, why);
+                report_proxy(connecting->tunnel ? &connecting->target : NULL, why);
         give_up(connecting, -ETIMEDOUT, why);
 }
 

@@ -6,7 +6,9 @@
  */
 #include "nat/nat.h"
 #include "nat/proxy_reply.h"
+#include "nat/relay.h"
 
+#include "lib/fd.h"
 #include "lib/str.h"
 #include "policy/addresses.h"
 #include "policy/no_proxy.h"
@@ -89,6 +91,7 @@ static void forget(struct tunnel *tunnel)
         explicit_bzero(tunnel->request, tunnel->request_length);
         free(tunnel->request);
         source_close(&tunnel->source);
+        relay_release(sizeof(*tunnel));
         free_later(tunnel);
 }
 
@@ -184,6 +187,10 @@ static void tunnel_ready(struct source *source, uint32_t events)
 
 struct tunnel *proxy_begin(int connected, const struct target *target, proxy_done *done, void *context)
 {
+        if (!relay_hold(sizeof(struct tunnel))) {
+                close(connected);
+                return NULL;
+        }
         struct tunnel *tunnel = str_or_die(calloc(1, sizeof(*tunnel)));
         tunnel->target = *target;
         tunnel->done = done;

@@ -193,6 +193,8 @@ def test_the_watcher_is_there_only_with_a_network_and_ends_with_hutch(world, ask
     asking = ask()
     watchers = [pid for pid, name in descendants().items() if name.startswith("hutch-names")]
     assert len(watchers) == 1
+    status = open(f"/proc/{watchers[0]}/status").read()
+    assert "Seccomp:\t2" in status and "NoNewPrivs:\t1" in status
     held = [os.readlink(f"/proc/{watchers[0]}/fd/{fd}") for fd in os.listdir(f"/proc/{watchers[0]}/fd")] \
         if os.access(f"/proc/{watchers[0]}/fd", os.R_OK) else []
     assert all(name == "/dev/null" or name.startswith(("socket:", "anon_inode:inotify")) for name in held)
