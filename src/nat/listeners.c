@@ -42,22 +42,7 @@ static bool fail(struct setup_failure *failure, const char *what, uint16_t port)
 static bool hand_over(int link, enum nat_socket_kind kind, uint16_t port, int descriptor)
 {
         struct nat_socket head = {.kind = kind, .port = port};
-        struct iovec part = {.iov_base = &head, .iov_len = sizeof(head)};
-        union {
-                struct cmsghdr align;
-                char bytes[CMSG_SPACE(sizeof(int))];
-        } control = {0};
-        struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-        if (descriptor >= 0) {
-                message.msg_control = control.bytes;
-                message.msg_controllen = sizeof(control.bytes);
-                struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
-                rights->cmsg_level = SOL_SOCKET;
-                rights->cmsg_type = SCM_RIGHTS;
-                rights->cmsg_len = CMSG_LEN(sizeof(int));
-                memcpy(CMSG_DATA(rights), &descriptor, sizeof(int));
-        }
-        return sendmsg(link, &message, MSG_NOSIGNAL) == (ssize_t)sizeof(head);
+        return fd_send(link, &head, sizeof(head), descriptor) == 0;
 }
 
 static int enable(int descriptor, int level, int option)
