@@ -128,7 +128,7 @@ class Online(harness.Hutch):
         self.world = world
 
     def start(self, *arguments, **popen):
-        before = [*popen.pop("before", []), *self.world.before(popen.get("cwd", self.folder))]
+        before = [*self.world.before(popen.get("cwd", self.folder)), *popen.pop("before", [])]
         return super().start(*arguments, before=before, **popen)
 
     def python(self, script, *options, **popen):

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Flows of UDP: one for each pair of a socket of the sandbox and a destination, with a connected socket of its
- * own on the host, ended by silence. Nothing but they may use TIMER_IDLE: its queue is their order. While a destination is being looked up its first datagram is kept; others
- * are dropped, as a network would.
+ * own on the host, ended by silence. Nothing but they may use TIMER_IDLE: its queue is their order. While a
+ * destination is being looked up its first datagram is kept; others are dropped, as a network would.
  */
 #include "nat/nat.h"
 #include "nat/packets.h"
@@ -155,7 +155,9 @@ static bool open_host(struct datagram_flow *flow, const struct in6_addr *address
 static void opened(struct datagram_flow *flow, const struct in6_addr *addresses, size_t count, const char *why)
 {
         if (!open_host(flow, addresses, count)) {
-                end_flow(flow, why ? why : "no address of it can be used");
+                why = why ? why : "no address of it can be used";
+                report_failed(&flow->target, why);
+                end_flow(flow, why);
                 return;
         }
         if (flow->first)

@@ -229,6 +229,7 @@ static void connected(void *context, int result, const struct in6_addr *address,
         struct flow *flow = context;
         flow->connecting = NULL;
         if (result < 0) {
+                report_failed(&flow->target, why);
                 end_flow(flow, true, why);
                 return;
         }

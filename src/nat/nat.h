@@ -204,6 +204,8 @@ void report_denied(const struct target *target, enum verdict verdict);
 /* The same for an allowed name that leads to an address which the rules refuse. */
 void report_denied_address(const struct target *target, const struct in6_addr *address, enum verdict verdict);
 void report_mismatch(const struct target *target, const char *what, const char *named); /* SNI, Host */
+/* An allowed destination that could not be reached: inside it looks like a connection that was reset. */
+void report_failed(const struct target *target, const char *why);
 /* A name that was asked for and that no rule covers. */
 void report_name(const char *name);
 /* What the proxy did not do for a target, or (NULL) for any. */

@@ -132,6 +132,15 @@ void report_note(const char *format, ...)
         va_end(values);
 }
 
+static void say_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void say_note(const char *format, ...)
+{
+        va_list values;
+        va_start(values, format);
+        say(NAT_NOTE, format, values);
+        va_end(values);
+}
+
 static void record_denied(const char *destination, const char *reason)
 {
         char members[NAT_TEXT_MAX];
@@ -215,6 +224,14 @@ void report_name(const char *name)
         autofree char *suggestion = rules_suggest(&nat.rules, name, NULL, 443, TRANSPORT_TCP);
         say_denied("network: refused to look up %s: no rule allows it; to permit it: --network-allow %s", name,
                    suggestion);
+}
+
+void report_failed(const struct target *target, const char *why)
+{
+        char destination[SPELLING];
+        spell(target, destination, sizeof(destination));
+        if (is_new(destination))
+                say_note("network: cannot reach %s: %s", destination, why);
 }
 
 void report_proxy(const struct target *target, const char *why)

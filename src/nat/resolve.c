@@ -22,6 +22,7 @@ enum {
         ADDRESSES_MAX = 12,
         CACHE_SIZE = 256,
         KEEP_MAX_S = 60, /* an answer is not kept longer than this */
+        KEEP_NONE_S = 5, /* "no such address": most names have no IPv6 one, and each flow asks for both */
         PAYLOAD = 1232,
 };
 
@@ -45,7 +46,8 @@ struct resolving {
 struct answer {
         char name[NAME_MAX_LENGTH + 1];
         int family;
-        long long until; /* monotonic ms */
+        long long until; /* monotonic ms; 0: the place is free */
+        const char *why; /* without an address */
         size_t count;
         struct in6_addr addresses[ADDRESSES_MAX];
 };
@@ -250,15 +252,17 @@ static void got_answer(void *context, int status, int timeouts, struct ares_addr
                 return;
         }
         size_t count = status == ARES_SUCCESS ? read_addresses(found, addresses, &keep_s) : 0;
-        if (count) {
+        const char *why = count ? NULL : why_not(status == ARES_SUCCESS ? ARES_ENODATA : status);
+        if (status == ARES_SUCCESS || status == ARES_ENODATA || status == ARES_ENOTFOUND) {
                 struct answer *place = cache_place(lookup->name, lookup->family);
                 memcpy(place->name, lookup->name, sizeof(place->name));
                 place->family = lookup->family;
-                place->until = nat.now + keep_s * 1000LL;
+                place->until = nat.now + (count ? keep_s : KEEP_NONE_S) * 1000LL;
+                place->why = why;
                 place->count = count;
                 memcpy(place->addresses, addresses, count * sizeof(*addresses));
         }
-        answer_all(lookup, addresses, count, count ? NULL : why_not(status));
+        answer_all(lookup, addresses, count, why);
         if (found)
                 ares_freeaddrinfo(found);
 }
@@ -292,10 +296,10 @@ static bool answer_from_hosts(const char *name, int family, resolve_done *done, 
 static bool answer_from_cache(const char *name, int family, resolve_done *done, void *context)
 {
         const struct answer *place = cache_place(name, family);
-        if (place->count == 0 || place->until <= nat.now || place->family != family || !str_equal(place->name, name))
+        if (place->until <= nat.now || place->family != family || !str_equal(place->name, name))
                 return false;
         struct answer kept = *place;
-        done(context, kept.addresses, kept.count, NULL);
+        done(context, kept.addresses, kept.count, kept.why);
         return true;
 }
 

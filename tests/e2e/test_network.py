@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What --network-allow and --network-deny mean: a server reaches what the rules name, by name, and nothing else."""
+import json
 import re
+import subprocess
 import time
 
 import pytest
 import world as w
-from harness import DENY_ALL, PYTHON, STUB_COMMAND
+from harness import DENY_ALL, PYTHON, STUB_COMMAND, TESTS
+
+DIALING = (TESTS / "lib" / "dialing.py").read_text()
 
 
 def test_without_a_rule_there_is_no_network(online):
@@ -187,6 +191,30 @@ show({
     assert found["cut txt"] is not None
 
 
+def test_many_questions_on_one_connection(online):
+    """RFC 7766: in one segment, byte by byte, and a client that ends its half before the answers are there."""
+    script = r"""
+def framed(number, kind=1):
+    message = struct.pack(">HHHHHH", number, 256, 1, 0, 0, 0) + b"\7allowed\4test\0" + struct.pack(">HH", kind, 1)
+    return struct.pack(">H", len(message)) + message
+def identifiers(connection, count=None):
+    reader, found = connection.makefile("rb"), []
+    while len(found) != count and len(head := reader.read(2)) == 2:
+        found.append(reader.read(struct.unpack(">H", head)[0])[1])
+    return found
+with dial("9.9.9.9", 53) as connection:
+    connection.sendall(framed(1) + framed(2, 16) + framed(3))
+    first = sorted(identifiers(connection, 3))
+    for byte in framed(4): connection.sendall(bytes([byte]))
+    second = identifiers(connection, 1)
+with dial("9.9.9.9", 53) as connection:
+    connection.sendall(framed(5) + framed(6, 16) + framed(7, 15)); connection.shutdown(socket.SHUT_WR)
+    third = sorted(identifiers(connection))
+show([first, second, third])
+"""
+    assert online.python(script, "--network-allow", "allowed.test,mail.allowed.test")[0] == [[1, 2, 3], [4], [5, 6, 7]]
+
+
 def test_names_keep_their_addresses_and_never_share_them(online):
     found, _ = online.python("show([[socket.gethostbyname(name) for _ in range(2)] for name in ('allowed.test', 'www.allowed.test', 'ALLOWED.test')])",
                              "--network-allow", "allowed.test,www.allowed.test")
@@ -199,10 +227,41 @@ def test_a_name_that_does_not_exist_fails_with_a_reason(online):
     assert found in ("ConnectionResetError", "ConnectionRefusedError", "OSError"), (found, done)
 
 
+@pytest.mark.parametrize("text", ["", "# nothing\nsearch example.org\n"])
+def test_a_host_without_a_resolver(online, world, text):
+    """The sandbox starts; what fails says why; what needs no name works."""
+    script = "show([fate('allowed.test', 80), reaches('198.51.100.10', name='x.test'), reaches('in-hosts.test')])"
+    path = world.folder / "no-resolver"
+    path.write_text(text)
+    instead = ["unshare", "--user", "--map-current-user", "--keep-caps", "--mount", "--propagation", "private", "sh", "-c",
+               f'mount --bind {path} "$(realpath /etc/resolv.conf)" && exec setpriv --ambient-caps=-all --inh-caps=-all "$@"', "sh"]
+    done = online("run", "--network-allow", "allowed.test,198.51.100.10,in-hosts.test", "--", PYTHON, "-c", DIALING + script, before=instead)
+    assert done.status == 0 and json.loads(done.out) == ["ConnectionResetError", True, True], done
+    assert "[hutch] network: cannot reach allowed.test:80: this machine has no name server (/etc/resolv.conf names none)" in done.own_lines
+
+
+def test_what_cannot_be_reached_is_said_once_with_the_reason(online):
+    script = "show([[fate('allowed.test', 81), fate('empty.test', 81), fate('localhost', 81), fate('2001:db8::10', 82)] for _ in range(3)])"
+    found, done = online.python(script, "--network-allow", "allowed.test:81,empty.test:81,[2001:db8::10]:82", "--host-port", "81")
+    assert found == [["ConnectionResetError"] * 4] * 3
+    for text in ("allowed.test:81: Connection refused", "empty.test:81: the name has no address", "localhost:81: Connection refused",
+                 "[2001:db8::10]:82: Connection refused"):
+        assert done.own_lines.count(f"[hutch] network: cannot reach {text}") == 1, done
+
+
 def test_a_rotating_name_is_followed(online):
     script = "seen = set()\nfor _ in range(40):\n    seen.add(get('rotate.test').split('at=')[1].split()[0])\n    if len(seen) > 1: break\n    time.sleep(0.1)\nshow(sorted(seen))"
     found, _ = online.python(script, "--network-allow", "rotate.test")
     assert len(found) > 1  # each answer holds for its second, not for the run
+
+
+@pytest.mark.parametrize("name", ["allowed.test", "six.test", "empty.test"])
+def test_many_connections_cost_few_questions(online, world, name):
+    """What the world says is kept, also that there is no address of one family."""
+    with world.watch() as seen:
+        online.python(f"show([fate('{name}', 5432, b'x') for _ in range(100)])", "--network-allow", f"{name}:5432")
+    questions = [line for line in seen if line.startswith("dns ")]
+    assert {line.split()[2] for line in questions} == {"1", "28"} and len(questions) <= 8, questions  # a second's lifetime each
 
 
 def test_the_hosts_file_is_read(online):
@@ -428,6 +487,25 @@ show([fate("allowed.test", 5432, b"x"), reaches("allowed.test"), fate("allowed.t
     assert "refused 198.51.100.11:5432" in done.err
 
 
+def test_every_port_in_both_families(online):
+    script = """
+def talk(family):
+    with socket.socket(family) as connection:
+        connection.connect(socket.getaddrinfo("allowed.test", 5432, family)[0][4]); connection.sendall(b"x"); return connection.recv(1).decode()
+show([talk(socket.AF_INET), talk(socket.AF_INET6)])
+"""
+    assert online.python(script, "--network-allow", "allowed.test:*")[0] == ["x", "x"]
+
+
+def test_port_53_is_the_resolver(online):
+    for rule in ("allowed.test:53", "allowed.test:53/udp", "198.51.100.53:53"):
+        done = online("run", "--network-allow", rule, "--", "true")
+        assert done.status == 2 and "port 53 is the sandbox's own resolver" in done.own_lines[0], done
+    script = "show([reaches('allowed.test'), code_of(ask('allowed.test', tcp=True)), code_of(ask('allowed.test'))])"
+    for rule in ("allowed.test:50-90", "allowed.test,allowed.test:50-90/udp", "allowed.test:1-10000", "allowed.test:*"):
+        assert online.python(script, "--network-allow", rule)[0] == [True, 0, 0], rule
+
+
 # ---- host ports and published ports ----
 
 
@@ -466,9 +544,7 @@ while True:
 
 
 def published(online, address, *options, script=SERVER):
-    import subprocess
-    from harness import TESTS
-    text = (TESTS / "lib" / "dialing.py").read_text() + script % (address, 8765, address)
+    text = DIALING + script % (address, 8765, address)
     process = online.start("run", *options, "--", PYTHON, "-c", text, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "listening\n", process.stderr.read()
     return process
@@ -485,10 +561,7 @@ with ThreadPoolExecutor(64) as pool:
 
 
 def call_published(world, port, count=1, address="127.0.0.1"):
-    import json
-
-    from harness import TESTS
-    done = world.run(PYTHON, "-c", (TESTS / "lib" / "dialing.py").read_text() + CLIENT, address, port, count)
+    done = world.run(PYTHON, "-c", DIALING + CLIENT, address, port, count)
     assert done.returncode == 0, done
     return json.loads(done.stdout)
 
@@ -521,9 +594,7 @@ def test_a_published_port_that_is_taken(online):
 def test_a_published_port_before_the_server_listens(online, world):
     """A connection that comes too early fails at once; the next one works."""
     script = SERVER.replace("server =", "print('listening', flush=True); sys.stdin.readline(); server =")
-    import subprocess
-    from harness import TESTS
-    text = (TESTS / "lib" / "dialing.py").read_text() + script % ("127.0.0.1", 8765, "127.0.0.1")
+    text = DIALING + script % ("127.0.0.1", 8765, "127.0.0.1")
     process = online.start("run", "--publish", "8765", "--", PYTHON, "-c", text, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     with process:
         assert process.stdout.readline() == "listening\n"

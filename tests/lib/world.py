@@ -33,6 +33,7 @@ WEB, OTHER, SPARE, RESOLVER, WEB6 = "198.51.100.10", "198.51.100.11", "198.51.10
 DEAD, DEAD6, OWN, OWN_SECOND, OWN_PRIVATE = "203.0.113.9", "2001:db8:dead::9", "11.22.33.44", "11.22.33.45", "10.9.8.7"
 METADATA, METADATA6, LOOPBACK_PORT, REFUSED_PORT = "169.254.169.254", "fd00:ec2::254", 8000, 81
 ECHO, COUNT, SOURCE, RESET, STALL, SLOW, UDP_ECHO = 5432, 9001, 9002, 9003, 9004, 9005, 9000
+ECHOES = range(ECHO, ECHO + 10)  # ten, because ports of a client to one place are few, and kept for a minute
 BANNERS = {25: b"220 mail.test ESMTP\r\n", 3306: b"\x4a\0\0\0\x0a8.0.0-test\0", 22: b"SSH-2.0-test\r\n"}
 
 ZONE = {
@@ -367,9 +368,10 @@ def slow(connection):
 
 def serve_echo(log):
     waiting = selectors.DefaultSelector()
-    listener = socket.create_server(("::", ECHO), family=socket.AF_INET6, dualstack_ipv6=True, backlog=4096)
-    listener.setblocking(False)
-    waiting.register(listener, selectors.EVENT_READ)
+    for port in ECHOES:
+        listener = socket.create_server(("::", port), family=socket.AF_INET6, dualstack_ipv6=True, backlog=4096)
+        listener.setblocking(False)
+        waiting.register(listener, selectors.EVENT_READ, port)
     kept = {}
 
     def close(connection):
@@ -400,13 +402,13 @@ def serve_echo(log):
     def loop():
         while True:
             for key, _ in waiting.select():
-                if key.fileobj is not listener:
+                if not key.data:
                     turn(key.fileobj)
                     continue
                 with contextlib.suppress(BlockingIOError):
                     for _ in range(256):
-                        connection, _ = listener.accept()
-                        log(f"tcp {ECHO} at {connection.getsockname()[0].removeprefix('::ffff:')}")
+                        connection, _ = key.fileobj.accept()
+                        log(f"tcp {key.data} at {connection.getsockname()[0].removeprefix('::ffff:')}")
                         connection.setblocking(False)
                         waiting.register(connection, selectors.EVENT_READ)
     threading.Thread(target=loop, daemon=True).start()
