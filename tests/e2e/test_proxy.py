@@ -159,7 +159,7 @@ def test_no_process_of_hutch_has_the_password(world, tmp_path):
     env = {"HTTPS_PROXY": "http://user:CANARYpass@198.51.100.12:3129"}
     process = world.start("run", "--network-allow", "allowed.test", "--rw", marker, "--", "sh", "-c",
                           f"echo > {marker}/here; exec sleep 60", env=env)
-    control = subprocess.Popen(["sleep", "60"], env={**env, "PATH": "/usr/bin:/bin"})  # one that does have it
+    control = subprocess.Popen([*map(str, world.before), "sleep", "60"], env={**env, "PATH": "/usr/bin:/bin"})  # one that does have it
     try:
         wait_until(lambda: (marker / "here").exists(), 10)
         # By root of the user namespace that all of them are in, for whom nothing is not dumpable.
