@@ -176,6 +176,14 @@ static char *resolve(const char *path, struct links *links)
         return reached;
 }
 
+void mounts_list_links(const char *path, struct str_list *places)
+{
+        struct links links = {0};
+        free(resolve(path, &links));
+        str_list_free(&links.texts);
+        *places = links.places;
+}
+
 /* The same, and repeats those links inside, so that the path means the same there. */
 static char *follow(struct box *box, const char *path, const char *why)
 {
