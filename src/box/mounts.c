@@ -414,6 +414,14 @@ static bool judge(struct box *box, const struct held_sources *held, const char *
         return true;
 }
 
+static bool two_at_one_place(const char *why, const char *path, const struct mount *other,
+                             struct error *error)
+{
+        return error_set(error, EXIT_USAGE,
+                         "two grants have one place inside, %s, where a link leads: %s %s and %s",
+                         other->destination, why, path, other->why);
+}
+
 bool mounts_add_grant(struct box *box, struct held_sources *held, const char *path, const char *destination,
                       bool writable, const char *why, struct error *error)
 {
@@ -436,6 +444,11 @@ bool mounts_add_grant(struct box *box, struct held_sources *held, const char *pa
                 return error_set(error, EXIT_SETUP,
                                  "cannot put %s at %s: that would hide the sandbox's own %s", real,
                                  destination ? destination : place, place);
+        /* Two spellings, by a link, of what options.c compares as it is written. */
+        bool is_same = own && own->writable == writable && str_equal(own->source, real) &&
+                       (own->kind == MOUNT_OVERLAY) == str_equal(why, "--overlay");
+        if (own && mounts_is_asked_for(own) && !is_same)
+                return two_at_one_place(why, path, own, error);
         make_room(box, place);
         return mounts_add_bind(box, held, real, place, writable, why, error);
 }
@@ -497,6 +510,9 @@ bool mounts_add_memory(struct box *box, const char *path, uint64_t bytes, const 
                 return error_set(error, EXIT_SETUP,
                                  "cannot put memory at %s: that would hide the sandbox's own %s", path,
                                  place);
+        const struct mount *own = find_exact(box, place);
+        if (own && mounts_is_asked_for(own))
+                return two_at_one_place(why, path, own, error);
         make_room(box, place);
         struct mount mount = {
             .kind = MOUNT_MEMORY,
