@@ -172,7 +172,7 @@ static bool say_lost(struct watch *watch, const struct place *lost)
                 return false;
         }
         message(
-            "%s was replaced outside while the sandbox runs, and %s (%s) is open to the command until it is "
+            "%s was replaced while the sandbox runs, and %s (%s) is open to the command until it is "
             "started again: %s",
             name_shown(worst->path), name_shown(mount->destination), mount->why,
             mount->kind == MOUNT_MASK ? "start it again to hide what is there now"
