@@ -19,13 +19,16 @@
 /* Directly in a writable grant, where they may not exist yet; git.h finds the rest of what git obeys. A
  * client starts what its configuration in a project names, and shells run the rest. */
 static const char *const default_names[] = {
-    ".git/hooks",     ".git/config",  ".git/config.worktree",
-    ".git/commondir", ".mcp.json",    ".cursor",
-    ".vscode",        ".claude",      ".envrc",
-    ".bashrc",        ".profile",     ".bash_profile",
-    ".bash_login",    ".bash_logout", ".zshrc",
-    ".zshenv",        ".zprofile",    ".zlogin",
-    ".zlogout",
+    ".git/hooks",     ".git/config",   ".git/config.worktree",
+    ".git/commondir", ".mcp.json",     ".cursor",
+    ".vscode",        ".claude",       ".envrc",
+    ".bashrc",        ".profile",      ".bash_profile",
+    ".bash_login",    ".bash_logout",  ".zshrc",
+    ".zshenv",        ".zprofile",     ".zlogin",
+    ".zlogout",       ".gemini",       ".codex",
+    ".kiro",          ".roo",          ".amazonq",
+    ".continue",      ".opencode",     "opencode.json",
+    ".zed",           ".devcontainer", ".idea",
 };
 
 enum {
