@@ -39,6 +39,12 @@ static const struct place machine[] = {
     {"/etc/sudoers.d", "it says who may become root"},
     {"/etc/ssh", "it holds the machine's private keys"},
     {"/etc/ssl/private", "it holds the machine's private keys"},
+    {"/etc/letsencrypt", "it holds the machine's private keys"},
+    {"/etc/wireguard", "it holds the machine's private keys"},
+    {"/etc/krb5.keytab", "it holds the machine's private keys"},
+    {"/etc/NetworkManager/system-connections", "it holds passwords of networks"},
+    {"/var/backups", "it holds copies of password hashes"},
+    {"/var/lib/sss", "it holds password hashes"},
 };
 
 /* What the machine itself runs: never writable. A caller who is root could change it. */

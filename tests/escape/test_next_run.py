@@ -185,7 +185,7 @@ def test_hutchs_own_folders_are_not_granted_wherever_they_are(hutch, variable):
 
 
 @pytest.mark.root
-@pytest.mark.parametrize("path", ["/etc/shadow-", "/etc/gshadow", "/etc/sudoers", "/root"])
+@pytest.mark.parametrize("path", ["/etc/shadow-", "/etc/gshadow", "/etc/sudoers", "/root", "/var/backups"])
 def test_root_does_not_grant_what_only_root_reads(hutch, path):
     if not os.path.lexists(path):
         pytest.skip(f"{path} does not exist here")
