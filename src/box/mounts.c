@@ -7,6 +7,7 @@
 
 #include "box/danger.h"
 #include "box/etc.h"
+#include "box/regions.h"
 #include "lib/fd.h"
 #include "report/messages.h"
 
@@ -391,11 +392,32 @@ static bool is_system_place(const char *place)
         return false;
 }
 
+/* Why granting it would void the sandbox when the danger has another path: the host may show one folder at
+ * two places. False with an error; else the caller frees *why, which is NULL when there is none. */
+static bool judge_other_names(const char *real, bool writable, char **why, struct error *error)
+{
+        struct str_list names = {0};
+        bool listed = regions_list_names(real, &names, error);
+        *why = NULL;
+        for (size_t i = 0; i < names.count && !*why; i++) {
+                const char *danger = mounts_find_danger(names.values[i], writable);
+                if (danger)
+                        *why = str_format("it is %s too, and %s", names.values[i], danger);
+        }
+        str_list_free(&names);
+        return listed;
+}
+
 /* Judges a grant: refuses what would void the sandbox, unless --unsafe-grant named that very place. */
 static bool judge(struct box *box, const struct held_sources *held, const char *real, bool writable,
                   struct error *error)
 {
+        autofree char *other = NULL;
         const char *refusal = mounts_find_danger(real, writable);
+        if (!refusal && !judge_other_names(real, writable, &other, error))
+                return false;
+        if (!refusal)
+                refusal = other;
         if (!refusal)
                 return true;
         /* The sandbox's root is being built on top of it: it cannot be cloned without that. */
