@@ -167,6 +167,11 @@ static bool check_userns(const struct box *box, struct error *error)
                     error, EXIT_SETUP,
                     "--allow-userns=full as root would let the command change the kernel's settings in "
                     "/proc/sys; start hutch as an ordinary user, or use --allow-userns");
+        /* In a mount namespace of its own it lets the old root go, and the kernel then no longer refuses to
+         * rename what is a mount point here. */
+        if (box->userns == USERNS_FULL && mounts_any_writable(box))
+                message("note: with --allow-userns=full the command can move away, and replace, what is "
+                        "protected or granted more narrowly inside a writable grant");
         return true;
 }
 

@@ -166,11 +166,12 @@ static bool read_env(struct options *options, const char *text, struct error *er
 {
         size_t length = strcspn(text, "=");
         autofree char *name = str_copy_n(text, length);
+        /* What stands there may be the secret itself, or KEY:VALUE: it is not repeated. */
         if (!name_is_variable(name, length))
                 return error_set(
                     error, EXIT_USAGE,
-                    "--env %s: a variable's name has letters, digits and _ and starts with no digit",
-                    name_shown(name));
+                    "--env: what stands before = is no variable's name, which has letters, digits "
+                    "and _ and starts with no digit: --env KEY[=VALUE]");
         const char *value = text[length] ? text + length + 1 : getenv(name);
         if (!value)
                 return error_set(error, EXIT_USAGE,
