@@ -30,6 +30,7 @@ void box_free(struct box *box)
         str_list_free(&box->unsafe_grants);
         free(box->cwd);
         free(box->home);
+        free(box->log_path);
         network_free(&box->network);
         free(box->seccomp_path);
         free(box->seccomp_json);

@@ -127,6 +127,8 @@ struct box {
         /* what it reaches */
         struct network network;
 
+        char *log_path; /* absolute and normal, or NULL: --log */
+
         /* the layers */
         enum box_userns userns;
         bool proc;             /* false: --proc none */

@@ -158,6 +158,16 @@ static cJSON *make_pairs(const struct port_pair *pairs, size_t count)
         return array;
 }
 
+/* Credentials are said to be there and no more. */
+static cJSON *make_proxy(const struct network *network)
+{
+        cJSON *object = str_or_die(cJSON_CreateObject());
+        add(object, "place", make_text(network->proxy));
+        add(object, "credentials", str_or_die(cJSON_CreateBool(network->proxy_credentials != NULL)));
+        add(object, "except", make_list(&network->no_proxy));
+        return object;
+}
+
 static cJSON *make_network(const struct network *network)
 {
         cJSON *object = str_or_die(cJSON_CreateObject());
@@ -165,6 +175,8 @@ static cJSON *make_network(const struct network *network)
         add(object, "deny", make_destinations(&network->rules.deny));
         add(object, "host_ports", make_pairs(network->host_ports, network->host_port_count));
         add(object, "publish", make_pairs(network->publish, network->publish_count));
+        if (network->proxy)
+                add(object, "proxy", make_proxy(network));
         return object;
 }
 
@@ -209,6 +221,8 @@ bool box_write_json(const struct box *box, FILE *out)
         add(root, "unsafe_grants", make_list(&box->unsafe_grants));
         add(root, "limits", make_limits(box));
         add(root, "network", make_network(&box->network));
+        if (box->log_path)
+                add(root, "log", make_text(box->log_path));
         add(root, "layers", make_layers(box));
         add(root, "raw_stdout", cJSON_CreateBool(box->raw_stdout));
         add(root, "verbose", make_number(box->verbose));

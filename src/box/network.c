@@ -4,6 +4,7 @@
  */
 #include "box/network.h"
 
+#include "box/proxy.h"
 #include "lib/fd.h"
 #include "nat/setup.h"
 
@@ -172,7 +173,11 @@ bool network_make(struct box *box, const struct options *options, struct error *
         for (size_t i = 0; i < options->network_deny.count; i++)
                 if (!destinations_add(&network->rules.deny, DESTINATION_DENY, options->network_deny.values[i], error))
                         return false;
-        return leave_resolver(&network->rules.allow, error) &&
-               add_host_ports(network, &options->host_ports, error) && add_publish(network, &options->publish, error) &&
-               count_ports(network, error);
+        if (!leave_resolver(&network->rules.allow, error) || !add_host_ports(network, &options->host_ports, error) ||
+            !add_publish(network, &options->publish, error) ||
+            !count_ports(network, error))
+                return false;
+        bool taken = (network->tcp_count == 0 && !network->every_port) || proxy_take(network, error);
+        proxy_forget();
+        return taken;
 }

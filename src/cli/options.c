@@ -64,13 +64,15 @@ const struct option_row option_table[] = {
     {OPTION_ENV_FILE, "env-file", 0, ARGUMENT_REQUIRED, "FILE", "file", true,
      "set the variables of FILE, lines of KEY=VALUE; --env wins over it", NULL},
     {OPTION_NETWORK_ALLOW, "network-allow", 0, ARGUMENT_REQUIRED, "LIST", "none", true,
-     "permit destinations, as api.example.com,*.example.org:443,public; nothing else is", NULL},
+     "permit destinations, as api.example.com,*.example.org:443,public", NULL},
     {OPTION_NETWORK_DENY, "network-deny", 0, ARGUMENT_REQUIRED, "LIST", "none", true,
      "refuse destinations that --network-allow would permit", NULL},
     {OPTION_HOST_PORT, "host-port", 0, ARGUMENT_REQUIRED, "[PORT:]HOSTPORT", "none", true,
      "show a port of your own 127.0.0.1 inside, as 127.0.0.1:PORT", NULL},
     {OPTION_PUBLISH, "publish", 0, ARGUMENT_REQUIRED, "[HOSTPORT:]PORT", "none", true,
      "open a port that the command listens on, on your own 127.0.0.1 only", NULL},
+    {OPTION_LOG, "log", 0, ARGUMENT_REQUIRED, "FILE", "file", false,
+     "append lines of JSON: the start, names looked up, connections, the end", NULL},
     {OPTION_CWD, "cwd", 0, ARGUMENT_REQUIRED, "DIR", "folder", false,
      "the working directory inside (default: yours where it is visible, else the home)", NULL},
     {OPTION_TIMEOUT, "timeout", 0, ARGUMENT_REQUIRED, "SECONDS", "none", false,
@@ -387,6 +389,8 @@ static bool store(struct parse *parse, const struct option_row *row, const char 
         case OPTION_PUBLISH:
                 str_list_add(&options->publish, value);
                 return true;
+        case OPTION_LOG:
+                return value_expand_path("--log", value, &options->log, error);
         case OPTION_CWD:
                 return value_expand_path("--cwd", value, &options->cwd, error);
         case OPTION_REQUIRE:
@@ -661,6 +665,7 @@ void options_free(struct options *options)
         str_list_free(&options->hide);
         str_list_free(&options->network_allow);
         str_list_free(&options->network_deny);
+        free(options->log);
         str_list_free(&options->host_ports);
         str_list_free(&options->publish);
         str_list_free(&options->env);

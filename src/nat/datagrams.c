@@ -89,6 +89,13 @@ static void end_flow(struct datagram_flow *flow, const char *why)
         free_later(flow);
 }
 
+void datagrams_end_all(const char *why)
+{
+        for (size_t i = 0; i < SLOTS; i++)
+                while (slots[i])
+                        end_flow(slots[i], why);
+}
+
 static void is_silent(struct timer *timer)
 {
         end_flow(OWNER(timer, struct datagram_flow, idle), NULL);

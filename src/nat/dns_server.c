@@ -103,15 +103,13 @@ static void got_reply(void *context, const uint8_t *reply, size_t length)
                 free(forwarded);
                 return;
         }
-        if (!reply || !dns_may_forward(reply, length, question, &nat.rules)) {
+        if (!reply) {
                 answer_empty(asker, forwarded->query, question, DNS_SERVER_FAILURE, false);
-        } else if (length > most) {
-                answer_empty(asker, forwarded->query, question, DNS_OK, true);
         } else {
-                memcpy(nat.buffer, reply, length);
-                nat.buffer[0] = (uint8_t)(question->id >> 8);
-                nat.buffer[1] = (uint8_t)question->id;
-                answer(asker, nat.buffer, length);
+                size_t written = dns_write_forwarded(forwarded->query, question, reply, length, &nat.rules,
+                                                     nat.buffer, most);
+                if (written)
+                        answer(asker, nat.buffer, written);
         }
         if (connection && !connection->closed && connection->ended && connection->waiting == 0)
                 close_connection(connection);

@@ -33,6 +33,7 @@ struct listener {
 };
 
 struct flow {
+        struct flow *next, *previous; /* of all that are open */
         struct relay_end client, server; /* the sandbox, and the world */
         struct target target;
         struct in6_addr address; /* the real one, once connected */
@@ -40,11 +41,14 @@ struct flow {
         struct timer patience; /* TIMER_SNIFF, while a ClientHello or a head is half there */
         bool judged;           /* what the client sent first may go out */
         bool connected;
+        bool refused; /* and reported so */
         bool ended;
         uint8_t *head; /* what the client has sent before it was judged */
         size_t head_length;
         long long began;
 };
+
+static struct flow *open_flows;
 
 static void drop_head(struct flow *flow)
 {
@@ -59,13 +63,17 @@ static void end_flow(struct flow *flow, bool reset, const char *why)
         if (flow->ended)
                 return;
         flow->ended = true;
+        *(flow->previous ? &flow->previous->next : &open_flows) = flow->next;
+        if (flow->next)
+                flow->next->previous = flow->previous;
         timer_stop(&flow->patience);
         if (flow->connecting)
                 connect_cancel(flow->connecting);
         relay_close(&flow->client, reset);
         relay_close(&flow->server, reset);
-        report_flow(&flow->target, flow->connected ? &flow->address : NULL, flow->client.taken, flow->server.taken,
-                    flow->began, why);
+        if (!flow->refused)
+                report_flow(&flow->target, flow->connected ? &flow->address : NULL, flow->client.taken, flow->server.taken,
+                            flow->began, why);
         drop_head(flow);
         nat.flows--;
         free_later(flow);
@@ -109,6 +117,7 @@ static void judged(struct flow *flow)
 static void refuse_head(struct flow *flow, const char *what, const char *named)
 {
         report_mismatch(&flow->target, what, named);
+        flow->refused = true;
         end_flow(flow, true, "its first bytes were refused");
 }
 
@@ -258,6 +267,10 @@ static struct flow *new_flow(int descriptor, const struct target *target)
         flow->server.source.descriptor = -1;
         flow->target = *target;
         flow->began = nat.now;
+        flow->next = open_flows;
+        if (open_flows)
+                open_flows->previous = flow;
+        open_flows = flow;
         nat.flows++;
         return flow;
 }
@@ -283,6 +296,12 @@ void flow_join(int sandbox, int host, const struct target *target)
         }
         flow->judged = true;
         connected(flow, host, &target->address, NULL);
+}
+
+void flow_end_all(const char *why)
+{
+        while (open_flows)
+                end_flow(open_flows, true, why);
 }
 
 static void judge_and_open(int accepted)

@@ -83,6 +83,10 @@ static void take_line(const char *line, bool *log)
                 take_rule(&nat.rules.deny, DESTINATION_DENY, rest);
         else if ((rest = after(line, "host-port")))
                 take_host_port(rest);
+        else if ((rest = after(line, "proxy")))
+                proxy_configure(rest);
+        else if ((rest = after(line, "no-proxy")))
+                proxy_except(rest);
         else if (str_equal(line, "log"))
                 *log = true;
 }
@@ -165,6 +169,11 @@ static void supervisor_ready(struct source *source, uint32_t events)
         (void)events;
         if (packet_receive_descriptor(source->descriptor, &head, sizeof(head), &descriptor) != sizeof(head))
                 _exit(0); /* hutch is gone, and the sandbox with it */
+        if (head.type == NAT_FINISH) {
+                flow_end_all("the sandbox ended");
+                datagrams_end_all("the sandbox ended");
+                _exit(0);
+        }
         if (head.type == NAT_RESOLVER && descriptor >= 0)
                 take_lines(descriptor, &log);
         else if (descriptor >= 0)

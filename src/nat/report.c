@@ -234,6 +234,20 @@ void report_failed(const struct target *target, const char *why)
                 say_note("network: cannot reach %s: %s", destination, why);
 }
 
+void report_proxy(const struct target *target, const char *why)
+{
+        char destination[SPELLING] = "", once[2 * SPELLING];
+        if (target)
+                spell(target, destination, sizeof(destination));
+        snprintf(once, sizeof(once), "%s by proxy: %s", destination, why);
+        if (!is_new(once))
+                return;
+        if (!target)
+                say_denied("network: no connection to the proxy %s: %s", proxy_shown(), why);
+        else
+                say_denied("network: the proxy %s gives no connection to %s: %s", proxy_shown(), destination, why);
+}
+
 void report_question(const char *name, uint16_t type, const char *decision)
 {
         char members[NAT_TEXT_MAX];
@@ -246,13 +260,15 @@ void report_flow(const struct target *target, const struct in6_addr *address, ui
                  long long began, const char *why)
 {
         char destination[SPELLING], text[ADDRESS_TEXT] = "", members[NAT_TEXT_MAX];
+        struct target place;
         if (!report.log)
                 return;
+        bool proxied = proxy_carries(target, &place);
         if (address)
                 address_format(address, text);
         snprintf(members, sizeof(members),
-                 "\"event\":\"connection\",\"decision\":\"allowed\",\"destination\":\"%s\",\"address\":\"%s\","
+                 "\"event\":\"connection\",\"decision\":\"allowed\",\"destination\":\"%s\",\"%s\":\"%s\","
                  "\"bytes_up\":%" PRIu64 ",\"bytes_down\":%" PRIu64 ",\"duration_ms\":%lld,\"end\":\"%s\"",
-                 spell(target, destination, sizeof(destination)), text, up, down, nat.now - began, why ? why : "closed");
+                 spell(target, destination, sizeof(destination)), proxied ? "proxy_address" : "address", text, up, down, nat.now - began, why ? why : "closed");
         record(members);
 }

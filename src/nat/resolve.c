@@ -63,8 +63,16 @@ struct ares_source {
         struct ares_source *next;
 };
 
+/* A name server with a link-local address, and the interface that it is behind. */
+struct zone {
+        struct in6_addr address;
+        unsigned interface;
+};
+
 static struct {
         ares_channel channel;
+        struct zone zones[8];
+        size_t zone_count;
         struct ares_source *sources;
         struct lookup *lookups;
         struct host *hosts;
@@ -104,9 +112,50 @@ static void ares_wants(void *context, ares_socket_t descriptor, int readable, in
         }
 }
 
+/* c-ares of some versions cannot be told the interface of a link-local server: the sockets are given it here. */
+static int connect_server(ares_socket_t made, const struct sockaddr *address, ares_socklen_t length, void *context)
+{
+        (void)context;
+        if (address->sa_family != AF_INET6 || length < (ares_socklen_t)sizeof(struct sockaddr_in6))
+                return connect(made, address, length);
+        struct sockaddr_in6 six;
+        memcpy(&six, address, sizeof(six));
+        for (size_t i = 0; i < resolver.zone_count; i++)
+                if (IN6_ARE_ADDR_EQUAL(&resolver.zones[i].address, &six.sin6_addr))
+                        six.sin6_scope_id = resolver.zones[i].interface;
+        return connect(made, (struct sockaddr *)&six, sizeof(six));
+}
+
+/* c-ares takes all of these calls or none. */
+static ares_socket_t make_socket(int family, int type, int protocol, void *context)
+{
+        (void)context;
+        return socket(family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol);
+}
+
+static int close_socket(ares_socket_t made, void *context)
+{
+        (void)context;
+        return close(made);
+}
+
+static ares_ssize_t receive(ares_socket_t from, void *bytes, size_t length, int flags, struct sockaddr *address,
+                            ares_socklen_t *address_length, void *context)
+{
+        (void)context;
+        return recvfrom(from, bytes, length, flags, address, address_length);
+}
+
+static ares_ssize_t send_vector(ares_socket_t to, const struct iovec *parts, int count, void *context)
+{
+        struct msghdr message = {.msg_iov = (struct iovec *)parts, .msg_iovlen = (size_t)count};
+        (void)context;
+        return sendmsg(to, &message, MSG_NOSIGNAL);
+}
+
 bool resolve_start(void)
 {
-        /* Everything is given, so that no configuration of the host's is interpreted here. */
+        /* Everything is given, so that no configuration of the host's is read here: it might be a fifo. */
         char lookups[] = "b";
         struct ares_options options = {
             .flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES | ARES_FLAG_EDNS,
@@ -115,12 +164,23 @@ bool resolve_start(void)
             .lookups = lookups,
             .sock_state_cb = ares_wants,
             .ednspsz = PAYLOAD,
+            .ndots = 1,
         };
         int given = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS | ARES_OPT_SOCK_STATE_CB |
-                    ARES_OPT_EDNSPSZ | ARES_OPT_DOMAINS;
+                    ARES_OPT_EDNSPSZ | ARES_OPT_DOMAINS | ARES_OPT_NDOTS | ARES_OPT_SORTLIST | ARES_OPT_SERVERS;
         resolver.servers = str_copy("");
-        return ares_library_init(ARES_LIB_INIT_ALL) == ARES_SUCCESS &&
-               ares_init_options(&resolver.channel, &options, given) == ARES_SUCCESS;
+        static const struct ares_socket_functions functions = {
+            .asocket = make_socket,
+            .aclose = close_socket,
+            .aconnect = connect_server,
+            .arecvfrom = receive,
+            .asendv = send_vector,
+        };
+        if (ares_library_init(ARES_LIB_INIT_ALL) != ARES_SUCCESS ||
+            ares_init_options(&resolver.channel, &options, given) != ARES_SUCCESS)
+                return false;
+        ares_set_socket_functions(resolver.channel, &functions, NULL);
+        return true;
 }
 
 static struct answer *cache_place(const char *name, int family)
@@ -316,6 +376,7 @@ void resolve_configure_begin(void)
         resolver.host_count = 0;
         free(resolver.servers);
         resolver.servers = str_copy("");
+        resolver.zone_count = 0;
         memset(resolver.cache, 0, sizeof(resolver.cache));
 }
 
@@ -332,12 +393,18 @@ void resolve_add_server(const char *address_and_port)
         const char *port;
         autofree char *address = take_word(address_and_port, &port);
         struct in6_addr parsed;
-        /* A scope (fe80::1%eth0) is c-ares's to read. */
         bool six = strchr(address, ':') != NULL;
-        if (!six && !address_parse(address, &parsed))
+        char *zone = strchr(address, '%');
+        if (zone)
+                *zone++ = 0;
+        if (!address_parse(address, &parsed))
                 return;
-        char *servers = str_format("%s%s%s%s%s%s%s", resolver.servers, *resolver.servers ? "," : "",
-                                   six ? "[" : "", address, six ? "]" : "", *port ? ":" : "", port);
+        if (zone && resolver.zone_count < sizeof(resolver.zones) / sizeof(*resolver.zones))
+                resolver.zones[resolver.zone_count++] =
+                    (struct zone){.address = parsed, .interface = (unsigned)strtoul(zone, NULL, 10)};
+        /* Always with a port: c-ares refuses the whole list for brackets without one. */
+        char *servers = str_format("%s%s%s%s%s:%s", resolver.servers, *resolver.servers ? "," : "", six ? "[" : "",
+                                   address, six ? "]" : "", *port ? port : "53");
         free(resolver.servers);
         resolver.servers = servers;
 }

@@ -55,6 +55,7 @@ static const int forwarded[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
 
 struct supervisor {
         const struct box *box;
+        struct record *record;
         struct bridge *bridge;
         struct terminal terminal;
         bool lent; /* the terminal's foreground is the server's, and hutch gave it */
@@ -242,6 +243,8 @@ static bool read_failure(struct supervisor *supervisor, struct held_sources *hel
         supervisor->started = true;
         message_verbose("the command was started %lld ms after the namespaces were asked for",
                         now_ms() - supervisor->launched_at);
+        if (supervisor->nat.process)
+                nat_helper_watch_names(&supervisor->nat, supervisor->box);
         confine(supervisor);
         supervisor->settle_at = now_ms() + SETTLE_MS;
         if (supervisor->box->timeout_seconds) {
@@ -382,7 +385,7 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                                 end_exposed(supervisor);
                         if (polls[CONTROL].revents && !polls[FAILURE].revents)
                                 read_control(supervisor);
-                        if (polls[NAT].revents && !nat_helper_read(&supervisor->nat))
+                        if (polls[NAT].revents && !nat_helper_read(&supervisor->nat, supervisor->record))
                                 lose_network(supervisor);
                 }
                 watch_client(supervisor);
@@ -468,6 +471,8 @@ static bool start(struct supervisor *supervisor, struct held_sources *held, stru
                 return false;
         messages_send_to(bridge_say, supervisor->bridge);
 
+        if (!record_open_log(supervisor->record, box, error))
+                return false;
         if (box_has_network(box) && !nat_helper_start(&supervisor->nat, box, error))
                 return false;
         struct launch_stdio stdio = {
@@ -482,6 +487,9 @@ static bool start(struct supervisor *supervisor, struct held_sources *held, stru
         supervisor->watch = watch_new(box, held, landlock_guards_sockets(box, landlock_abi()));
         supervisor->launched_at = now_ms();
         bool started = launch_start(box, &stdio, &supervisor->launch, error);
+        /* While the sandbox builds itself, and before the command can have said anything. */
+        if (started && !box_has_network(box))
+                message_unrecorded("network: deny-all (use --network-allow to permit outbound hosts)");
         for (int i = 0; i < 3; i++)
                 fd_close(&server[i]);
         nat_helper_entered(&supervisor->nat);
@@ -501,7 +509,7 @@ static void finish(struct supervisor *supervisor)
                        errno == EINTR)
                         ;
         }
-        nat_helper_end(&supervisor->nat);
+        nat_helper_end(&supervisor->nat, supervisor->record);
         bool by_itself = supervisor->exited && WIFEXITED(supervisor->wait_status);
         if (supervisor->lent && supervisor->started && !by_itself)
                 terminal_restore(&supervisor->terminal);
@@ -519,6 +527,7 @@ int supervise(const struct box *box, struct held_sources *held, struct record *r
 {
         struct supervisor supervisor = {
             .box = box,
+            .record = record,
             .launch = {.init = -1, .control = -1, .failure = -1},
             .nat = NAT_HELPER_NONE,
             .signals = -1,
