@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the host's routing table says about an address: whether the host would talk to itself. The kernel is
- * asked each time, because addresses come and go. (Which source address it would choose tells less: for a second
- * address of an interface that is the first one.) It must never do anything with its socket but ask.
+ * asked each time, because addresses come and go. (Which source address it would choose tells less: for a
+ * second address of an interface that is the first one.) It must never do anything with its socket but ask.
  */
 #include "nat/nat.h"
 

@@ -55,8 +55,11 @@ void source_detach(struct source *source)
 
 void source_close(struct source *source)
 {
-        if (source->descriptor >= 0)
+        if (source->descriptor >= 0) {
+                /* Closing is not enough: while pid 1 or a child still holds a copy, the loop would go on naming it. */
+                source_detach(source);
                 close(source->descriptor);
+        }
         source->descriptor = -1;
 }
 

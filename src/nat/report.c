@@ -105,6 +105,7 @@ static bool is_new(const char *destination)
         return report.said.count < SAID_MAX;
 }
 
+static void say(enum nat_message_type type, const char *format, va_list values) __attribute__((format(printf, 2, 0)));
 static void say(enum nat_message_type type, const char *format, va_list values)
 {
         char text[NAT_TEXT_MAX];

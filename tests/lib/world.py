@@ -62,7 +62,7 @@ class World:
         self.process = subprocess.Popen(
             ["unshare", "--user", "--map-current-user", "--keep-caps", "--net", "--mount", "--propagation", "private",
              sys.executable, __file__, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.zone, self.authority = dict(ZONE), self.folder / "ca.pem"
+        self.authority = self.folder / "ca.pem"
         if self.process.stdout.readline() != b"ready\n":
             self.end()
             raise RuntimeError(f"no world: {self.process.stderr.read().decode()}")
