@@ -9,7 +9,9 @@
 #include "lib/fd.h"
 #include "lib/str.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -178,7 +180,7 @@ static const char *const run_by_the_person[] = {
 static const char *const client_files[] = {"/.mcp.json", "/.cursor", "/.cursor/mcp.json",
                                            "/.vscode",   "/.claude", "/.vscode/mcp.json"};
 
-enum { PERSONAL = sizeof(personal) / sizeof(*personal) };
+enum { LINKS_MOST = 64, PERSONAL = sizeof(personal) / sizeof(*personal) };
 
 /* Where the personal places of one home are. Asked once: a start may judge many folders. */
 struct home {
@@ -188,6 +190,36 @@ struct home {
         char *
             real[PERSONAL]; /* NULL: the same, or there is none. Dotfiles are often links to another folder */
 };
+
+/* Where a path leads, or would lead if what is missing were made: a server could make it. The caller frees;
+ * NULL when nothing can be there. */
+static char *follow(const char *path, int most)
+{
+        char *real = realpath(path, NULL), target[PATH_MAX];
+        if (real || errno != ENOENT || most == 0)
+                return real;
+        autofree char *parent = path_parent(path);
+        ssize_t length = readlink(path, target, sizeof(target) - 1);
+        if (length > 0) {
+                target[length] = 0;
+                autofree char *next =
+                    target[0] == '/' ? str_copy(target) : str_format("%s/%s", parent, target);
+                return follow(next, most - 1);
+        }
+        autofree char *folder = follow(parent, most - 1);
+        return folder ? path_join(folder, strrchr(path, '/') + 1) : NULL;
+}
+
+/* The same for a place below a home. Only through a link does a missing one lead anywhere else. */
+static char *follow_in_home(int home, const char *named, const char *place)
+{
+        char *real = realpath(named, NULL), target[1];
+        autofree char *first = str_copy_n(place, strcspn(place, "/"));
+        if (real || (readlinkat(home, place, target, sizeof(target)) < 0 &&
+                     readlinkat(home, first, target, sizeof(target)) < 0))
+                return real;
+        return follow(named, LINKS_MOST);
+}
 
 static const struct home *look_at_home(const char *path)
 {
@@ -202,8 +234,7 @@ static const struct home *look_at_home(const char *path)
         autoclose int folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
         for (size_t i = 0; i < PERSONAL; i++) {
                 home->named[i] = path_join(path, personal[i].path);
-                if (faccessat(folder, personal[i].path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-                        home->real[i] = realpath(home->named[i], NULL);
+                home->real[i] = follow_in_home(folder, home->named[i], personal[i].path);
         }
         return home;
 }
@@ -221,11 +252,7 @@ static bool touches_own_state(const char *path)
         for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++) {
                 const char *folder = getenv(variables[i]);
                 autofree char *named = folder && folder[0] == '/' ? path_join(folder, "hutch") : NULL;
-                autofree char *real_folder = named ? realpath(folder, NULL) : NULL;
-                autofree char *real = named ? realpath(named, NULL) : NULL;
-                /* Where links lead to the folder and nothing of hutch's is in it yet. */
-                if (!real && real_folder)
-                        real = path_join(real_folder, "hutch");
+                autofree char *real = named ? follow(named, LINKS_MOST) : NULL;
                 if ((named && touches(path, named)) || (real && touches(path, real)))
                         return true;
         }
@@ -243,9 +270,10 @@ static const char *danger_of_writing(const char *path, const char *home)
                 if (length >= end && str_equal(path + length - end, client_files[i]))
                         return "it is an MCP client's configuration: what it names runs outside the sandbox";
         }
+        autoclose int folder = home[0] ? open(home, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
         for (size_t i = 0; home[0] && i < sizeof(run_by_the_person) / sizeof(*run_by_the_person); i++) {
                 autofree char *place = path_join(home, run_by_the_person[i]);
-                autofree char *real = realpath(place, NULL); /* dotfiles are often links */
+                autofree char *real = follow_in_home(folder, place, run_by_the_person[i]);
                 if (touches(path, place) || (real && touches(path, real)))
                         return "what is in it runs outside the sandbox";
         }
