@@ -13,7 +13,9 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct place {
@@ -180,15 +182,23 @@ static const char *const run_by_the_person[] = {
 static const char *const client_files[] = {"/.mcp.json", "/.cursor", "/.cursor/mcp.json",
                                            "/.vscode",   "/.claude", "/.vscode/mcp.json"};
 
-enum { LINKS_MOST = 64, PERSONAL = sizeof(personal) / sizeof(*personal) };
+enum {
+        LINKS_MOST = 64,
+        PERSONAL = sizeof(personal) / sizeof(*personal),
+        RUN = sizeof(run_by_the_person) / sizeof(*run_by_the_person),
+};
+
+/* A place below a home: as it is named, and where that leads when it is another path, because dotfiles are
+ * often links to another folder; else NULL. */
+struct home_place {
+        char *named, *real;
+};
 
 /* Where the personal places of one home are. Asked once: a start may judge many folders. */
 struct home {
         struct home *next;
         char *path;
-        char *named[PERSONAL];
-        char *
-            real[PERSONAL]; /* NULL: the same, or there is none. Dotfiles are often links to another folder */
+        struct home_place personal[PERSONAL], run[RUN];
 };
 
 /* Where a path leads, or would lead if what is missing were made: a server could make it. The caller frees;
@@ -210,15 +220,30 @@ static char *follow(const char *path, int most)
         return folder ? path_join(folder, strrchr(path, '/') + 1) : NULL;
 }
 
-/* The same for a place below a home. Only through a link does a missing one lead anywhere else. */
-static char *follow_in_home(int home, const char *named, const char *place)
+/* Most places of a home do not exist, and only through a link does a missing one lead anywhere else. The
+ * first component is looked at once for all that begin with it in a row. */
+struct home_reader {
+        int folder;
+        const char *path;
+        char first[NAME_MAX + 1];
+        bool exists, is_link;
+};
+
+static void read_place(struct home_reader *reader, const char *name, struct home_place *place)
 {
-        char *real = realpath(named, NULL), target[1];
-        autofree char *first = str_copy_n(place, strcspn(place, "/"));
-        if (real || (readlinkat(home, place, target, sizeof(target)) < 0 &&
-                     readlinkat(home, first, target, sizeof(target)) < 0))
-                return real;
-        return follow(named, LINKS_MOST);
+        size_t length = strcspn(name, "/");
+        place->named = path_join(reader->path, name);
+        if (strncmp(reader->first, name, length) != 0 || reader->first[length]) {
+                struct stat status;
+                autofree char *first = str_copy_n(name, length);
+                (void)snprintf(reader->first, sizeof(reader->first), "%s", first);
+                reader->exists = fstatat(reader->folder, first, &status, AT_SYMLINK_NOFOLLOW) == 0;
+                reader->is_link = reader->exists && S_ISLNK(status.st_mode);
+        }
+        if (!reader->exists)
+                return;
+        if (reader->is_link || faccessat(reader->folder, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+                place->real = follow(place->named, LINKS_MOST);
 }
 
 static const struct home *look_at_home(const char *path)
@@ -232,16 +257,22 @@ static const struct home *look_at_home(const char *path)
         home->next = known;
         known = home;
         autoclose int folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        for (size_t i = 0; i < PERSONAL; i++) {
-                home->named[i] = path_join(path, personal[i].path);
-                home->real[i] = follow_in_home(folder, home->named[i], personal[i].path);
-        }
+        struct home_reader reader = {.folder = folder, .path = path};
+        for (size_t i = 0; i < PERSONAL; i++)
+                read_place(&reader, personal[i].path, &home->personal[i]);
+        for (size_t i = 0; i < RUN; i++)
+                read_place(&reader, run_by_the_person[i], &home->run[i]);
         return home;
 }
 
 static bool touches(const char *path, const char *place)
 {
         return path_is_below(path, place) || path_is_below(place, path);
+}
+
+static bool touches_place(const char *path, const struct home_place *place)
+{
+        return touches(path, place->named) || (place->real && touches(path, place->real));
 }
 
 /* hutch's own folders, where the person moved them (XDG base directory specification). */
@@ -270,13 +301,10 @@ static const char *danger_of_writing(const char *path, const char *home)
                 if (length >= end && str_equal(path + length - end, client_files[i]))
                         return "it is an MCP client's configuration: what it names runs outside the sandbox";
         }
-        autoclose int folder = home[0] ? open(home, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-        for (size_t i = 0; home[0] && i < sizeof(run_by_the_person) / sizeof(*run_by_the_person); i++) {
-                autofree char *place = path_join(home, run_by_the_person[i]);
-                autofree char *real = follow_in_home(folder, place, run_by_the_person[i]);
-                if (touches(path, place) || (real && touches(path, real)))
+        const struct home *places = home[0] ? look_at_home(home) : NULL;
+        for (size_t i = 0; places && i < RUN; i++)
+                if (touches_place(path, &places->run[i]))
                         return "what is in it runs outside the sandbox";
-        }
         return NULL;
 }
 
@@ -304,8 +332,7 @@ const char *grant_danger(const char *real_path, const char *home, bool writable)
                 return "it holds hutch's own state";
         const struct home *places = home[0] ? look_at_home(home) : NULL;
         for (size_t i = 0; places && i < PERSONAL; i++)
-                if (touches(real_path, places->named[i]) ||
-                    (places->real[i] && touches(real_path, places->real[i])))
+                if (touches_place(real_path, &places->personal[i]))
                         return personal[i].why;
         return NULL;
 }
