@@ -464,10 +464,12 @@ bool decoys_describe(const struct decoys *decoys, enum decoy_side side, pid_t su
         size_t length = 0;
         char name[64];
         FILE *file = str_or_die(open_memstream(&text, &length));
-        struct stat passwd = {0};
+        struct stat passwd = {0}, home = {0};
         (void)stat("/etc/passwd", &passwd);
+        (void)stat(caller_homes()->spelled, &home);
         (void)fprintf(file, "base %s\nmarker %s\nhome %s\n", decoys->base[side], decoys->marker,
                       caller_homes()->spelled);
+        (void)fprintf(file, "home-device %ju\n", (uintmax_t)home.st_dev);
         (void)fprintf(file, "passwd %ju:%jd:%ld\n", (uintmax_t)passwd.st_ino, (intmax_t)passwd.st_size,
                       passwd.st_mtim.tv_nsec);
         (void)fprintf(file, "victim %d\nvictim-address %s\nsupervisor %d\nhutch-address %ju\n",

@@ -146,6 +146,15 @@ def test_changes_are_seen_from_outside(hutch, opened):
     assert "ro-write" in ids_of(attempts, "held")  # the narrower grant wins
 
 
+def test_a_home_that_can_be_written_to_is_open_to_plants(hutch):
+    """The decoys are elsewhere: it is the home itself that is looked at."""
+    status, attempts, _ = prove_json(hutch, "--unsafe-grant", hutch.home, "--rw", hutch.home)
+    plants = {"plant-shell-start", "plant-autostart", "plant-unit"}
+    assert status == 1 and plants <= ids_of(attempts, "got-out")
+    _, attempts, _ = prove_json(hutch, "--unsafe-grant", hutch.home, "--overlay", hutch.home)
+    assert plants <= ids_of(attempts, "held")
+
+
 def test_a_filter_that_permits_everything_is_noticed(hutch):
     profile = hutch.folder / "open.json"
     profile.write_text('{"defaultAction": "SCMP_ACT_ALLOW"}')
