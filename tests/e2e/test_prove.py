@@ -120,6 +120,16 @@ def test_nothing_of_the_callers_is_changed_or_read(hutch):
     assert state() == before and sorted(hutch.home.rglob("*")) == folders
 
 
+def test_a_folder_of_everybodys_is_not_used(hutch):
+    """Somebody else could put another thing in the place of what is made there."""
+    with tempfile.TemporaryDirectory(prefix="p", dir="/tmp") as folder:
+        for mode, used in ((0o777, False), (0o1777, True), (0o700, True)):
+            os.chmod(folder, mode)
+            done = hutch("prove", "--dry-run", env={"TMPDIR": folder})
+            grants = [mount["source"] for mount in json.loads(done.out)["mounts"] if mount.get("source", "").endswith("/inside/grant")]
+            assert len(grants) == 1 and grants[0].startswith(folder + "/") is used, (oct(mode), grants)
+
+
 # a sandbox that was opened
 
 @pytest.fixture
