@@ -36,9 +36,9 @@ static void attach(const struct entering *entering, int tree, const char *inside
                 entering_fail(entering, STAGE_DEVICES, errno, inside);
 }
 
-/* Attaches a device, without the NODEV that every other mount has. Read-only keeps nobody from writing to what
- * it stands for, but keeps root's sandbox from changing mode and owner of the machine's /dev/null, and a user's
- * from opening the terminal to everybody. */
+/* Attaches a device, without the NODEV that every other mount has. Read-only keeps nobody from writing to
+ * what it stands for, but keeps root's sandbox from changing mode and owner of the machine's /dev/null, and a
+ * user's from opening the terminal to everybody. */
 static void attach_device(const struct entering *entering, int tree, const char *inside)
 {
         struct mount_attr attributes = {
