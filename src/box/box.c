@@ -4,6 +4,8 @@
  */
 #include "box/box.h"
 
+#include "box/network.h"
+
 #include <stdlib.h>
 
 void box_free(struct box *box)
@@ -28,6 +30,8 @@ void box_free(struct box *box)
         str_list_free(&box->unsafe_grants);
         free(box->cwd);
         free(box->home);
+        free(box->log_path);
+        network_free(&box->network);
         free(box->seccomp_path);
         free(box->seccomp_json);
         *box = (struct box){0};

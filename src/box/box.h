@@ -9,6 +9,7 @@
 
 #include "lib/err.h"
 #include "lib/str.h"
+#include "policy/rules.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -70,6 +71,28 @@ enum box_userns {
         USERNS_FULL,    /* --allow-userns=full: also no masks in /proc and no Landlock file layer */
 };
 
+/* A port of the host's loopback and the sandbox's port that stands for it, or the other way round. */
+struct port_pair {
+        uint16_t inside, host;
+};
+
+/* What the sandbox may reach. Without any of it there is a loopback and nothing else. */
+struct network {
+        struct rules rules;      /* --network-allow, --network-deny */
+        uint16_t *tcp_ports;     /* that a rule mentions, sorted; NULL when there are too many to listen one by one */
+        size_t tcp_count;
+        bool every_port;         /* too many: one transparent listener takes them all */
+        uint16_t *udp_ports;
+        size_t udp_count;
+        struct port_pair *host_ports; /* --host-port and localhost rules */
+        size_t host_port_count;
+        struct port_pair *publish; /* --publish */
+        size_t publish_count;
+        char *proxy;             /* the caller's HTTPS_PROXY as HOST PORT, or NULL; never shown inside */
+        char *proxy_credentials; /* its Basic credentials in base64, or NULL */
+        struct str_list no_proxy;
+};
+
 struct box {
         enum box_kind kind;
         char *template_name;
@@ -101,6 +124,11 @@ struct box {
         unsigned stop_grace_seconds; /* end of input to SIGTERM; BOX_NO_GRACE: it ends nothing */
         bool raw_stdout;
 
+        /* what it reaches */
+        struct network network;
+
+        char *log_path; /* absolute and normal, or NULL: --log */
+
         /* the layers */
         enum box_userns userns;
         bool proc;             /* false: --proc none */
@@ -120,6 +148,9 @@ void box_add_mount(struct box *box, const struct mount *mount);
 /* The mount that decides about `path` inside: the deepest destination at or above it, the last of equals.
  * NULL when nothing but the root itself covers it. */
 const struct mount *box_find_mount(const struct box *box, const char *path);
+
+/* Whether hutch-nat is needed. */
+bool box_has_network(const struct box *box);
 
 /* Writes the box as one JSON object. Values of variables that the caller named are left out. */
 bool box_write_json(const struct box *box, FILE *out);

@@ -138,12 +138,53 @@ static cJSON *make_limits(const struct box *box)
         return object;
 }
 
+static cJSON *make_destinations(const struct destinations *list)
+{
+        cJSON *array = str_or_die(cJSON_CreateArray());
+        for (size_t i = 0; i < list->count; i++)
+                cJSON_AddItemToArray(array, make_text(list->items[i].text));
+        return array;
+}
+
+static cJSON *make_pairs(const struct port_pair *pairs, size_t count)
+{
+        cJSON *array = str_or_die(cJSON_CreateArray());
+        for (size_t i = 0; i < count; i++) {
+                cJSON *pair = str_or_die(cJSON_CreateObject());
+                add(pair, "inside", make_number(pairs[i].inside));
+                add(pair, "host", make_number(pairs[i].host));
+                cJSON_AddItemToArray(array, pair);
+        }
+        return array;
+}
+
+/* Credentials are said to be there and no more. */
+static cJSON *make_proxy(const struct network *network)
+{
+        cJSON *object = str_or_die(cJSON_CreateObject());
+        add(object, "place", make_text(network->proxy));
+        add(object, "credentials", str_or_die(cJSON_CreateBool(network->proxy_credentials != NULL)));
+        add(object, "except", make_list(&network->no_proxy));
+        return object;
+}
+
+static cJSON *make_network(const struct network *network)
+{
+        cJSON *object = str_or_die(cJSON_CreateObject());
+        add(object, "allow", make_destinations(&network->rules.allow));
+        add(object, "deny", make_destinations(&network->rules.deny));
+        add(object, "host_ports", make_pairs(network->host_ports, network->host_port_count));
+        add(object, "publish", make_pairs(network->publish, network->publish_count));
+        if (network->proxy)
+                add(object, "proxy", make_proxy(network));
+        return object;
+}
+
 static cJSON *make_layers(const struct box *box)
 {
         static const char *const userns[] = {
             [USERNS_NONE] = "none", [USERNS_ALLOWED] = "allowed", [USERNS_FULL] = "full"};
         cJSON *object = str_or_die(cJSON_CreateObject());
-        add(object, "network", make_text("none"));
         add(object, "user_namespaces", make_text(userns[box->userns]));
         add(object, "proc", cJSON_CreateBool(box->proc));
         add(object, "require_landlock", cJSON_CreateBool(box->require_landlock));
@@ -179,6 +220,9 @@ bool box_write_json(const struct box *box, FILE *out)
         add(root, "files", files);
         add(root, "unsafe_grants", make_list(&box->unsafe_grants));
         add(root, "limits", make_limits(box));
+        add(root, "network", make_network(&box->network));
+        if (box->log_path)
+                add(root, "log", make_text(box->log_path));
         add(root, "layers", make_layers(box));
         add(root, "raw_stdout", cJSON_CreateBool(box->raw_stdout));
         add(root, "verbose", make_number(box->verbose));

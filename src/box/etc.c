@@ -4,6 +4,8 @@
  */
 #include "box/etc.h"
 
+#include "nat/setup.h"
+
 const char *const etc_host_paths[] = {
     "/etc/ld.so.cache",  /* without it the loader searches every library folder of the machine */
     "/etc/alternatives", /* Debian's links from /usr/bin to the chosen program */
@@ -11,7 +13,10 @@ const char *const etc_host_paths[] = {
     /* Public certificate authorities: Debian and most others; Fedora; Arch. Never /etc/ssl itself, which
      * holds private keys. */
     "/etc/ssl/certs",
+    "/etc/ssl/cert.pem",      /* Arch, Alpine */
+    "/etc/ssl/ca-bundle.pem", /* openSUSE */
     "/etc/pki/tls/certs",
+    "/etc/pki/tls/cert.pem",
     "/etc/pki/ca-trust/extracted",
     "/etc/ca-certificates/extracted",
     NULL,
@@ -46,7 +51,7 @@ void etc_add_files(struct box *box)
         add_file(box, "/etc/hosts",
                  str_copy("127.0.0.1 localhost " BOX_HOST "\n::1 localhost ip6-localhost\n"));
         add_file(box, "/etc/hostname", str_copy(BOX_HOST "\n"));
-        add_file(box, "/etc/resolv.conf", str_copy("# no network\n"));
+        add_file(box, "/etc/resolv.conf", str_copy(box_has_network(box) ? "nameserver " SETUP_GATEWAY4 "\n" : "# no network\n"));
         add_file(box, "/etc/nsswitch.conf",
                  str_copy("passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nnetworks: files\n"
                           "protocols: files\nservices: files\nethers: files\nrpc: files\n"));

@@ -29,6 +29,7 @@ enum {
         MOST_ENTRIES = 50000,
         MOST_REPOSITORIES = 256, /* of all grants: each is a handful of mounts */
         MOST_CONFIGS = 2048,
+        MOST_PLACES = 4096, /* each is compared with the others, and may become a mount */
         MOST_CONFIG_BYTES = 256 << 10,
 };
 
@@ -55,11 +56,13 @@ char *git_read_pointer(const char *file, const char *prefix, const char *folder)
 
 static void add_place(struct search *search, const char *folder, const char *name)
 {
-        char *place = path_join(folder, name);
+        autofree char *place = path_join(folder, name);
         if (str_list_has(search->places, place))
-                free(place);
+                return;
+        if (search->places->count == MOST_PLACES)
+                search->is_cut = true;
         else
-                str_list_take(search->places, place);
+                str_list_add(search->places, place);
 }
 
 /* A path as configurations write it, relative to `folder`; the caller frees. Of what exists the last

@@ -4,11 +4,13 @@
  */
 #include "box/make.h"
 
+#include "box/certificates.h"
 #include "box/env.h"
 #include "box/env_file.h"
 #include "box/files.h"
 #include "box/hide.h"
 #include "box/journals.h"
+#include "box/network.h"
 #include "box/notes.h"
 #include "box/protect.h"
 #include "box/sockets.h"
@@ -165,6 +167,11 @@ static bool check_userns(const struct box *box, struct error *error)
                     error, EXIT_SETUP,
                     "--allow-userns=full as root would let the command change the kernel's settings in "
                     "/proc/sys; start hutch as an ordinary user, or use --allow-userns");
+        /* In a mount namespace of its own it lets the old root go, and the kernel then no longer refuses to
+         * rename what is a mount point here. */
+        if (box->userns == USERNS_FULL && mounts_any_writable(box))
+                message("note: with --allow-userns=full the command can move away, and replace, what is "
+                        "protected or granted more narrowly inside a writable grant");
         return true;
 }
 
@@ -321,14 +328,15 @@ static bool fill(struct box *box, struct held_sources *held, const struct option
         };
         /* The grants come first: what a writable one holds may have been put there by an earlier run of the
          * server, and the toolchain does not follow such links. */
-        if (!mounts_add_base(box, held, error) || !add_grants(box, held, options, cwd, error) ||
+        if (!network_make(box, options, error) || !mounts_add_base(box, held, error) ||
+            !add_grants(box, held, options, cwd, error) ||
             !check_template(box, cwd, error) ||
             !toolchain_find(&options->command, &caller, toolchain, error) || !check_userns(box, error) ||
             !add_toolchain(box, held, toolchain, options->no_auto_grant, error) ||
             !choose_cwd(box, wanted, cwd, error) || !read_profile(box, options->seccomp, cwd, error) ||
             !make_environment(box, options, cwd, template, &toolchain->front, error) ||
-            !hide_add(box, &options->hide, cwd, error) || !sockets_hide(box, error) ||
-            !journals_check(box, error) || !protect_add(box, held, options, cwd, error) ||
+            !certificates_add(box, held, error) || !hide_add(box, &options->hide, cwd, error) ||
+            !sockets_hide(box, error) || !journals_check(box, error) || !protect_add(box, held, options, cwd, error) ||
             !files_place(box, !options->no_protect, error))
                 return false;
         mounts_sort(box);
@@ -382,6 +390,8 @@ bool box_make(struct box *box, struct held_sources *held, enum box_kind kind, co
         autofree char *cwd = find_cwd(options, error);
         if (!cwd)
                 return false;
+        if (options->log)
+                box->log_path = path_join(cwd, options->log);
         struct template template = {0};
         struct toolchain toolchain = {0};
         bool made = template_load(box->template_name, &template, error) &&

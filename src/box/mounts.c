@@ -7,6 +7,7 @@
 
 #include "box/danger.h"
 #include "box/etc.h"
+#include "box/regions.h"
 #include "lib/fd.h"
 #include "report/messages.h"
 
@@ -174,6 +175,14 @@ static char *resolve(const char *path, struct links *links)
                 rest = left;
         }
         return reached;
+}
+
+void mounts_list_links(const char *path, struct str_list *places)
+{
+        struct links links = {0};
+        free(resolve(path, &links));
+        str_list_free(&links.texts);
+        *places = links.places;
 }
 
 /* The same, and repeats those links inside, so that the path means the same there. */
@@ -383,11 +392,32 @@ static bool is_system_place(const char *place)
         return false;
 }
 
+/* Why granting it would void the sandbox when the danger has another path: the host may show one folder at
+ * two places. False with an error; else the caller frees *why, which is NULL when there is none. */
+static bool judge_other_names(const char *real, bool writable, char **why, struct error *error)
+{
+        struct str_list names = {0};
+        bool listed = regions_list_names(real, &names, error);
+        *why = NULL;
+        for (size_t i = 0; i < names.count && !*why; i++) {
+                const char *danger = mounts_find_danger(names.values[i], writable);
+                if (danger)
+                        *why = str_format("it is %s too, and %s", names.values[i], danger);
+        }
+        str_list_free(&names);
+        return listed;
+}
+
 /* Judges a grant: refuses what would void the sandbox, unless --unsafe-grant named that very place. */
 static bool judge(struct box *box, const struct held_sources *held, const char *real, bool writable,
                   struct error *error)
 {
+        autofree char *other = NULL;
         const char *refusal = mounts_find_danger(real, writable);
+        if (!refusal && !judge_other_names(real, writable, &other, error))
+                return false;
+        if (!refusal)
+                refusal = other;
         if (!refusal)
                 return true;
         /* The sandbox's root is being built on top of it: it cannot be cloned without that. */
@@ -404,6 +434,14 @@ static bool judge(struct box *box, const struct held_sources *held, const char *
         if (!str_list_has(&box->unsafe_grants, real))
                 str_list_add(&box->unsafe_grants, real);
         return true;
+}
+
+static bool two_at_one_place(const char *why, const char *path, const struct mount *other,
+                             struct error *error)
+{
+        return error_set(error, EXIT_USAGE,
+                         "two grants have one place inside, %s, where a link leads: %s %s and %s",
+                         other->destination, why, path, other->why);
 }
 
 bool mounts_add_grant(struct box *box, struct held_sources *held, const char *path, const char *destination,
@@ -428,6 +466,11 @@ bool mounts_add_grant(struct box *box, struct held_sources *held, const char *pa
                 return error_set(error, EXIT_SETUP,
                                  "cannot put %s at %s: that would hide the sandbox's own %s", real,
                                  destination ? destination : place, place);
+        /* Two spellings, by a link, of what options.c compares as it is written. */
+        bool is_same = own && own->writable == writable && str_equal(own->source, real) &&
+                       (own->kind == MOUNT_OVERLAY) == str_equal(why, "--overlay");
+        if (own && mounts_is_asked_for(own) && !is_same)
+                return two_at_one_place(why, path, own, error);
         make_room(box, place);
         return mounts_add_bind(box, held, real, place, writable, why, error);
 }
@@ -489,6 +532,9 @@ bool mounts_add_memory(struct box *box, const char *path, uint64_t bytes, const 
                 return error_set(error, EXIT_SETUP,
                                  "cannot put memory at %s: that would hide the sandbox's own %s", path,
                                  place);
+        const struct mount *own = find_exact(box, place);
+        if (own && mounts_is_asked_for(own))
+                return two_at_one_place(why, path, own, error);
         make_room(box, place);
         struct mount mount = {
             .kind = MOUNT_MEMORY,

@@ -55,6 +55,10 @@ bool mounts_add_memory(struct box *box, const char *path, uint64_t bytes, const 
  * link. */
 char *mounts_resolve(const struct box *box, const char *path, const struct mount **left);
 
+/* `places` becomes every symbolic link that `path` (absolute and normal) leads through, as far as it exists,
+ * each by its folder's real path. */
+void mounts_list_links(const char *path, struct str_list *places);
+
 /* True when the box has any writable grant. */
 bool mounts_any_writable(const struct box *box);
 

@@ -6,6 +6,7 @@
 
 #include "box/git.h"
 #include "box/regions.h"
+#include "box/tree.h"
 #include "lib/fd.h"
 #include "lib/name.h"
 #include "report/messages.h"
@@ -18,18 +19,26 @@
 /* Directly in a writable grant, where they may not exist yet; git.h finds the rest of what git obeys. A
  * client starts what its configuration in a project names, and shells run the rest. */
 static const char *const default_names[] = {
-    ".git/hooks",     ".git/config",  ".git/config.worktree",
-    ".git/commondir", ".mcp.json",    ".cursor",
-    ".vscode",        ".claude",      ".envrc",
-    ".bashrc",        ".profile",     ".bash_profile",
-    ".bash_login",    ".bash_logout", ".zshrc",
-    ".zshenv",        ".zprofile",    ".zlogin",
-    ".zlogout",
+    ".git/hooks",     ".git/config",   ".git/config.worktree",
+    ".git/commondir", ".mcp.json",     ".cursor",
+    ".vscode",        ".claude",       ".envrc",
+    ".bashrc",        ".profile",      ".bash_profile",
+    ".bash_login",    ".bash_logout",  ".zshrc",
+    ".zshenv",        ".zprofile",     ".zlogin",
+    ".zlogout",       ".gemini",       ".codex",
+    ".kiro",          ".roo",          ".amazonq",
+    ".continue",      ".opencode",     "opencode.json",
+    ".zed",           ".devcontainer", ".idea",
 };
 
 enum {
         DEFAULT_NAMES = sizeof(default_names) / sizeof(*default_names),
         MOST_LINKS = 8, /* that lead from one to the next */
+        /* Of a protected folder, looked through for links. */
+        MOST_DEPTH = 3,
+        MOST_FOLDERS = 64,
+        MOST_ENTRIES = 2000,
+        MOST_LEFT = 256, /* links in all of them */
 };
 
 /* What stands at a name. */
@@ -92,6 +101,7 @@ struct protecting {
         struct held_sources *held;
         struct grant *grants;
         size_t grant_count;
+        struct str_list links; /* in protected folders, which do not protect what those lead to */
         struct error *error;
 };
 
@@ -145,6 +155,60 @@ static char *read_target(const char *path)
         return mounts_real_of_missing(target);
 }
 
+/* A link on the way that starts with the link at `path` can be made to lead elsewhere, and then what is
+ * protected is not what is used. None can be held by a mount, so all are watched. */
+static void watch_way(struct protecting *protecting, const char *path)
+{
+        struct str_list links = {0};
+        mounts_list_links(path, &links);
+        for (size_t i = 0; i < links.count; i++)
+                for (size_t j = 0; j < protecting->grant_count; j++) {
+                        const struct grant *grant = &protecting->grants[j];
+                        const char *source = grant->mount.source;
+                        if (!path_is_below(links.values[i], source))
+                                continue;
+                        struct watched_folder *watched = &protecting->held->watched[grant->watched];
+                        const char *name = links.values[i] + strlen(source) + 1;
+                        struct found found = look(watched->folder, name);
+                        watch(watched, name, &found);
+                }
+        str_list_free(&links);
+}
+
+struct looking {
+        struct protecting *protecting;
+        const char *folder;
+};
+
+static bool remember_link(struct tree *tree, int folder, const char *relative, const char *name)
+{
+        const struct looking *looking = tree->context;
+        struct str_list *links = &looking->protecting->links;
+        struct stat status;
+        if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(status.st_mode) &&
+            links->count < MOST_LEFT)
+                str_list_take(
+                    links, str_format("%s/%s%s%s", looking->folder, relative, relative[0] ? "/" : "", name));
+        return true;
+}
+
+/* Hooks are often links to scripts of the project. */
+static void look_for_links(struct protecting *protecting, const char *folder)
+{
+        autoclose int root = mounts_open_real(folder, O_PATH | O_DIRECTORY);
+        struct looking looking = {protecting, folder};
+        struct tree tree = {
+            .root = root,
+            .max_depth = MOST_DEPTH,
+            .max_folders = MOST_FOLDERS,
+            .max_entries = MOST_ENTRIES,
+            .context = &looking,
+            .entry = remember_link,
+        };
+        if (root >= 0)
+                tree_walk(&tree);
+}
+
 /* Protects `name` below one grant. *next becomes the place to go on with when a link is on the way. */
 static bool protect_name(struct protecting *protecting, const struct grant *grant, const char *name,
                          const char *why, char **next)
@@ -161,6 +225,8 @@ static bool protect_name(struct protecting *protecting, const struct grant *gran
         autofree char *real = path_join(watched->path, part);
         if (is_link) {
                 autofree char *target = read_target(real);
+                autofree char *whole = path_join(watched->path, name);
+                watch_way(protecting, whole);
                 if (target && !*next)
                         *next = str_format("%s%s", target, name + found.length);
                 return true;
@@ -177,6 +243,8 @@ static bool protect_name(struct protecting *protecting, const struct grant *gran
                         "command can "
                         "change it",
                         name_shown(real));
+        if (S_ISDIR(found.status.st_mode))
+                look_for_links(protecting, real);
         return mounts_add_bind(box, protecting->held, real, place, false, why, protecting->error);
 }
 
@@ -315,6 +383,13 @@ static bool protect_defaults(struct protecting *protecting)
         for (size_t i = 0; done && i < places.count; i++)
                 done = protect_place(protecting, places.values[i], "protected", NULL);
         str_list_free(&places);
+        /* Those to folders are left alone: one may lead to all of the project. */
+        for (size_t i = 0; done && i < protecting->links.count; i++) {
+                struct stat status;
+                const char *link = protecting->links.values[i];
+                if (stat(link, &status) < 0 || !S_ISDIR(status.st_mode))
+                        done = protect_place(protecting, link, "protected", NULL);
+        }
         return done;
 }
 
@@ -363,6 +438,7 @@ bool protect_add(struct box *box, struct held_sources *held, const struct option
                 done = protect_defaults(&protecting);
         bool any = protecting.grant_count > 0;
         free(protecting.grants);
+        str_list_free(&protecting.links);
         return done && (!any || pin_all(box, held, error));
 }
 

@@ -201,6 +201,29 @@ bool regions_find_others(const struct box *box, const char *real, struct str_lis
         return looked;
 }
 
+bool regions_list_names(const char *real, struct str_list *paths, struct error *error)
+{
+        static struct regions known; /* a start may judge many grants */
+        struct stat wanted, status;
+        if (!known.mount_count && !read_mounts(&known, error))
+                return false;
+        const struct region *mount = find_mount(&known, real);
+        autofree char *place = mount ? join(mount->base, rest_below(real, mount->path)) : NULL;
+        if (!place || lstat(real, &wanted) < 0)
+                return true;
+        for (size_t i = 0; i < known.mount_count; i++) {
+                const struct region *other = &known.mounts[i];
+                if (other->device != mount->device || !path_is_below(place, other->base))
+                        continue;
+                autofree char *path = join(other->path, rest_below(place, other->base));
+                /* Unless something else is mounted on top there. */
+                if (lstat(path, &status) == 0 && status.st_dev == wanted.st_dev &&
+                    status.st_ino == wanted.st_ino)
+                        add_other(path, real, paths);
+        }
+        return true;
+}
+
 static void free_list(struct region *list, size_t count)
 {
         for (size_t i = 0; i < count; i++) {

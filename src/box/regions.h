@@ -37,4 +37,8 @@ bool regions_find_others(const struct box *box, const char *real, struct str_lis
 
 void regions_free(struct regions *regions);
 
+/* Adds to `paths` the other paths at which the host shows the object at `real`, by bind mounts, whether a
+ * grant holds it or not. */
+bool regions_list_names(const char *real, struct str_list *paths, struct error *error);
+
 #endif

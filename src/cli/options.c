@@ -63,6 +63,16 @@ const struct option_row option_table[] = {
      "set a variable, or pass your own value of KEY on", NULL},
     {OPTION_ENV_FILE, "env-file", 0, ARGUMENT_REQUIRED, "FILE", "file", true,
      "set the variables of FILE, lines of KEY=VALUE; --env wins over it", NULL},
+    {OPTION_NETWORK_ALLOW, "network-allow", 0, ARGUMENT_REQUIRED, "LIST", "none", true,
+     "permit destinations, as api.example.com,*.example.org:443,public", NULL},
+    {OPTION_NETWORK_DENY, "network-deny", 0, ARGUMENT_REQUIRED, "LIST", "none", true,
+     "refuse destinations that --network-allow would permit", NULL},
+    {OPTION_HOST_PORT, "host-port", 0, ARGUMENT_REQUIRED, "[PORT:]HOSTPORT", "none", true,
+     "show a port of your own 127.0.0.1 inside, as 127.0.0.1:PORT", NULL},
+    {OPTION_PUBLISH, "publish", 0, ARGUMENT_REQUIRED, "[HOSTPORT:]PORT", "none", true,
+     "open a port that the command listens on, on your own 127.0.0.1 only", NULL},
+    {OPTION_LOG, "log", 0, ARGUMENT_REQUIRED, "FILE", "file", false,
+     "append lines of JSON: the start, names looked up, connections, the end", NULL},
     {OPTION_CWD, "cwd", 0, ARGUMENT_REQUIRED, "DIR", "folder", false,
      "the working directory inside (default: yours where it is visible, else the home)", NULL},
     {OPTION_TIMEOUT, "timeout", 0, ARGUMENT_REQUIRED, "SECONDS", "none", false,
@@ -156,11 +166,12 @@ static bool read_env(struct options *options, const char *text, struct error *er
 {
         size_t length = strcspn(text, "=");
         autofree char *name = str_copy_n(text, length);
+        /* What stands there may be the secret itself, or KEY:VALUE: it is not repeated. */
         if (!name_is_variable(name, length))
                 return error_set(
                     error, EXIT_USAGE,
-                    "--env %s: a variable's name has letters, digits and _ and starts with no digit",
-                    name_shown(name));
+                    "--env: what stands before = is no variable's name, which has letters, digits "
+                    "and _ and starts with no digit: --env KEY[=VALUE]");
         const char *value = text[length] ? text + length + 1 : getenv(name);
         if (!value)
                 return error_set(error, EXIT_USAGE,
@@ -367,6 +378,20 @@ static bool store(struct parse *parse, const struct option_row *row, const char 
                 return options->no_protect = true;
         case OPTION_HIDE:
                 return read_hide(options, value, error);
+        case OPTION_NETWORK_ALLOW:
+                str_list_add(&options->network_allow, value);
+                return true;
+        case OPTION_NETWORK_DENY:
+                str_list_add(&options->network_deny, value);
+                return true;
+        case OPTION_HOST_PORT:
+                str_list_add(&options->host_ports, value);
+                return true;
+        case OPTION_PUBLISH:
+                str_list_add(&options->publish, value);
+                return true;
+        case OPTION_LOG:
+                return value_expand_path("--log", value, &options->log, error);
         case OPTION_CWD:
                 return value_expand_path("--cwd", value, &options->cwd, error);
         case OPTION_REQUIRE:
@@ -639,6 +664,11 @@ void options_free(struct options *options)
         free(options->seccomp);
         str_list_free(&options->protect);
         str_list_free(&options->hide);
+        str_list_free(&options->network_allow);
+        str_list_free(&options->network_deny);
+        free(options->log);
+        str_list_free(&options->host_ports);
+        str_list_free(&options->publish);
         str_list_free(&options->env);
         str_list_free(&options->env_files);
         str_list_free(&options->unsafe_grants);

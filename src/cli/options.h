@@ -40,6 +40,11 @@ enum option_id {
         OPTION_NO_AUTO_GRANT,
         OPTION_UNSAFE_GRANT,
         OPTION_ENV_FILE,
+        OPTION_NETWORK_ALLOW,
+        OPTION_NETWORK_DENY,
+        OPTION_HOST_PORT,
+        OPTION_PUBLISH,
+        OPTION_LOG,
         OPTION_CWD,
         OPTION_REQUIRE,
         OPTION_RAW_STDOUT,
@@ -100,9 +105,13 @@ struct options {
         bool no_auto_grant;
         struct str_list protect; /* as written, with a leading ~ expanded */
         bool no_protect;
-        struct str_list hide; /* the same; a pattern when it has one of *?[ */
-        char *cwd;            /* as written, with a leading ~ expanded, or NULL */
-        char *seccomp;        /* the same */
+        struct str_list hide;                        /* the same; a pattern when it has one of *?[ */
+        struct str_list network_allow, network_deny; /* as written: lists of destinations */
+        struct str_list host_ports;                  /* as written: [PORT:]HOSTPORT */
+        struct str_list publish;                     /* as written: [HOSTPORT:]PORT */
+        char *log;                                   /* as written, with a leading ~ expanded, or NULL */
+        char *cwd;                                   /* the same */
+        char *seccomp;                               /* the same */
         unsigned timeout_seconds;
         unsigned stop_grace_seconds; /* BOX_NO_GRACE: the end of input ends nothing */
         unsigned verbose;

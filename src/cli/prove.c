@@ -16,6 +16,7 @@
 #include "cli/prove_decoys.h"
 #include "cli/prove_report.h"
 #include "lib/fd.h"
+#include "lib/program.h"
 #include "report/messages.h"
 #include "run/supervise.h"
 
@@ -54,25 +55,6 @@ struct session {
 static struct decoys decoys;
 
 /* ---- the program ---- */
-
-/* Beside hutch in a build folder, else where it is installed; never from PATH or the environment. */
-static bool find_program(char found[PATH_MAX])
-{
-        char own[PATH_MAX];
-        ssize_t length = readlink("/proc/self/exe", own, sizeof(own) - 1);
-        if (length <= 0)
-                return false;
-        own[length] = 0;
-        autofree char *folder = path_parent(own);
-        autofree char *beside = path_join(folder, "hutch-prove");
-        autofree char *relative = path_join(folder, "../libexec/hutch/hutch-prove");
-        const char *const candidates[] = {beside, relative, HUTCH_LIBEXECDIR "/hutch-prove"};
-        for (size_t i = 0; i < sizeof(candidates) / sizeof(*candidates); i++)
-                if (access(candidates[i], X_OK) == 0)
-                        return realpath(candidates[i], found) != NULL;
-        return false;
-}
-
 bool prove_words(int argc, char **argv, struct str_list *words, struct error *error)
 {
         for (int i = 0; i < argc; i++) {
@@ -83,7 +65,8 @@ bool prove_words(int argc, char **argv, struct str_list *words, struct error *er
                 str_list_take(words, argv[i]);
         }
         static char found[PATH_MAX];
-        if (!find_program(found))
+        autofree char *program = program_find("hutch-prove");
+        if (!program || !memccpy(found, program, 0, sizeof(found)))
                 return error_set(
                     error, EXIT_SETUP,
                     "hutch-prove, the program with the attempts, is missing beside hutch and in %s; "

@@ -1,47 +1,323 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * See setup.h. rtnetlink(7) through libmnl; no `ip`, no ioctl.
+ *
+ * Theory of operation. The sandbox's namespace has `eth0`, the gateway namespace the other end, `gw0`. In the
+ * gateway every address there is counts as its own (a `local` route for all of them), so the kernel itself
+ * ends every flow of the sandbox in a wildcard socket, and getsockname() tells where the flow was meant to
+ * go. Nothing forwards: the gateway has no other interface, and what has no listener is refused by the kernel
+ * at once. The sockets are made here and then belong to hutch-nat, which lives in the host's namespace.
+ *
+ * Both ends have one hardware address and do no ARP: nothing has to be asked before the first packet.
  */
 #include "nat/setup.h"
 
+#include "lib/fd.h"
+#include "nat/listeners.h"
+#include "nat/netlink.h"
+#include "nat/transparent.h"
+
+#include <arpa/inet.h>
 #include <errno.h>
-#include <libmnl/libmnl.h>
+#include <fcntl.h>
 #include <linux/if.h>
+#include <linux/if_link.h>
 #include <linux/rtnetlink.h>
-#include <stddef.h>
+#include <linux/veth.h>
+#include <poll.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/socket.h>
 
-enum { LOOPBACK_INDEX = 1 }; /* the first interface of every network namespace */
+/* The kernel gives `lo` the first index of every namespace. The two ends differ, because a link whose peer has
+ * its own index counts as one without a peer. */
+enum { LOOPBACK = 1, SANDBOX_LINK = 2, GATEWAY_LINK = 3 };
+enum { UP_WAIT_MS = 2000 };
 
-static int request_loopback(struct mnl_socket *socket)
+#ifndef SETUP_LINK_KIND
+#define SETUP_LINK_KIND "veth" /* a test names one that no kernel has */
+#endif
+
+static const uint8_t hardware_address[6] = {0x02, 0, 0, 0, 0, 0x01};
+
+static struct ifinfomsg *add_link(struct netlink_batch *batch, uint16_t flags, int index)
 {
-        char buffer[1024] __attribute__((aligned(NLMSG_ALIGNTO))) = {0};
-        struct nlmsghdr *header = mnl_nlmsg_put_header(buffer);
-        header->nlmsg_type = RTM_NEWLINK;
-        header->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
-        header->nlmsg_seq = 1;
-        struct ifinfomsg *link = mnl_nlmsg_put_extra_header(header, sizeof(*link));
+        struct nlmsghdr *header = netlink_add(batch, RTM_NEWLINK, flags, sizeof(struct ifinfomsg), true);
+        struct ifinfomsg *link = mnl_nlmsg_get_payload(header);
         link->ifi_family = AF_UNSPEC;
-        link->ifi_index = LOOPBACK_INDEX;
+        link->ifi_index = index;
+        return link;
+}
+
+static void add_up(struct netlink_batch *batch, int index)
+{
+        struct ifinfomsg *link = add_link(batch, 0, index);
         link->ifi_flags = IFF_UP;
         link->ifi_change = IFF_UP;
+}
 
-        if (mnl_socket_sendto(socket, header, header->nlmsg_len) < 0)
-                return -errno;
-        ssize_t length = mnl_socket_recvfrom(socket, buffer, sizeof(buffer));
-        if (length < 0)
-                return -errno;
-        /* The answer is an error message, with 0 for success: mnl_cb_run() turns that into its result. */
-        if (mnl_cb_run(buffer, (size_t)length, 1, mnl_socket_get_portid(socket), NULL, NULL) < 0)
-                return -errno;
-        return 0;
+/* No link-local address: it would be announced, and waited for. */
+static void add_no_own_addresses(struct netlink_batch *batch, int index)
+{
+        add_link(batch, 0, index);
+        struct nlattr *families = mnl_attr_nest_start(batch->last, IFLA_AF_SPEC);
+        struct nlattr *family = mnl_attr_nest_start(batch->last, AF_INET6);
+        mnl_attr_put_u8(batch->last, IFLA_INET6_ADDR_GEN_MODE, IN6_ADDR_GEN_MODE_NONE);
+        mnl_attr_nest_end(batch->last, family);
+        mnl_attr_nest_end(batch->last, families);
+}
+
+static void describe_end(struct nlmsghdr *header, const char *name)
+{
+        mnl_attr_put_strz(header, IFLA_IFNAME, name);
+        mnl_attr_put(header, IFLA_ADDRESS, sizeof(hardware_address), hardware_address);
+}
+
+static void add_pair(struct netlink_batch *batch, int gateway)
+{
+        struct ifinfomsg *link = add_link(batch, NLM_F_CREATE | NLM_F_EXCL, SANDBOX_LINK);
+        link->ifi_flags = IFF_NOARP;
+        link->ifi_change = IFF_NOARP;
+        struct nlmsghdr *header = batch->last;
+        describe_end(header, "eth0");
+        struct nlattr *info = mnl_attr_nest_start(header, IFLA_LINKINFO);
+        mnl_attr_put_strz(header, IFLA_INFO_KIND, SETUP_LINK_KIND);
+        struct nlattr *data = mnl_attr_nest_start(header, IFLA_INFO_DATA);
+        struct nlattr *peer = mnl_attr_nest_start(header, VETH_INFO_PEER);
+        struct ifinfomsg *other = mnl_nlmsg_put_extra_header(header, sizeof(*other));
+        other->ifi_index = GATEWAY_LINK;
+        other->ifi_flags = IFF_NOARP;
+        other->ifi_change = IFF_NOARP;
+        describe_end(header, "gw0");
+        mnl_attr_put_u32(header, IFLA_NET_NS_FD, (uint32_t)gateway);
+        mnl_attr_nest_end(header, peer);
+        mnl_attr_nest_end(header, data);
+        mnl_attr_nest_end(header, info);
+}
+
+static void put_address(struct nlmsghdr *header, uint16_t type, const char *text)
+{
+        uint8_t address[16];
+        bool v6 = strchr(text, ':') != NULL;
+        inet_pton(v6 ? AF_INET6 : AF_INET, text, address);
+        mnl_attr_put(header, type, v6 ? 16 : 4, address);
+}
+
+static void add_address(struct netlink_batch *batch, int index, const char *text, uint8_t prefix)
+{
+        struct nlmsghdr *header =
+            netlink_add(batch, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, sizeof(struct ifaddrmsg), true);
+        struct ifaddrmsg *address = mnl_nlmsg_get_payload(header);
+        address->ifa_family = strchr(text, ':') ? AF_INET6 : AF_INET;
+        address->ifa_prefixlen = prefix;
+        address->ifa_flags = IFA_F_NODAD;
+        address->ifa_index = (uint32_t)index;
+        put_address(header, IFA_LOCAL, text);
+        put_address(header, IFA_ADDRESS, text);
+}
+
+/* A route of `family`: to `destination`/`prefix` (NULL: to everything), by `gateway` (NULL: directly). */
+static void add_route(struct netlink_batch *batch, int family, uint8_t table, uint8_t type, int index,
+                      const char *destination, uint8_t prefix, const char *gateway)
+{
+        struct nlmsghdr *header =
+            netlink_add(batch, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, sizeof(struct rtmsg), true);
+        struct rtmsg *route = mnl_nlmsg_get_payload(header);
+        route->rtm_family = (uint8_t)family;
+        route->rtm_dst_len = prefix;
+        route->rtm_table = table;
+        route->rtm_protocol = RTPROT_STATIC;
+        route->rtm_scope = type == RTN_LOCAL ? RT_SCOPE_HOST : gateway ? RT_SCOPE_UNIVERSE : RT_SCOPE_LINK;
+        route->rtm_type = type;
+        if (destination)
+                put_address(header, RTA_DST, destination);
+        if (gateway)
+                put_address(header, RTA_GATEWAY, gateway);
+        mnl_attr_put_u32(header, RTA_OIF, (uint32_t)index);
+}
+
+static bool fail(struct setup_failure *failure, const char *what, int error)
+{
+        failure->what = what;
+        failure->error = error < 0 ? -error : error;
+        return false;
+}
+
+static int run(int socket_, struct netlink_batch *batch)
+{
+        uint32_t failed;
+        return netlink_run(socket_, batch, &failed);
 }
 
 int setup_loopback(void)
 {
-        struct mnl_socket *socket = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
-        if (!socket)
-                return -errno;
-        int result = mnl_socket_bind(socket, 0, MNL_SOCKET_AUTOPID) < 0 ? -errno : request_loopback(socket);
-        mnl_socket_close(socket);
-        return result;
+        autoclose int socket_ = netlink_open(NETLINK_ROUTE);
+        if (socket_ < 0)
+                return socket_;
+        struct netlink_batch batch = {0};
+        add_up(&batch, LOOPBACK);
+        return run(socket_, &batch);
+}
+
+/* Both namespaces, once the pair exists: addresses, routes, links up. */
+static bool address_gateway(int socket_, bool v6, struct setup_failure *failure)
+{
+        struct netlink_batch batch = {0};
+        if (v6)
+                add_no_own_addresses(&batch, GATEWAY_LINK);
+        add_up(&batch, GATEWAY_LINK);
+        add_route(&batch, AF_INET, RT_TABLE_LOCAL, RTN_UNICAST, GATEWAY_LINK, SETUP_SANDBOX4, 32, NULL);
+        add_route(&batch, AF_INET, RT_TABLE_LOCAL, RTN_LOCAL, LOOPBACK, NULL, 0, NULL);
+        if (v6) {
+                add_address(&batch, GATEWAY_LINK, SETUP_GATEWAY6, 128);
+                add_route(&batch, AF_INET6, RT_TABLE_MAIN, RTN_UNICAST, GATEWAY_LINK, SETUP_SANDBOX6, 128,
+                          NULL);
+                add_route(&batch, AF_INET6, RT_TABLE_MAIN, RTN_LOCAL, LOOPBACK, NULL, 0, NULL);
+        }
+        int error = run(socket_, &batch);
+        return error == 0 || fail(failure, "cannot set up the gateway's routes", error);
+}
+
+static bool address_sandbox(int socket_, bool v6, struct setup_failure *failure)
+{
+        struct netlink_batch batch = {0};
+        if (v6)
+                add_no_own_addresses(&batch, SANDBOX_LINK);
+        add_up(&batch, SANDBOX_LINK);
+        add_address(&batch, SANDBOX_LINK, SETUP_SANDBOX4, 15);
+        add_route(&batch, AF_INET, RT_TABLE_MAIN, RTN_UNICAST, SANDBOX_LINK, NULL, 0, SETUP_GATEWAY4);
+        if (v6) {
+                add_address(&batch, SANDBOX_LINK, SETUP_SANDBOX6, 64);
+                add_route(&batch, AF_INET6, RT_TABLE_MAIN, RTN_UNICAST, SANDBOX_LINK, NULL, 0,
+                          SETUP_GATEWAY6);
+        }
+        int error = run(socket_, &batch);
+        return error == 0 || fail(failure, "cannot set up the sandbox's routes", error);
+}
+
+static int note_state(const struct nlattr *attribute, void *state)
+{
+        if (mnl_attr_get_type(attribute) == IFLA_OPERSTATE)
+                *(int *)state = mnl_attr_get_u8(attribute);
+        return MNL_CB_OK;
+}
+
+/* True when one of the link messages says that link `index` is up. */
+static bool says_up(const char *messages, size_t length, int index)
+{
+        int left = (int)length;
+        for (const struct nlmsghdr *header = (const struct nlmsghdr *)messages; mnl_nlmsg_ok(header, left);
+             header = mnl_nlmsg_next(header, &left)) {
+                const struct ifinfomsg *link = mnl_nlmsg_get_payload(header);
+                int state = -1;
+                if (header->nlmsg_type != RTM_NEWLINK || link->ifi_index != index)
+                        continue;
+                (void)mnl_attr_parse(header, sizeof(*link), note_state, &state);
+                if (state == IF_OPER_UP)
+                        return true;
+        }
+        return false;
+}
+
+/* A link that was just set up drops packets until the kernel's link watch has run, and a first SYN that is
+ * dropped costs a second. `socket_` has heard of every change since before the link was set up. */
+static bool wait_up(int socket_, int index, struct setup_failure *failure)
+{
+        alignas(NLMSG_ALIGNTO) char messages[8192];
+        struct pollfd heard = {.fd = socket_, .events = POLLIN};
+        for (;;) {
+                int ready = poll(&heard, 1, UP_WAIT_MS);
+                if (ready < 0 && errno == EINTR)
+                        continue;
+                if (ready <= 0)
+                        return fail(failure, "the sandbox's link did not come up", ready ? errno : ETIMEDOUT);
+                ssize_t length = recv(socket_, messages, sizeof(messages), 0);
+                if (length > 0 && says_up(messages, (size_t)length, index))
+                        return true;
+        }
+}
+
+static int open_link_watch(void)
+{
+        int socket_ = netlink_open(NETLINK_ROUTE);
+        int group = RTNLGRP_LINK;
+        if (socket_ >= 0)
+                (void)setsockopt(socket_, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group, sizeof(group));
+        return socket_;
+}
+
+/* Everything of the gateway that its namespace must be entered for. */
+struct gateway {
+        int namespace;
+        int requests; /* rtnetlink sockets stay in the namespace they were made in */
+        int watch;
+        bool v6;
+};
+
+static bool make_gateway(const struct gateway_plan *plan, int link, struct gateway *gateway,
+                         struct setup_failure *failure)
+{
+        if (unshare(CLONE_NEWNET) < 0)
+                return fail(failure, "cannot make the gateway's network namespace", errno);
+        int error = setup_loopback();
+        if (error < 0)
+                return fail(failure, "cannot set up the gateway's loopback", error);
+        gateway->namespace = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+        gateway->requests = netlink_open(NETLINK_ROUTE);
+        gateway->watch = open_link_watch();
+        if (gateway->namespace < 0 || gateway->requests < 0 || gateway->watch < 0)
+                return fail(failure, "cannot hold the gateway's network namespace", errno);
+        if (!listeners_make(plan, link, &gateway->v6, failure))
+                return false;
+        error = plan->every_port ? transparent_redirect(TRANSPARENT_PORT) : 0;
+        return error == 0 || fail(failure, "cannot catch every port (nftables with tproxy); name 64 ports or fewer", error);
+}
+
+/* Where the kernel has no veth: the sandbox lives in the gateway itself, where every address is local too. The
+ * sandbox could take a port that the nat does not listen on, for itself alone; nothing else differs. */
+static bool share_gateway(const struct gateway *gateway, struct setup_failure *failure)
+{
+        if (setns(gateway->namespace, CLONE_NEWNET) < 0)
+                return fail(failure, "cannot enter the gateway's network namespace", errno);
+        struct netlink_batch batch = {0};
+        add_route(&batch, AF_INET, RT_TABLE_LOCAL, RTN_LOCAL, LOOPBACK, NULL, 0, NULL);
+        if (gateway->v6)
+                add_route(&batch, AF_INET6, RT_TABLE_MAIN, RTN_LOCAL, LOOPBACK, NULL, 0, NULL);
+        int error = run(gateway->requests, &batch);
+        return error == 0 || fail(failure, "cannot set up the gateway's routes", error);
+}
+
+/* Leaves the gateway for a namespace of the sandbox's own and connects both. */
+static bool join_sandbox(const struct gateway *gateway, struct setup_failure *failure)
+{
+        if (unshare(CLONE_NEWNET) < 0)
+                return fail(failure, "cannot make the sandbox's network namespace", errno);
+        autoclose int requests = netlink_open(NETLINK_ROUTE);
+        autoclose int watch = open_link_watch();
+        if (requests < 0 || watch < 0)
+                return fail(failure, "cannot open rtnetlink in the sandbox", errno);
+
+        struct netlink_batch batch = {0};
+        add_up(&batch, LOOPBACK);
+        add_pair(&batch, gateway->namespace);
+        int error = run(requests, &batch);
+        if (error == -EOPNOTSUPP)
+                return share_gateway(gateway, failure);
+        if (error < 0)
+                return fail(failure, "cannot connect the sandbox's network namespace (veth)", error);
+        return address_sandbox(requests, gateway->v6, failure) &&
+               address_gateway(gateway->requests, gateway->v6, failure) &&
+               wait_up(watch, SANDBOX_LINK, failure) && wait_up(gateway->watch, GATEWAY_LINK, failure);
+}
+
+bool setup_gateway(const struct gateway_plan *plan, int link, struct setup_failure *failure)
+{
+        struct gateway gateway = {.namespace = -1, .requests = -1, .watch = -1};
+        bool done = make_gateway(plan, link, &gateway, failure) && join_sandbox(&gateway, failure) &&
+                    listeners_make_inner(plan, link, gateway.v6, failure) &&
+                    listeners_end(link, gateway.v6, failure);
+        fd_close(&gateway.namespace);
+        fd_close(&gateway.requests);
+        fd_close(&gateway.watch);
+        return done;
 }

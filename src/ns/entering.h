@@ -63,9 +63,12 @@ struct entering {
         struct seccomp_program init_filter;
         pid_t network_maker; /* network.c: the task that makes the network namespace */
         int network;         /* network.c: that namespace */
-        int root;            /* rootfs.c: the new root, once it is attached */
-        int *files;          /* files.c: as box->files */
-        dev_t *devices;      /* rootfs.c: its memory file systems; the first is the root's */
+        int nat;             /* where hutch-nat gets its sockets, or -1: the sandbox has no network */
+        int dialler;         /* where hutch-nat asks pid 1 for connections (dial.c), or -1 */
+        struct network_result *network_result; /* network.c: what the maker of a gateway says */
+        int root;                              /* rootfs.c: the new root, once it is attached */
+        int *files;                            /* files.c: as box->files */
+        dev_t *devices; /* rootfs.c: its memory file systems; the first is the root's */
         size_t device_count;
 };
 
@@ -105,6 +108,9 @@ void userns_set_budgets(const struct entering *entering);
  */
 void network_begin(struct entering *entering);
 void network_enter(struct entering *entering);
+
+/* dial.c: answers one request for a connection to the sandbox. False when nobody will ask any more. */
+bool dial_answer(int dialler);
 
 /* limits.c */
 void limits_set(const struct entering *entering);

@@ -157,7 +157,7 @@ static void obey(const struct entering *entering, pid_t server)
  * client waiting after the server has gone. */
 static void keep_only(struct entering *entering, int signals)
 {
-        int keep[] = {entering->control, signals, entering->terminal};
+        int keep[] = {entering->control, signals, entering->terminal, entering->dialler};
         for (size_t i = 0; i < sizeof(keep) / sizeof(*keep); i++)
                 for (size_t j = i + 1; j < sizeof(keep) / sizeof(*keep); j++)
                         if (keep[j] < keep[i]) {
@@ -203,10 +203,13 @@ void init_run(struct entering *entering, bool foreground)
         struct pollfd polls[] = {
             {.fd = entering->control, .events = POLLIN},
             {.fd = signals, .events = POLLIN},
+            {.fd = entering->dialler, .events = POLLIN},
         };
         for (;;) {
-                if (poll(polls, 2, -1) < 0)
+                if (poll(polls, sizeof(polls) / sizeof(*polls), -1) < 0)
                         continue;
+                if (polls[2].revents && !dial_answer(entering->dialler))
+                        polls[2].fd = -1;
                 if (polls[1].revents) {
                         struct signalfd_siginfo ignored;
                         if (read(signals, &ignored, sizeof(ignored)) > 0)

@@ -140,7 +140,7 @@ static pid_t clone_child(int *pidfd)
 static bool prepare_filters(const struct box *box, struct entering *entering, struct error *error)
 {
         entering->arguments = seccomp_arguments(box->userns != USERNS_NONE);
-        entering->init_filter = seccomp_for_init();
+        entering->init_filter = seccomp_for_init(entering->dialler >= 0);
         if (box->seccomp_path)
                 return seccomp_compile_cached(box->seccomp_path, box->seccomp_json, box->seccomp_length,
                                               &entering->profile, error);
@@ -182,6 +182,8 @@ bool launch_start(const struct box *box, const struct launch_stdio *stdio, struc
             .supervisor = supervisor,
             .server = {stdio->server[0], stdio->server[1], stdio->server[2]},
             .terminal = stdio->terminal,
+            .nat = stdio->nat,
+            .dialler = stdio->dialler,
             .landlock_abi = landlock_abi(),
             .root = -1,
         };

@@ -2,15 +2,22 @@
  *
  * The sandbox's network namespace. Making one takes the kernel longer than everything else that a sandbox
  * needs (0.8 of 1.4 ms of the clone, measured), so it is made while the root file system is built: by a
- * second task that shares this process's memory and descriptors and ends as soon as the namespace is open.
- * The sandbox enters it before anything of the server exists.
+ * second task that ends as soon as the namespace is open. The sandbox enters it before anything of the server
+ * exists.
+ *
+ * Without a network the task shares this process's memory, because it makes two calls. With one it makes
+ * hundreds (setup.c), of which some may fail and be answered, so it is a process with a memory of its own.
  */
+#include "lib/fd.h"
+#include "lib/str.h"
 #include "nat/setup.h"
 #include "ns/entering.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 enum { STACK_SIZE = 16384 };
@@ -28,8 +35,58 @@ static int make_namespace(void *descriptor)
         return 0;
 }
 
+/* What the maker of a gateway leaves behind: in shared memory, and the namespace in the shared table of
+ * descriptors. */
+struct network_result {
+        struct setup_failure failure;
+        int namespace;
+};
+
+static _Noreturn void make_gateway(const struct entering *entering)
+{
+        const struct network *network = &entering->box->network;
+        struct network_result *result = entering->network_result;
+        uint16_t host_ports[SETUP_HOST_PORTS_MAX];
+        for (size_t i = 0; i < network->host_port_count; i++)
+                host_ports[i] = network->host_ports[i].inside;
+        struct gateway_plan plan = {
+            .tcp_ports = network->tcp_ports,
+            .tcp_count = network->tcp_count,
+            .every_port = network->every_port,
+            .udp_ports = network->udp_ports,
+            .udp_count = network->udp_count,
+            .host_ports = host_ports,
+            .host_port_count = network->host_port_count,
+        };
+        if (!setup_gateway(&plan, entering->nat, &result->failure))
+                _exit(1);
+        result->namespace = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+        if (result->namespace < 0)
+                result->failure = (struct setup_failure){.what = "cannot hold the namespace", .error = errno};
+        _exit(result->namespace < 0);
+}
+
+static void begin_gateway(struct entering *entering)
+{
+        entering->network_result = mmap(NULL, sizeof(*entering->network_result), PROT_READ | PROT_WRITE,
+                                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        if (entering->network_result == MAP_FAILED)
+                entering_fail(entering, STAGE_NETWORK, errno, NULL);
+        /* A fork that shares the descriptors. */
+        long maker = syscall(SYS_clone, CLONE_FILES, NULL, NULL, NULL, NULL);
+        if (maker == 0)
+                make_gateway(entering);
+        if (maker < 0)
+                entering_fail(entering, STAGE_NETWORK, errno, NULL);
+        entering->network_maker = (pid_t)maker;
+}
+
 void network_begin(struct entering *entering)
 {
+        if (entering->nat >= 0) {
+                begin_gateway(entering);
+                return;
+        }
         static char stack[STACK_SIZE] __attribute__((aligned(16)));
         entering->network = -1;
         /* No signal at its end: pid 1 does not yet listen to any. */
@@ -39,17 +96,38 @@ void network_begin(struct entering *entering)
                 entering_fail(entering, STAGE_NETWORK, errno, NULL);
 }
 
+/* The maker has ended. */
+static void take_gateway(struct entering *entering)
+{
+        const struct network_result *result = entering->network_result;
+        const struct setup_failure *failure = &result->failure;
+        if (failure->what) {
+                autofree char *what = failure->port
+                                          ? str_format("(%s, port %u)", failure->what, failure->port)
+                                          : str_format("(%s)", failure->what);
+                entering_fail(entering, STAGE_NETWORK, failure->error, what);
+        }
+        if (result->namespace <= 0)
+                entering_fail(entering, STAGE_NETWORK, ECHILD, NULL);
+        entering->network = result->namespace;
+        close(entering->nat);
+}
+
 void network_enter(struct entering *entering)
 {
         int status = 0;
         while (waitpid(entering->network_maker, &status, __WALL) < 0)
                 if (errno != EINTR)
                         entering_fail(entering, STAGE_NETWORK, errno, NULL);
-        if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        if (entering->network_result)
+                take_gateway(entering);
+        else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
                 entering_fail(entering, STAGE_NETWORK, WIFEXITED(status) ? WEXITSTATUS(status) : EINTR, NULL);
         if (setns(entering->network, CLONE_NEWNET) < 0)
                 entering_fail(entering, STAGE_NETWORK, errno, NULL);
         close(entering->network);
+        if (entering->network_result)
+                return; /* its loopback is up */
         int error = setup_loopback();
         if (error < 0)
                 entering_fail(entering, STAGE_NETWORK, -error, NULL);

@@ -30,9 +30,11 @@ struct seccomp_program seccomp_builtin(bool userns);
 struct seccomp_program seccomp_arguments(bool userns);
 
 /* What the sandbox's pid 1, and the supervisor, may call once the server runs: stated in
- * policy/seccomp/init.json and supervisor.json. */
-struct seccomp_program seccomp_for_init(void);
+ * policy/seccomp/init.json (init-publish.json where it dials) and supervisor.json. */
+struct seccomp_program seccomp_for_init(bool dials);
 struct seccomp_program seccomp_for_supervisor(void);
+/* The process that watches the host's names: names.json. */
+struct seccomp_program seccomp_for_names(void);
 
 /* Compiles an OCI profile, as container engines write it too, for a server. `name` stands in messages. What
  * holds:

@@ -23,6 +23,7 @@
 #include "ns/launch.h"
 #include "report/messages.h"
 #include "run/bridge.h"
+#include "run/nat_helper.h"
 #include "run/terminal.h"
 #include "run/watch.h"
 
@@ -54,10 +55,13 @@ static const int forwarded[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
 
 struct supervisor {
         const struct box *box;
+        struct record *record;
         struct bridge *bridge;
         struct terminal terminal;
         bool lent; /* the terminal's foreground is the server's, and hutch gave it */
         struct launch launch;
+        struct nat_helper nat;
+        bool nat_failed; /* it ended before the sandbox did */
         struct watch *watch; /* what happens to the sandbox's mounts on the host, or NULL */
         int signals;
         bool ignores_hang_up; /* the caller made it so (nohup) */
@@ -239,6 +243,8 @@ static bool read_failure(struct supervisor *supervisor, struct held_sources *hel
         supervisor->started = true;
         message_verbose("the command was started %lld ms after the namespaces were asked for",
                         now_ms() - supervisor->launched_at);
+        if (supervisor->nat.process)
+                nat_helper_watch_names(&supervisor->nat, supervisor->box);
         confine(supervisor);
         supervisor->settle_at = now_ms() + SETTLE_MS;
         if (supervisor->box->timeout_seconds) {
@@ -337,9 +343,21 @@ static bool is_finished(struct supervisor *supervisor)
         return now_ms() >= supervisor->drain_at;
 }
 
+/* The helper has ended. The sandbox ends too: a server whose network silently died would be worse off, and one
+ * whose policy did must not go on. */
+static void lose_network(struct supervisor *supervisor)
+{
+        fd_close(&supervisor->nat.talk);
+        if (supervisor->ended)
+                return;
+        supervisor->nat_failed = true;
+        message("the network helper (hutch-nat) has ended; ending the sandbox, which has no network without it");
+        kill_sandbox(supervisor);
+}
+
 static bool run_loop(struct supervisor *supervisor, struct held_sources *held, struct error *error)
 {
-        enum { SIGNALS, CONTROL, FAILURE, TERMINAL, WATCH, OWN };
+        enum { SIGNALS, CONTROL, FAILURE, TERMINAL, WATCH, NAT, OWN };
         while (!is_finished(supervisor)) {
                 struct pollfd polls[OWN + BRIDGE_POLL_MAX] = {
                     [SIGNALS] = {.fd = supervisor->signals, .events = POLLIN},
@@ -351,6 +369,7 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                                             ? -1
                                             : supervisor->terminal.descriptor},
                     [WATCH] = {.fd = watch_descriptor(supervisor->watch), .events = POLLIN},
+                    [NAT] = {.fd = supervisor->nat.talk, .events = POLLIN},
                 };
                 size_t bridged = bridge_poll(supervisor->bridge, polls + OWN);
                 int ready = poll(polls, OWN + bridged, next_timeout(supervisor));
@@ -366,6 +385,8 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                                 end_exposed(supervisor);
                         if (polls[CONTROL].revents && !polls[FAILURE].revents)
                                 read_control(supervisor);
+                        if (polls[NAT].revents && !nat_helper_read(&supervisor->nat, supervisor->record))
+                                lose_network(supervisor);
                 }
                 watch_client(supervisor);
                 meet_deadlines(supervisor);
@@ -375,7 +396,7 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
 
 static enum ending judge_ending(const struct supervisor *supervisor)
 {
-        if (supervisor->exposed)
+        if (supervisor->exposed || supervisor->nat_failed)
                 return ENDING_UNENFORCED;
         if (supervisor->timed_out)
                 return ENDING_TIMED_OUT;
@@ -450,7 +471,13 @@ static bool start(struct supervisor *supervisor, struct held_sources *held, stru
                 return false;
         messages_send_to(bridge_say, supervisor->bridge);
 
+        if (!record_open_log(supervisor->record, box, error))
+                return false;
+        if (box_has_network(box) && !nat_helper_start(&supervisor->nat, box, error))
+                return false;
         struct launch_stdio stdio = {
+            .nat = supervisor->nat.setup,
+            .dialler = supervisor->nat.dialler,
             .terminal = supervisor->terminal.descriptor,
             .foreground = terminal_is_foreground(&supervisor->terminal),
         };
@@ -460,8 +487,12 @@ static bool start(struct supervisor *supervisor, struct held_sources *held, stru
         supervisor->watch = watch_new(box, held, landlock_guards_sockets(box, landlock_abi()));
         supervisor->launched_at = now_ms();
         bool started = launch_start(box, &stdio, &supervisor->launch, error);
+        /* While the sandbox builds itself, and before the command can have said anything. */
+        if (started && !box_has_network(box))
+                message_unrecorded("network: deny-all (use --network-allow to permit outbound hosts)");
         for (int i = 0; i < 3; i++)
                 fd_close(&server[i]);
+        nat_helper_entered(&supervisor->nat);
         /* The supervisor holds the values of the person's variables; nothing else of the same user may trace
          * it. */
         (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
@@ -478,6 +509,7 @@ static void finish(struct supervisor *supervisor)
                        errno == EINTR)
                         ;
         }
+        nat_helper_end(&supervisor->nat, supervisor->record);
         bool by_itself = supervisor->exited && WIFEXITED(supervisor->wait_status);
         if (supervisor->lent && supervisor->started && !by_itself)
                 terminal_restore(&supervisor->terminal);
@@ -495,7 +527,9 @@ int supervise(const struct box *box, struct held_sources *held, struct record *r
 {
         struct supervisor supervisor = {
             .box = box,
+            .record = record,
             .launch = {.init = -1, .control = -1, .failure = -1},
+            .nat = NAT_HELPER_NONE,
             .signals = -1,
             .terminal = {.descriptor = -1},
             .settle_at = NEVER,

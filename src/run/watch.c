@@ -171,12 +171,11 @@ static bool say_lost(struct watch *watch, const struct place *lost)
                     name_shown(worst->path), name_shown(mount->destination), mount->why);
                 return false;
         }
-        message(
-            "%s was replaced outside while the sandbox runs, and %s (%s) is open to the command until it is "
-            "started again: %s",
-            name_shown(worst->path), name_shown(mount->destination), mount->why,
-            mount->kind == MOUNT_MASK ? "start it again to hide what is there now"
-                                      : "start it again, and look whether it is as you left it");
+        message("%s was replaced while the sandbox runs, and %s (%s) is open to the command until it is "
+                "started again: %s",
+                name_shown(worst->path), name_shown(mount->destination), mount->why,
+                mount->kind == MOUNT_MASK ? "start it again to hide what is there now"
+                                          : "start it again, and look whether it is as you left it");
         return true;
 }
 

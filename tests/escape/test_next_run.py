@@ -185,8 +185,22 @@ def test_hutchs_own_folders_are_not_granted_wherever_they_are(hutch, variable):
 
 
 @pytest.mark.root
-@pytest.mark.parametrize("path", ["/etc/shadow-", "/etc/gshadow", "/etc/sudoers", "/root"])
+@pytest.mark.parametrize("path", ["/etc/shadow-", "/etc/gshadow", "/etc/sudoers", "/root", "/var/backups"])
 def test_root_does_not_grant_what_only_root_reads(hutch, path):
     if not os.path.lexists(path):
         pytest.skip(f"{path} does not exist here")
     assert hutch("run", "--ro", path, "--", "true").status == 125
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("shown, named", [("{home}/.ssh", ""), ("{home}", ".ssh"), ("{home}", ""), ("/", "etc/shadow")])
+def test_keys_that_the_host_shows_at_another_place_are_keys(hutch, shown, named):
+    place = hutch.folder / "place"
+    place.mkdir()
+    script = f'mount --bind {shown.format(home=hutch.home)} {place} && exec "$@"'
+    for option, grant in ("--ro", place / named), ("--rw", place / named), ("--file", f"{place / 'etc/shadow'}:/tmp/x"):
+        if option == "--file" and shown != "/":
+            continue
+        done = subprocess.run(["unshare", "-m", "sh", "-c", script, "-", str(hutch.path), "run", option, str(grant), "--", "true"], capture_output=True,
+                              text=True, env=hutch.environment, cwd=hutch.folder, stdin=subprocess.DEVNULL)
+        assert done.returncode == 125 and " too, and it " in done.stderr, done

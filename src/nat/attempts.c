@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the sandbox tried at ports that nothing listens on: the kernel has refused it already, this only lets
+ * the person know. It must never answer, and never judge anything but words for a report.
+ */
+#include "nat/nat.h"
+
+#include "lib/str.h"
+
+#include <netinet/ip.h>
+#include <netinet/ip6.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+enum { PER_TURN = 32 };
+
+/* The destination in the headers of a packet; false when they are not whole. */
+static bool read_target(const uint8_t *packet, size_t length, struct target *target)
+{
+        size_t transport_at, protocol_at;
+        if (length >= sizeof(struct iphdr) && packet[0] >> 4 == 4) {
+                transport_at = (size_t)(packet[0] & 15) * 4;
+                protocol_at = offsetof(struct iphdr, protocol);
+                memset(&target->address, 0, 10);
+                memset(target->address.s6_addr + 10, 0xff, 2);
+                memcpy(target->address.s6_addr + 12, packet + offsetof(struct iphdr, daddr), 4);
+        } else if (length >= sizeof(struct ip6_hdr) && packet[0] >> 4 == 6) {
+                transport_at = sizeof(struct ip6_hdr);
+                protocol_at = offsetof(struct ip6_hdr, ip6_nxt);
+                memcpy(&target->address, packet + offsetof(struct ip6_hdr, ip6_dst), sizeof(target->address));
+        } else {
+                return false;
+        }
+        if (length < transport_at + 4)
+                return false;
+        target->port = (uint16_t)(packet[transport_at + 2] << 8 | packet[transport_at + 3]);
+        target->transport = packet[protocol_at] == IPPROTO_UDP ? TRANSPORT_UDP : TRANSPORT_TCP;
+        return true;
+}
+
+static void attempts_ready(struct source *source, uint32_t events)
+{
+        uint8_t packet[128];
+        (void)events;
+        for (int i = 0; i < PER_TURN; i++) {
+                ssize_t length = recv(source->descriptor, packet, sizeof(packet), 0);
+                if (length < 0)
+                        return;
+                struct target target = {0};
+                if (!read_target(packet, (size_t)length, &target))
+                        continue;
+                enum verdict verdict = target_judge(&target);
+                /* A port that no rule mentions: a rule that would cover it has a listener. */
+                report_denied(&target, verdict == VERDICT_ALLOWED ? VERDICT_PORT : verdict);
+        }
+}
+
+void attempts_watch(int descriptor)
+{
+        struct source *source = str_or_die(calloc(1, sizeof(*source)));
+        if (!source_add(source, descriptor, EPOLLIN, attempts_ready))
+                str_or_die(NULL);
+}

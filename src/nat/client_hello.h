@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The server name in a TLS ClientHello (RFC 8446, RFC 6066), read as it arrives: over several segments and
+ * several records. Every byte is hostile. Pure functions.
+ */
+#ifndef HUTCH_NAT_CLIENT_HELLO_H
+#define HUTCH_NAT_CLIENT_HELLO_H
+
+#include "policy/destinations.h"
+
+enum { CLIENT_HELLO_MAX = 65536 }; /* bytes that are looked at before it is refused as endless */
+
+enum sniff {
+        SNIFF_MORE,    /* not decided: wait for more bytes */
+        SNIFF_OTHER,   /* it is something else */
+        SNIFF_NAME,    /* it names a host */
+        SNIFF_NO_NAME, /* it is complete and names none */
+        SNIFF_BAD,     /* it is of this protocol but malformed or ambiguous: refuse */
+};
+
+/* `bytes` is everything the client has sent so far. SNIFF_OTHER at once when it does not begin as a handshake
+ * record of SSL 3 or TLS does (0x16, 3): other protocols may begin with a length.
+ * On SNIFF_NAME `name` holds the host name in lower case without a final dot. Two server names, two
+ * server_name extensions, an empty or illegal name: SNIFF_BAD. An encrypted hello shows its outer name. */
+enum sniff client_hello_name(const uint8_t *bytes, size_t length, char name[NAME_MAX_LENGTH + 1]);
+
+#endif

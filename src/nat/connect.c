@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From a target to a connected socket: both families are asked for, and tried in turn without waiting for one
+ * to fail (RFC 8305). Where an upstream proxy carries the flow, all that is done to reach the proxy, and
+ * proxy.c does the rest. It must never connect to an address that target_judge_address() has not allowed, but
+ * to the proxy's, which the person's own environment named.
+ */
+#include "nat/nat.h"
+
+#include "lib/str.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+enum { ADDRESSES_MAX = 12 };
+
+struct attempt {
+        struct source source;
+        struct connecting *connecting;
+        struct in6_addr address;
+};
+
+struct connecting {
+        struct target target;
+        bool proxied;
+        struct target place;     /* what is connected to: the target, or the proxy */
+        struct tunnel *tunnel;   /* being asked for */
+        struct in6_addr address; /* of the proxy */
+        connect_done *done;
+        void *context;
+        struct resolving *lookups[2]; /* IPv6, IPv4 */
+        bool answered[2];
+        struct in6_addr addresses[2][ADDRESSES_MAX];
+        size_t counts[2], next[2]; /* of addresses, and the first that was not tried */
+        int family;                /* whose turn is next: 0 is IPv6 */
+        struct attempt attempts[2 * ADDRESSES_MAX];
+        size_t attempt_count, open;
+        bool trying; /* the first attempt was made */
+        bool ended;
+        bool refused; /* an address was left out by the rules */
+        int error;    /* of the last attempt that failed */
+        const char *why;
+        struct timer family_timer, attempt_timer, connect_timer;
+};
+
+static void try_next(struct connecting *connecting);
+
+/* Nothing more is tried. */
+static void settle(struct connecting *connecting)
+{
+        for (size_t i = 0; i < 2; i++)
+                if (connecting->lookups[i]) {
+                        resolve_cancel(connecting->lookups[i]);
+                        connecting->lookups[i] = NULL;
+                }
+        for (size_t i = 0; i < connecting->attempt_count; i++)
+                source_close(&connecting->attempts[i].source);
+        timer_stop(&connecting->family_timer);
+        timer_stop(&connecting->attempt_timer);
+}
+
+static void end(struct connecting *connecting)
+{
+        connecting->ended = true;
+        settle(connecting);
+        if (connecting->tunnel)
+                proxy_cancel(connecting->tunnel);
+        timer_stop(&connecting->connect_timer);
+        free_later(connecting);
+}
+
+void connect_cancel(struct connecting *connecting)
+{
+        end(connecting);
+}
+
+static void give_up(struct connecting *connecting, int error, const char *why)
+{
+        end(connecting);
+        connecting->done(connecting->context, error, NULL, why);
+}
+
+/* Nothing is open and nothing more can come. */
+static void give_up_if_over(struct connecting *connecting)
+{
+        if (connecting->open || !connecting->answered[0] || !connecting->answered[1] ||
+            connecting->next[0] < connecting->counts[0] || connecting->next[1] < connecting->counts[1])
+                return;
+        const char *why = connecting->error ? strerror(-connecting->error) : connecting->why;
+        if (connecting->proxied)
+                report_proxy(NULL, why);
+        give_up(connecting, connecting->error ? connecting->error : -EHOSTUNREACH, why);
+}
+
+static void got_tunnel(void *context, int result, const char *why)
+{
+        struct connecting *connecting = context;
+        connecting->tunnel = NULL;
+        if (result < 0) {
+                give_up(connecting, result, why);
+                return;
+        }
+        end(connecting);
+        connecting->done(connecting->context, result, &connecting->address, NULL);
+}
+
+/* One attempt has succeeded. */
+static void take_connected(struct connecting *connecting, int connected, const struct in6_addr *address)
+{
+        if (!connecting->proxied) {
+                end(connecting);
+                connecting->done(connecting->context, connected, address, NULL);
+                return;
+        }
+        connecting->address = *address;
+        settle(connecting);
+        connecting->tunnel = proxy_begin(connected, &connecting->target, got_tunnel, connecting);
+        if (!connecting->tunnel)
+                give_up(connecting, -ENOMEM, strerror(ENOMEM));
+}
+
+static void finish_attempt(struct source *source, uint32_t events)
+{
+        struct attempt *attempt = (struct attempt *)(void *)source;
+        struct connecting *connecting = attempt->connecting;
+        int error = 0;
+        socklen_t length = sizeof(error);
+        (void)events;
+        (void)getsockopt(source->descriptor, SOL_SOCKET, SO_ERROR, &error, &length);
+        if (error) {
+                source_close(source);
+                connecting->open--;
+                connecting->error = -error;
+                try_next(connecting);
+                return;
+        }
+        int connected = source->descriptor;
+        source_detach(source);
+        source->descriptor = -1;
+        take_connected(connecting, connected, &attempt->address);
+}
+
+/* Opens one attempt. False when it failed at once. */
+static bool attempt_begin(struct connecting *connecting, const struct in6_addr *address)
+{
+        struct attempt *attempt = &connecting->attempts[connecting->attempt_count];
+        struct sockaddr_storage destination;
+        socklen_t length = target_store(address, connecting->place.port, &destination);
+        int made = socket(destination.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (made < 0 ||
+            (connect(made, (struct sockaddr *)&destination, length) < 0 && errno != EINPROGRESS)) {
+                connecting->error = -errno;
+                if (made >= 0)
+                        close(made);
+                return false;
+        }
+        *attempt = (struct attempt){.connecting = connecting, .address = *address};
+        if (!source_add(&attempt->source, made, EPOLLOUT, finish_attempt)) {
+                connecting->error = -errno;
+                source_close(&attempt->source);
+                return false;
+        }
+        connecting->attempt_count++;
+        connecting->open++;
+        return true;
+}
+
+static void attempt_late(struct timer *timer)
+{
+        try_next(OWNER(timer, struct connecting, attempt_timer));
+}
+
+/* The next address, families alternating. NULL when there is none now. */
+static const struct in6_addr *take_address(struct connecting *connecting)
+{
+        for (int i = 0; i < 2; i++) {
+                int family = connecting->family;
+                connecting->family = !family;
+                if (connecting->next[family] < connecting->counts[family])
+                        return &connecting->addresses[family][connecting->next[family]++];
+        }
+        return NULL;
+}
+
+static void try_next(struct connecting *connecting)
+{
+        const struct in6_addr *address;
+        connecting->trying = true;
+        timer_stop(&connecting->family_timer);
+        timer_stop(&connecting->attempt_timer);
+        while ((address = take_address(connecting)) != NULL)
+                if (attempt_begin(connecting, address)) {
+                        timer_start(&connecting->attempt_timer, TIMER_ATTEMPT, attempt_late);
+                        return;
+                }
+        give_up_if_over(connecting);
+}
+
+static void family_late(struct timer *timer)
+{
+        try_next(OWNER(timer, struct connecting, family_timer));
+}
+
+static void connect_late(struct timer *timer)
+{
+        struct connecting *connecting = OWNER(timer, struct connecting, connect_timer);
+        static const char why[] = "nothing answered in time";
+        if (connecting->proxied)
+                report_proxy(connecting->tunnel ? &connecting->target : NULL, why);
+        give_up(connecting, -ETIMEDOUT, why);
+}
+
+/* Keeps the addresses that may be used. */
+static void take_addresses(struct connecting *connecting, int family, const struct in6_addr *addresses,
+                           size_t count, const char *why)
+{
+        connecting->lookups[family] = NULL;
+        connecting->answered[family] = true;
+        if (count == 0)
+                connecting->why = why;
+        for (size_t i = 0; i < count && connecting->counts[family] < ADDRESSES_MAX; i++) {
+                /* The proxy's is not the sandbox's choice. */
+                enum verdict verdict = connecting->proxied
+                                           ? VERDICT_ALLOWED
+                                           : target_judge_address(&connecting->target, &addresses[i]);
+                if (verdict == VERDICT_ALLOWED) {
+                        connecting->addresses[family][connecting->counts[family]++] = addresses[i];
+                        continue;
+                }
+                connecting->why = "it resolves to an address that the rules refuse";
+                if (!connecting->refused)
+                        report_denied_address(&connecting->target, &addresses[i], verdict);
+                connecting->refused = true;
+        }
+}
+
+static void got_addresses(struct connecting *connecting, int family, const struct in6_addr *addresses,
+                          size_t count, const char *why)
+{
+        if (connecting->ended)
+                return;
+        take_addresses(connecting, family, addresses, count, why);
+        bool all = connecting->answered[0] && connecting->answered[1];
+        if (connecting->trying) {
+                if (!connecting->open)
+                        try_next(connecting);
+        } else if (connecting->counts[0] || all) {
+                try_next(connecting); /* IPv6 is there, or all that there will be */
+        } else if (connecting->counts[1]) {
+                timer_start(&connecting->family_timer, TIMER_FAMILY, family_late);
+        }
+}
+
+static void got_six(void *context, const struct in6_addr *addresses, size_t count, const char *why)
+{
+        got_addresses(context, 0, addresses, count, why);
+}
+
+static void got_four(void *context, const struct in6_addr *addresses, size_t count, const char *why)
+{
+        got_addresses(context, 1, addresses, count, why);
+}
+
+/* A service of the host listens on either loopback address, mostly the older. */
+static void begin_loopback(struct connecting *connecting)
+{
+        static const struct in6_addr six = IN6ADDR_LOOPBACK_INIT;
+        static const struct in6_addr four = {.s6_addr = {[10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1}};
+        connecting->answered[0] = connecting->answered[1] = true;
+        connecting->addresses[0][0] = six;
+        connecting->addresses[1][0] = four;
+        connecting->counts[0] = connecting->counts[1] = 1;
+        connecting->family = 1;
+        try_next(connecting);
+}
+
+/* A literal address is known here, wherever it is connected from. */
+static bool judge_literal(struct connecting *connecting)
+{
+        const struct target *target = &connecting->target;
+        enum verdict verdict = target_judge_address(target, &target->address);
+        if (verdict == VERDICT_ALLOWED)
+                return true;
+        report_denied_address(target, &target->address, verdict);
+        give_up(connecting, -EACCES, "the rules refuse the address");
+        return false;
+}
+
+struct connecting *connect_begin(const struct target *target, connect_done *done, void *context)
+{
+        struct connecting *connecting = str_or_die(calloc(1, sizeof(*connecting)));
+        connecting->target = *target;
+        connecting->done = done;
+        connecting->context = context;
+        connecting->place = *target;
+        connecting->proxied = proxy_carries(target, &connecting->place);
+        timer_start(&connecting->connect_timer, TIMER_CONNECT, connect_late);
+        if (connecting->proxied && !target->name && !judge_literal(connecting))
+                return NULL;
+        if (connecting->place.host_loopback) {
+                begin_loopback(connecting);
+                return connecting->ended ? NULL : connecting;
+        }
+        if (!connecting->place.name) {
+                connecting->answered[0] = true;
+                got_four(connecting, &connecting->place.address, 1, NULL);
+                return connecting->ended ? NULL : connecting;
+        }
+        struct resolving *six = resolve_begin(connecting->place.name, AF_INET6, got_six, connecting);
+        if (connecting->ended)
+                return NULL;
+        connecting->lookups[0] = six;
+        struct resolving *four = resolve_begin(connecting->place.name, AF_INET, got_four, connecting);
+        if (connecting->ended)
+                return NULL;
+        connecting->lookups[1] = four;
+        return connecting;
+}

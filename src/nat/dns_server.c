@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The sandbox's resolver, on every address: whoever the sandbox asks, it asks this. An allowed name gets a
+ * synthetic address without any question to the world; of other questions only those about allowed names go
+ * out. A refused name must never leave the machine in any form.
+ */
+#include "nat/dns.h"
+#include "nat/nat.h"
+#include "nat/packets.h"
+
+#include "lib/str.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+enum {
+        PER_TURN = 64,
+        TCP_MAX = 64,       /* connections to the resolver at a time */
+        FORWARDED_MAX = 256, /* questions of the sandbox that wait for the world's answer */
+};
+
+/* A connection to the resolver by TCP (RFC 7766). */
+struct connection {
+        struct source source;
+        struct timer idle;
+        uint8_t bytes[2 + DNS_MESSAGE_MAX];
+        size_t length;
+        size_t waiting; /* of its questions, that were forwarded */
+        bool ended;     /* it will ask nothing more */
+        bool closed;
+};
+
+/* Where an answer goes. */
+struct asker {
+        struct connection *connection; /* NULL: by UDP */
+        int descriptor;                /* of the UDP socket */
+        struct packet_ends ends;
+};
+
+/* A question that was forwarded. */
+struct forwarded {
+        struct asker asker;
+        struct dns_question question;
+        uint8_t query[DNS_UDP_PLAIN];
+};
+
+static size_t connections, forwarded_count;
+
+static void close_connection(struct connection *connection)
+{
+        if (!connection->closed) {
+                connection->closed = true;
+                connections--;
+                timer_stop(&connection->idle);
+                source_close(&connection->source);
+        }
+        if (connection->waiting == 0)
+                free_later(connection);
+}
+
+static void answer(const struct asker *asker, const uint8_t *message, size_t length)
+{
+        struct connection *connection = asker->connection;
+        if (!connection) {
+                packet_answer(asker->descriptor, &asker->ends, message, length);
+                return;
+        }
+        uint8_t head[2] = {(uint8_t)(length >> 8), (uint8_t)length};
+        struct iovec parts[] = {{head, sizeof(head)}, {(void *)message, length}};
+        struct msghdr out = {.msg_iov = parts, .msg_iovlen = 2};
+        /* A client that does not take its answers loses the connection. */
+        if (!connection->closed &&
+            sendmsg(connection->source.descriptor, &out, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)(length + 2))
+                close_connection(connection);
+}
+
+static void answer_empty(const struct asker *asker, const uint8_t *query, const struct dns_question *question,
+                         enum dns_code code, bool truncated)
+{
+        uint8_t out[DNS_UDP_PLAIN];
+        size_t length = dns_write_empty(query, question, code, truncated, out, sizeof(out));
+        if (length)
+                answer(asker, out, length);
+}
+
+static void got_reply(void *context, const uint8_t *reply, size_t length)
+{
+        struct forwarded *forwarded = context;
+        const struct dns_question *question = &forwarded->question;
+        struct asker *asker = &forwarded->asker;
+        size_t most = asker->connection             ? DNS_MESSAGE_MAX
+                      : question->payload < DNS_UDP_MAX ? question->payload
+                                                        : DNS_UDP_MAX;
+        struct connection *connection = asker->connection;
+        forwarded_count--;
+        if (connection)
+                connection->waiting--;
+        if (connection && connection->closed) {
+                close_connection(connection);
+                free(forwarded);
+                return;
+        }
+        if (!reply) {
+                answer_empty(asker, forwarded->query, question, DNS_SERVER_FAILURE, false);
+        } else {
+                size_t written = dns_write_forwarded(forwarded->query, question, reply, length, &nat.rules,
+                                                     nat.buffer, most);
+                if (written)
+                        answer(asker, nat.buffer, written);
+        }
+        if (connection && !connection->closed && connection->ended && connection->waiting == 0)
+                close_connection(connection);
+        free(forwarded);
+}
+
+static void forward(const struct asker *asker, const uint8_t *query, const struct dns_question *question)
+{
+        if (forwarded_count >= FORWARDED_MAX || question->question_end > DNS_UDP_PLAIN) {
+                answer_empty(asker, query, question, DNS_SERVER_FAILURE, false);
+                return;
+        }
+        struct forwarded *forwarded = str_or_die(calloc(1, sizeof(*forwarded)));
+        forwarded->asker = *asker;
+        forwarded->question = *question;
+        memcpy(forwarded->query, query, question->question_end);
+        forwarded_count++;
+        if (asker->connection)
+                asker->connection->waiting++;
+        resolve_query(question->name, question->type, got_reply, forwarded);
+}
+
+static void answer_address(const struct asker *asker, const uint8_t *query, const struct dns_question *question)
+{
+        struct in6_addr address;
+        uint8_t out[DNS_UDP_PLAIN];
+        int number = names_number(nat.names, question->name);
+        if (number < 0) {
+                report_note("network: %d names were asked for in this run, more than there are addresses for; "
+                            "%s gets none",
+                            NAMES_MAX, question->name);
+                answer_empty(asker, query, question, DNS_SERVER_FAILURE, false);
+                return;
+        }
+        if (question->type == DNS_A)
+                names_address4(number, &address);
+        else
+                names_address6(number, &address);
+        size_t length = dns_write_address(query, question, &address, out, sizeof(out));
+        if (length)
+                answer(asker, out, length);
+}
+
+/* Decides about one question. `query` holds the message it was read from. */
+static void decide(const struct asker *asker, const uint8_t *query, const struct dns_question *question)
+{
+        enum { CLASS_IN = 1 };
+        if (question->problem != DNS_OK) {
+                answer_empty(asker, query, question, question->problem, false);
+                return;
+        }
+        if (question->class_ != CLASS_IN || !question->printable ||
+            !rules_cover_name(&nat.rules, question->name)) {
+                if (question->printable && (question->type == DNS_A || question->type == DNS_AAAA))
+                        report_name(question->name);
+                report_question(question->printable ? question->name : "?", question->type, "denied");
+                answer_empty(asker, query, question, DNS_NO_NAME, false);
+                return;
+        }
+        report_question(question->name, question->type, "allowed");
+        switch (question->type) {
+        case DNS_AAAA:
+                if (!nat.v6) {
+                        answer_empty(asker, query, question, DNS_OK, false);
+                        return;
+                }
+                answer_address(asker, query, question);
+                return;
+        case DNS_A:
+                answer_address(asker, query, question);
+                return;
+        case DNS_HTTPS:
+        case DNS_SVCB:
+        case DNS_ANY:
+                answer_empty(asker, query, question, DNS_OK, false);
+                return;
+        default:
+                forward(asker, query, question);
+        }
+}
+
+static void udp_ready(struct source *source, uint32_t events)
+{
+        static uint8_t message[DNS_MESSAGE_MAX];
+        (void)events;
+        for (int i = 0; i < PER_TURN; i++) {
+                struct asker asker = {.descriptor = source->descriptor};
+                struct dns_question question;
+                ssize_t length = packet_receive(source->descriptor, message, sizeof(message), &asker.ends);
+                if (length < 0)
+                        return;
+                if (dns_read_question(message, (size_t)length, &question))
+                        decide(&asker, message, &question);
+        }
+}
+
+static void tcp_idle(struct timer *timer)
+{
+        close_connection(OWNER(timer, struct connection, idle));
+}
+
+/* Answers every whole question that has arrived. */
+static void take_questions(struct connection *connection)
+{
+        while (!connection->closed && connection->length >= 2) {
+                size_t length = (size_t)connection->bytes[0] << 8 | connection->bytes[1];
+                if (connection->length < 2 + length)
+                        return;
+                struct dns_question question;
+                struct asker asker = {.connection = connection};
+                if (!dns_read_question(connection->bytes + 2, length, &question)) {
+                        close_connection(connection);
+                        return;
+                }
+                decide(&asker, connection->bytes + 2, &question);
+                connection->length -= 2 + length;
+                memmove(connection->bytes, connection->bytes + 2 + length, connection->length);
+        }
+}
+
+static void tcp_ready(struct source *source, uint32_t events)
+{
+        struct connection *connection = OWNER(source, struct connection, source);
+        (void)events;
+        ssize_t length = recv(source->descriptor, connection->bytes + connection->length,
+                              sizeof(connection->bytes) - connection->length, MSG_DONTWAIT);
+        if (length < 0 && (errno == EAGAIN || errno == EINTR))
+                return;
+        if (length == 0 && connection->waiting) {
+                connection->ended = true; /* it still gets its answers */
+                source_want(source, 0);
+                return;
+        }
+        if (length <= 0) {
+                close_connection(connection);
+                return;
+        }
+        connection->length += (size_t)length;
+        timer_start(&connection->idle, TIMER_SNIFF, tcp_idle);
+        take_questions(connection);
+}
+
+static void tcp_accept(struct source *source, uint32_t events)
+{
+        (void)events;
+        int accepted = acceptor_next(OWNER(source, struct acceptor, source));
+        if (accepted < 0)
+                return;
+        struct connection *connection = connections < TCP_MAX ? calloc(1, sizeof(*connection)) : NULL;
+        if (!connection || !source_add(&connection->source, accepted, EPOLLIN, tcp_ready)) {
+                close(accepted);
+                free(connection);
+                return;
+        }
+        connections++;
+        timer_start(&connection->idle, TIMER_SNIFF, tcp_idle);
+}
+
+void dns_serve_udp(int descriptor)
+{
+        struct source *source = str_or_die(calloc(1, sizeof(*source)));
+        if (!source_add(source, descriptor, EPOLLIN, udp_ready))
+                str_or_die(NULL);
+}
+
+void dns_serve_tcp(int descriptor)
+{
+        struct acceptor *acceptor = str_or_die(calloc(1, sizeof(*acceptor)));
+        if (!source_add(&acceptor->source, descriptor, EPOLLIN, tcp_accept))
+                str_or_die(NULL);
+}

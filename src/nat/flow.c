@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One TCP flow of the sandbox, from accept() to its end.
+ *
+ *     accepted ──► judged by its target ──► refused: reset
+ *                          │
+ *                          ▼
+ *     the connection is opened (connect.c) while the client's first bytes are looked at:
+ *     a server name or a Host that is not the target's name resets the flow
+ *                          │
+ *                          ▼
+ *     both ends are there and the first bytes, if the client spoke first, are judged ──► relayed
+ *
+ * A server that speaks first is never kept waiting: as soon as it has, the client's silence is no reason to
+ * wait. Nothing of the client goes out before it is judged.
+ */
+#include "nat/client_hello.h"
+#include "nat/http_head.h"
+#include "nat/relay.h"
+
+#include "lib/str.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+enum { ACCEPTS_PER_TURN = 64 };
+
+struct listener {
+        struct acceptor acceptor;
+        uint16_t host_port; /* of the host's loopback, for a listener on the sandbox's; else 0 */
+};
+
+struct flow {
+        struct flow *next, *previous; /* of all that are open */
+        struct relay_end client, server; /* the sandbox, and the world */
+        struct target target;
+        struct in6_addr address; /* the real one, once connected */
+        struct connecting *connecting;
+        struct timer patience; /* TIMER_SNIFF, while a ClientHello or a head is half there */
+        bool judged;           /* what the client sent first may go out */
+        bool connected;
+        bool refused; /* and reported so */
+        bool ended;
+        uint8_t *head; /* what the client has sent before it was judged */
+        size_t head_length;
+        long long began;
+};
+
+static struct flow *open_flows;
+
+static void drop_head(struct flow *flow)
+{
+        relay_release(flow->head_length);
+        free(flow->head);
+        flow->head = NULL;
+        flow->head_length = 0;
+}
+
+static void end_flow(struct flow *flow, bool reset, const char *why)
+{
+        if (flow->ended)
+                return;
+        flow->ended = true;
+        *(flow->previous ? &flow->previous->next : &open_flows) = flow->next;
+        if (flow->next)
+                flow->next->previous = flow->previous;
+        timer_stop(&flow->patience);
+        if (flow->connecting)
+                connect_cancel(flow->connecting);
+        relay_close(&flow->client, reset);
+        relay_close(&flow->server, reset);
+        if (!flow->refused)
+                report_flow(&flow->target, flow->connected ? &flow->address : NULL, flow->client.taken, flow->server.taken,
+                            flow->began, why);
+        drop_head(flow);
+        nat.flows--;
+        free_later(flow);
+}
+
+static void relay(struct flow *flow, struct relay_end *end, uint32_t events)
+{
+        struct relay_end *other = end == &flow->client ? &flow->server : &flow->client;
+        switch (relay_move(end, other, events)) {
+        case RELAY_GOES_ON:
+                return;
+        case RELAY_ENDED:
+                end_flow(flow, false, NULL);
+                return;
+        case RELAY_BROKEN:
+                end_flow(flow, true, strerror(errno));
+                return;
+        }
+}
+
+/* Both ends are there and the client's first bytes, if any, may go out. */
+static void begin_relay(struct flow *flow)
+{
+        if (!flow->connected || !flow->judged)
+                return;
+        if (flow->head_length && !relay_push(&flow->server, flow->head, flow->head_length)) {
+                end_flow(flow, true, strerror(ENOMEM));
+                return;
+        }
+        drop_head(flow);
+        relay(flow, &flow->server, EPOLLOUT);
+}
+
+static void judged(struct flow *flow)
+{
+        flow->judged = true;
+        timer_stop(&flow->patience);
+        begin_relay(flow);
+}
+
+static void refuse_head(struct flow *flow, const char *what, const char *named)
+{
+        report_mismatch(&flow->target, what, named);
+        flow->refused = true;
+        end_flow(flow, true, "its first bytes were refused");
+}
+
+static void patience_over(struct timer *timer)
+{
+        struct flow *flow = OWNER(timer, struct flow, patience);
+        end_flow(flow, true, "the client did not finish what it began to send");
+}
+
+/* Looks at what the client has sent first. */
+static void judge_head(struct flow *flow)
+{
+        char named[NAME_MAX_LENGTH + 1];
+        size_t end;
+        const char *what = "TLS server name";
+        enum sniff sniff = client_hello_name(flow->head, flow->head_length, named);
+        if (sniff == SNIFF_OTHER) {
+                what = "HTTP Host";
+                sniff = http_head_name(flow->head, flow->head_length, named, &end);
+        }
+        switch (sniff) {
+        case SNIFF_OTHER:
+                judged(flow);
+                return;
+        case SNIFF_NAME:
+                if (str_equal(named, flow->target.name))
+                        judged(flow);
+                else
+                        refuse_head(flow, what, named);
+                return;
+        case SNIFF_NO_NAME:
+        case SNIFF_BAD:
+                refuse_head(flow, what, NULL);
+                return;
+        case SNIFF_MORE:
+                if (flow->client.input_ended && flow->head_length == 0)
+                        judged(flow);
+                else if (flow->client.input_ended)
+                        refuse_head(flow, what, NULL); /* half a head, which a lenient server might act on */
+                return;
+        }
+}
+
+/* Reads what the client sends before it is judged. */
+static void read_head(struct flow *flow)
+{
+        ssize_t length = recv(flow->client.source.descriptor, nat.buffer, CLIENT_HELLO_MAX, 0);
+        if (length < 0) {
+                if (errno != EAGAIN && errno != EINTR)
+                        end_flow(flow, true, strerror(errno));
+                return;
+        }
+        if (length == 0) {
+                flow->client.input_ended = true;
+                source_want(&flow->client.source, 0);
+                judge_head(flow);
+                return;
+        }
+        bool room = relay_hold((size_t)length);
+        uint8_t *head = room ? realloc(flow->head, flow->head_length + (size_t)length) : NULL;
+        if (!head) {
+                if (room)
+                        relay_release((size_t)length);
+                end_flow(flow, true, strerror(ENOMEM));
+                return;
+        }
+        memcpy(head + flow->head_length, nat.buffer, (size_t)length);
+        if (!flow->head)
+                timer_start(&flow->patience, TIMER_SNIFF, patience_over);
+        flow->head = head;
+        flow->head_length += (size_t)length;
+        flow->client.taken += (uint64_t)length;
+        judge_head(flow);
+}
+
+static void client_ready(struct source *source, uint32_t events)
+{
+        struct flow *flow = OWNER(source, struct flow, client.source);
+        if (flow->connected && flow->judged)
+                relay(flow, &flow->client, events);
+        else if (events & EPOLLERR)
+                end_flow(flow, true, "the client went away");
+        else if (!flow->judged)
+                read_head(flow);
+        else /* judged, and waiting for the connection: its next bytes wait in the kernel */
+                source_want(&flow->client.source, 0);
+}
+
+static void server_ready(struct source *source, uint32_t events)
+{
+        struct flow *flow = OWNER(source, struct flow, server.source);
+        if (flow->judged) {
+                relay(flow, &flow->server, events);
+                return;
+        }
+        if (events & EPOLLERR) {
+                end_flow(flow, true, "the server went away");
+                return;
+        }
+        /* The server has spoken, or ended, first. What a client has begun is still judged. */
+        if (flow->head_length == 0)
+                judged(flow);
+        else
+                source_want(&flow->server.source, 0);
+}
+
+static void connected(void *context, int result, const struct in6_addr *address, const char *why)
+{
+        struct flow *flow = context;
+        flow->connecting = NULL;
+        if (result < 0) {
+                report_failed(&flow->target, why);
+                end_flow(flow, true, why);
+                return;
+        }
+        flow->address = *address;
+        flow->connected = true;
+        if (!source_add(&flow->server.source, result, EPOLLIN, server_ready)) {
+                flow->server.source.descriptor = result;
+                end_flow(flow, true, strerror(errno));
+                return;
+        }
+        if (flow->judged)
+                begin_relay(flow);
+}
+
+static void refuse(int descriptor)
+{
+        struct relay_end end = {.source = {.descriptor = descriptor}};
+        relay_close(&end, true);
+}
+
+static struct flow *new_flow(int descriptor, const struct target *target)
+{
+        if (nat.flows >= nat.flows_max) {
+                report_note("%zu connections are open, as many as the limit of open files allows; refusing more",
+                            nat.flows);
+                refuse(descriptor);
+                return NULL;
+        }
+        struct flow *flow = calloc(1, sizeof(*flow));
+        if (!flow || !source_add(&flow->client.source, descriptor, EPOLLIN, client_ready)) {
+                refuse(descriptor);
+                free(flow);
+                return NULL;
+        }
+        flow->server.source.descriptor = -1;
+        flow->target = *target;
+        flow->began = nat.now;
+        flow->next = open_flows;
+        if (open_flows)
+                open_flows->previous = flow;
+        open_flows = flow;
+        nat.flows++;
+        return flow;
+}
+
+static void open_flow(int descriptor, const struct target *target)
+{
+        struct flow *flow = new_flow(descriptor, target);
+        if (!flow)
+                return;
+        /* An address that no name was given for promises nothing about the server's name. */
+        flow->judged = target->name == NULL;
+        struct connecting *connecting = connect_begin(target, connected, flow);
+        if (!flow->ended && !flow->connected)
+                flow->connecting = connecting;
+}
+
+void flow_join(int sandbox, int host, const struct target *target)
+{
+        struct flow *flow = new_flow(sandbox, target);
+        if (!flow) {
+                refuse(host);
+                return;
+        }
+        flow->judged = true;
+        connected(flow, host, &target->address, NULL);
+}
+
+void flow_end_all(const char *why)
+{
+        while (open_flows)
+                end_flow(open_flows, true, why);
+}
+
+static void judge_and_open(int accepted)
+{
+        struct target target = {.transport = TRANSPORT_TCP};
+        struct sockaddr_storage local;
+        socklen_t length = sizeof(local);
+        if (getsockname(accepted, (struct sockaddr *)&local, &length) < 0) {
+                refuse(accepted);
+                return;
+        }
+        target_load(&local, &target.address, &target.port);
+        enum verdict verdict = target_judge(&target);
+        if (verdict == VERDICT_ALLOWED) {
+                open_flow(accepted, &target);
+                return;
+        }
+        report_denied(&target, verdict);
+        refuse(accepted);
+}
+
+static void accept_some(struct source *source, uint32_t events)
+{
+        struct listener *listener = OWNER(source, struct listener, acceptor.source);
+        (void)events;
+        for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
+                int accepted = acceptor_next(&listener->acceptor);
+                if (accepted < 0)
+                        return;
+                if (!listener->host_port) {
+                        judge_and_open(accepted);
+                        continue;
+                }
+                struct target target = {.host_loopback = true, .port = listener->host_port};
+                open_flow(accepted, &target);
+        }
+}
+
+static void serve(int descriptor, uint16_t host_port)
+{
+        struct listener *listener = str_or_die(calloc(1, sizeof(*listener)));
+        listener->host_port = host_port;
+        if (!source_add(&listener->acceptor.source, descriptor, EPOLLIN, accept_some))
+                str_or_die(NULL);
+}
+
+void flow_serve(int descriptor)
+{
+        serve(descriptor, 0);
+}
+
+void flow_serve_host_port(int descriptor, uint16_t host_port)
+{
+        serve(descriptor, host_port);
+}

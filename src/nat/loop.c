@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The one loop of hutch-nat: descriptors by epoll, timers by queues of equal durations. It must never block
+ * elsewhere than in epoll_wait(), nor free what an event of the same turn may still name.
+ */
+#include "nat/nat.h"
+
+#include "lib/str.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+static const int durations_ms[TIMER_KINDS] = {
+    [TIMER_FAMILY] = 50,       [TIMER_ATTEMPT] = 250, [TIMER_CONNECT] = 20000,
+    [TIMER_SNIFF] = 15000,     [TIMER_IDLE] = 60000,
+};
+
+struct garbage {
+        struct garbage *next;
+        void *pointer;
+};
+
+static long long clock_ms(void)
+{
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+bool source_add(struct source *source, int descriptor, uint32_t events,
+                void (*ready)(struct source *source, uint32_t events))
+{
+        *source = (struct source){.descriptor = descriptor, .events = events, .ready = ready};
+        struct epoll_event event = {.events = events, .data.ptr = source};
+        return epoll_ctl(nat.epoll, EPOLL_CTL_ADD, descriptor, &event) == 0;
+}
+
+void source_want(struct source *source, uint32_t events)
+{
+        if (source->events == events)
+                return;
+        source->events = events;
+        struct epoll_event event = {.events = events, .data.ptr = source};
+        (void)epoll_ctl(nat.epoll, EPOLL_CTL_MOD, source->descriptor, &event);
+}
+
+void source_detach(struct source *source)
+{
+        (void)epoll_ctl(nat.epoll, EPOLL_CTL_DEL, source->descriptor, NULL);
+        source->events = 0;
+}
+
+void source_close(struct source *source)
+{
+        if (source->descriptor >= 0)
+                close(source->descriptor);
+        source->descriptor = -1;
+}
+
+void timer_stop(struct timer *timer)
+{
+        if (!timer->next)
+                return;
+        timer->previous->next = timer->next;
+        timer->next->previous = timer->previous;
+        timer->next = timer->previous = NULL;
+}
+
+void timer_start(struct timer *timer, enum timer_kind kind, void (*fired)(struct timer *timer))
+{
+        timer_stop(timer);
+        struct timer *queue = &nat.queues[kind];
+        timer->due = nat.now + durations_ms[kind];
+        timer->fired = fired;
+        timer->next = queue;
+        timer->previous = queue->previous;
+        queue->previous->next = timer;
+        queue->previous = timer;
+}
+
+static void accept_again(struct timer *timer)
+{
+        source_want(&OWNER(timer, struct acceptor, pause)->source, EPOLLIN);
+}
+
+void acceptor_pause(struct acceptor *acceptor)
+{
+        source_want(&acceptor->source, 0);
+        timer_start(&acceptor->pause, TIMER_ATTEMPT, accept_again);
+}
+
+int acceptor_next(struct acceptor *acceptor)
+{
+        int accepted = accept4(acceptor->source.descriptor, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (accepted < 0 && errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+                acceptor_pause(acceptor);
+        return accepted;
+}
+
+void free_later(void *pointer)
+{
+        struct garbage *item = str_or_die(malloc(sizeof(*item)));
+        *item = (struct garbage){.next = nat.garbage, .pointer = pointer};
+        nat.garbage = item;
+}
+
+static void collect_garbage(void)
+{
+        while (nat.garbage) {
+                struct garbage *item = nat.garbage;
+                nat.garbage = item->next;
+                free(item->pointer);
+                free(item);
+        }
+}
+
+static int next_timeout(void)
+{
+        long long soonest = -1;
+        for (size_t i = 0; i < TIMER_KINDS; i++) {
+                const struct timer *first = nat.queues[i].next;
+                if (first != &nat.queues[i] && (soonest < 0 || first->due < soonest))
+                        soonest = first->due;
+        }
+        int resolver = resolve_timeout();
+        if (soonest < 0)
+                return resolver;
+        int own = soonest > nat.now ? (int)(soonest - nat.now) : 0;
+        return resolver >= 0 && resolver < own ? resolver : own;
+}
+
+static void fire_timers(void)
+{
+        for (size_t i = 0; i < TIMER_KINDS; i++) {
+                struct timer *queue = &nat.queues[i];
+                while (queue->next != queue && queue->next->due <= nat.now) {
+                        struct timer *timer = queue->next;
+                        timer_stop(timer);
+                        timer->fired(timer);
+                }
+        }
+}
+
+bool loop_start(void)
+{
+        nat.epoll = epoll_create1(EPOLL_CLOEXEC);
+        nat.buffer = malloc(NAT_BUFFER);
+        nat.now = clock_ms();
+        for (size_t i = 0; i < TIMER_KINDS; i++)
+                nat.queues[i].next = nat.queues[i].previous = &nat.queues[i];
+        return nat.epoll >= 0 && nat.buffer != NULL;
+}
+
+void loop_run(void)
+{
+        struct epoll_event events[64];
+        for (;;) {
+                int count = epoll_wait(nat.epoll, events, sizeof(events) / sizeof(*events), next_timeout());
+                nat.now = clock_ms();
+                for (int i = 0; i < count; i++) {
+                        struct source *source = events[i].data.ptr;
+                        /* An earlier event of this turn may have closed it. */
+                        if (source->descriptor >= 0)
+                                source->ready(source, events[i].events);
+                }
+                fire_timers();
+                resolve_turn();
+                collect_garbage();
+        }
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * --publish: connections of the host to a port that the server listens on. A socket inside the sandbox can only
+ * be made inside, so pid 1 is asked for one per connection; it answers in order.
+ */
+#include "nat/nat.h"
+#include "nat/wire.h"
+
+#include "lib/str.h"
+#include "nat/packets.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+enum { WAITING_MAX = 256 };
+
+struct published {
+        struct acceptor acceptor;
+        uint16_t port; /* the sandbox's */
+};
+
+/* One connection of the host until the sandbox's end of it is there. */
+struct joining {
+        struct source source; /* the sandbox's end, while it is being connected */
+        struct joining *next; /* in the queue of those that wait for pid 1 */
+        struct timer patience;
+        int host;
+        bool v6;
+        bool queued; /* pid 1 owes an answer, which keeps its place */
+        bool over;
+        uint16_t port;
+};
+
+static struct {
+        struct source source;
+        struct joining *first, **last;
+        size_t waiting;
+} dialler = {.source = {.descriptor = -1}, .last = &dialler.first};
+
+static void give_up(struct joining *joining)
+{
+        joining->over = true;
+        timer_stop(&joining->patience);
+        source_close(&joining->source);
+        close(joining->host);
+        if (!joining->queued)
+                free_later(joining);
+}
+
+static void is_late(struct timer *timer)
+{
+        struct joining *joining = OWNER(timer, struct joining, patience);
+        report_note("the server did not accept a connection to its published port %u in time", joining->port);
+        give_up(joining);
+}
+
+/* Asks pid 1; the answer comes in its turn. */
+static bool ask(struct joining *joining)
+{
+        struct nat_dial request = {.port = joining->port, .v6 = joining->v6};
+        if (dialler.waiting >= WAITING_MAX ||
+            send(dialler.source.descriptor, &request, sizeof(request), MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof(request))
+                return false;
+        dialler.waiting++;
+        joining->queued = true;
+        joining->next = NULL;
+        *dialler.last = joining;
+        dialler.last = &joining->next;
+        return true;
+}
+
+static void is_connected(struct source *source, uint32_t events)
+{
+        struct joining *joining = OWNER(source, struct joining, source);
+        int error = 0;
+        socklen_t length = sizeof(error);
+        (void)events;
+        (void)getsockopt(source->descriptor, SOL_SOCKET, SO_ERROR, &error, &length);
+        if (error) {
+                source_close(source);
+                /* A server may listen on the other loopback address. */
+                if (joining->v6 || !nat.v6) {
+                        give_up(joining);
+                        return;
+                }
+                joining->v6 = true;
+                if (!ask(joining))
+                        give_up(joining);
+                return;
+        }
+        struct target target = {.host_loopback = true, .port = joining->port, .transport = TRANSPORT_TCP};
+        int sandbox = source->descriptor;
+        source_detach(source);
+        source->descriptor = -1;
+        timer_stop(&joining->patience);
+        flow_join(sandbox, joining->host, &target);
+        joining->over = true;
+        free_later(joining);
+}
+
+static void dialler_ready(struct source *source, uint32_t events)
+{
+        struct nat_dial answer;
+        int made;
+        (void)events;
+        ssize_t length = packet_receive_descriptor(source->descriptor, &answer, sizeof(answer), &made);
+        if (length < 0)
+                return;
+        struct joining *joining = dialler.first;
+        if (length != sizeof(answer) || !joining) {
+                source_close(source); /* pid 1 is ending, and with it the sandbox */
+                return;
+        }
+        dialler.waiting--;
+        dialler.first = joining->next;
+        if (!dialler.first)
+                dialler.last = &dialler.first;
+        joining->queued = false;
+        if (!joining->over && made >= 0 && source_add(&joining->source, made, EPOLLOUT, is_connected))
+                return;
+        if (made >= 0)
+                close(made);
+        joining->source.descriptor = -1;
+        if (joining->over)
+                free_later(joining);
+        else
+                give_up(joining);
+}
+
+static void host_connects(struct source *source, uint32_t events)
+{
+        struct published *published = OWNER(source, struct published, acceptor.source);
+        (void)events;
+        if (dialler.waiting >= WAITING_MAX) {
+                acceptor_pause(&published->acceptor);
+                return;
+        }
+        int host = acceptor_next(&published->acceptor);
+        if (host < 0)
+                return;
+        struct joining *joining = calloc(1, sizeof(*joining));
+        if (!joining) {
+                close(host);
+                return;
+        }
+        *joining = (struct joining){.source.descriptor = -1, .host = host, .port = published->port};
+        timer_start(&joining->patience, TIMER_SNIFF, is_late);
+        if (!ask(joining))
+                give_up(joining);
+}
+
+void publish_serve(int descriptor, uint16_t port)
+{
+        struct published *published = str_or_die(calloc(1, sizeof(*published)));
+        published->port = port;
+        if (!source_add(&published->acceptor.source, descriptor, EPOLLIN, host_connects) ||
+            (dialler.source.descriptor < 0 && !source_add(&dialler.source, NAT_DIALLER, EPOLLIN, dialler_ready)))
+                str_or_die(NULL);
+}

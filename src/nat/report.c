@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What hutch-nat tells the supervisor. A hostile sandbox can make refusals without end, so each destination is
+ * said once, only so many are said at all, and a supervisor that does not read costs nothing but the report.
+ * Names in reports were checked (dns.h, client_hello.h): none of their characters needs quoting.
+ */
+#include "nat/nat.h"
+#include "nat/wire.h"
+
+#include "lib/fd.h"
+#include "lib/str.h"
+#include "policy/addresses.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum {
+        SAID_MAX = 128,          /* sentences about refused destinations in a run */
+        RECORDS_PER_SECOND = 500, /* of the log */
+};
+
+static struct {
+        int supervisor;
+        bool log;
+        struct str_list said; /* the destinations that were */
+        struct str_list noted; /* the formats of notes that were */
+        long long second;     /* of the records that were counted */
+        unsigned records;
+        unsigned dropped; /* records that were not sent */
+} report = {.supervisor = -1};
+
+void report_start(int supervisor, bool log)
+{
+        report.supervisor = supervisor;
+        report.log = log;
+}
+
+static bool send_text(enum nat_message_type type, const char *text)
+{
+        struct nat_message head = {.type = type};
+        size_t length = strnlen(text, NAT_TEXT_MAX);
+        struct iovec parts[] = {
+            {.iov_base = &head, .iov_len = sizeof(head)},
+            {.iov_base = (void *)text, .iov_len = length},
+        };
+        struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+        return sendmsg(report.supervisor, &message, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
+}
+
+void report_ready(void)
+{
+        (void)send_text(NAT_READY, "");
+}
+
+/* One record of the log, unless there are too many. */
+static void record(const char *members)
+{
+        if (!report.log)
+                return;
+        if (nat.now / 1000 != report.second) {
+                report.second = nat.now / 1000;
+                report.records = 0;
+        }
+        char dropped[NAT_TEXT_MAX];
+        if (report.dropped) {
+                snprintf(dropped, sizeof(dropped), "%s,\"dropped_before\":%u", members, report.dropped);
+                members = dropped;
+        }
+        if (report.records++ < RECORDS_PER_SECOND && send_text(NAT_RECORD, members))
+                report.dropped = 0;
+        else
+                report.dropped++;
+}
+
+/* "HOST:PORT" as --network-allow spells it. */
+static const char *spell(const struct target *target, char *out, size_t size)
+{
+        char address[ADDRESS_TEXT];
+        const char *udp = target->transport == TRANSPORT_UDP ? "/udp" : "";
+        if (target->host_loopback)
+                snprintf(out, size, "localhost:%u", target->port);
+        else if (target->name)
+                snprintf(out, size, "%s:%u%s", target->name, target->port, udp);
+        else if (IN6_IS_ADDR_V4MAPPED(&target->address))
+                snprintf(out, size, "%s:%u%s", address_format(&target->address, address), target->port, udp);
+        else
+                snprintf(out, size, "[%s]:%u%s", address_format(&target->address, address), target->port, udp);
+        return out;
+}
+
+enum { SPELLING = NAME_MAX_LENGTH + 32 };
+
+/* True the first time, while there is room. */
+static bool is_new(const char *destination)
+{
+        if (report.said.count >= SAID_MAX || str_list_has(&report.said, destination))
+                return false;
+        str_list_add(&report.said, destination);
+        if (report.said.count == SAID_MAX)
+                report_note("network: so many destinations were refused that no more are shown; --log FILE has all");
+        return report.said.count < SAID_MAX;
+}
+
+static void say(enum nat_message_type type, const char *format, va_list values)
+{
+        char text[NAT_TEXT_MAX];
+        vsnprintf(text, sizeof(text), format, values);
+        (void)send_text(type, text);
+}
+
+static void say_denied(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void say_denied(const char *format, ...)
+{
+        va_list values;
+        va_start(values, format);
+        say(NAT_DENIED, format, values);
+        va_end(values);
+}
+
+void report_note(const char *format, ...)
+{
+        va_list values;
+        if (str_list_has(&report.noted, format))
+                return;
+        str_list_add(&report.noted, format);
+        va_start(values, format);
+        say(NAT_NOTE, format, values);
+        va_end(values);
+}
+
+static void say_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void say_note(const char *format, ...)
+{
+        va_list values;
+        va_start(values, format);
+        say(NAT_NOTE, format, values);
+        va_end(values);
+}
+
+static void record_denied(const char *destination, const char *reason)
+{
+        char members[NAT_TEXT_MAX];
+        snprintf(members, sizeof(members), "\"event\":\"connection\",\"decision\":\"denied\",\"destination\":\"%s\",\"reason\":\"%s\"",
+                 destination, reason);
+        record(members);
+}
+
+static const char *reason_of(enum verdict verdict)
+{
+        switch (verdict) {
+        case VERDICT_NO_RULE:
+                return "no rule allows it";
+        case VERDICT_DENIED:
+                return "--network-deny names it";
+        case VERDICT_PORT:
+                return "the rules allow it on other ports only";
+        case VERDICT_SPECIAL:
+                return "the address is private, or this machine's own";
+        case VERDICT_METADATA:
+                return "the address is a cloud's metadata service";
+        case VERDICT_RESERVED:
+                return "the address is reserved";
+        case VERDICT_ALLOWED:
+                break;
+        }
+        return "";
+}
+
+void report_denied(const struct target *target, enum verdict verdict)
+{
+        char destination[SPELLING];
+        spell(target, destination, sizeof(destination));
+        record_denied(destination, reason_of(verdict));
+        if (!is_new(destination))
+                return;
+        if (verdict == VERDICT_DENIED || verdict == VERDICT_METADATA || verdict == VERDICT_RESERVED) {
+                say_denied("network: refused %s: %s", destination, reason_of(verdict));
+                return;
+        }
+        autofree char *suggestion =
+            rules_suggest(&nat.rules, target->name, &target->address, target->port, target->transport);
+        say_denied("network: refused %s: %s; to permit it: --network-allow %s", destination, reason_of(verdict),
+                   suggestion);
+}
+
+void report_denied_address(const struct target *target, const struct in6_addr *address, enum verdict verdict)
+{
+        char destination[SPELLING], text[ADDRESS_TEXT];
+        spell(target, destination, sizeof(destination));
+        address_format(address, text);
+        record_denied(destination, reason_of(verdict));
+        if (!is_new(destination))
+                return;
+        if (verdict == VERDICT_SPECIAL)
+                say_denied("network: refused %s: it leads to %s, and %s; to permit it: --network-allow %s/private",
+                           destination, text, reason_of(verdict), destination);
+        else
+                say_denied("network: refused %s: it leads to %s, and %s", destination, text, reason_of(verdict));
+}
+
+void report_mismatch(const struct target *target, const char *what, const char *named)
+{
+        char destination[SPELLING], once[2 * SPELLING];
+        spell(target, destination, sizeof(destination));
+        snprintf(once, sizeof(once), "%s as %s", destination, named ? named : "?");
+        record_denied(destination, named ? "the server name differs" : "no server name, or a malformed one");
+        if (!is_new(once))
+                return;
+        if (named)
+                say_denied("network: refused a connection to %s: its %s is %s; to permit that: --network-allow %s",
+                           destination, what, named, named);
+        else
+                say_denied("network: refused a connection to %s: its %s is missing or malformed", destination, what);
+}
+
+void report_name(const char *name)
+{
+        if (!is_new(name))
+                return;
+        autofree char *suggestion = rules_suggest(&nat.rules, name, NULL, 443, TRANSPORT_TCP);
+        say_denied("network: refused to look up %s: no rule allows it; to permit it: --network-allow %s", name,
+                   suggestion);
+}
+
+void report_failed(const struct target *target, const char *why)
+{
+        char destination[SPELLING];
+        spell(target, destination, sizeof(destination));
+        if (is_new(destination))
+                say_note("network: cannot reach %s: %s", destination, why);
+}
+
+void report_proxy(const struct target *target, const char *why)
+{
+        char destination[SPELLING] = "", once[2 * SPELLING];
+        if (target)
+                spell(target, destination, sizeof(destination));
+        snprintf(once, sizeof(once), "%s by proxy: %s", destination, why);
+        if (!is_new(once))
+                return;
+        if (!target)
+                say_denied("network: no connection to the proxy %s: %s", proxy_shown(), why);
+        else
+                say_denied("network: the proxy %s gives no connection to %s: %s", proxy_shown(), destination, why);
+}
+
+void report_question(const char *name, uint16_t type, const char *decision)
+{
+        char members[NAT_TEXT_MAX];
+        snprintf(members, sizeof(members), "\"event\":\"dns\",\"name\":\"%s\",\"type\":%u,\"decision\":\"%s\"", name, type,
+                 decision);
+        record(members);
+}
+
+void report_flow(const struct target *target, const struct in6_addr *address, uint64_t up, uint64_t down,
+                 long long began, const char *why)
+{
+        char destination[SPELLING], text[ADDRESS_TEXT] = "", members[NAT_TEXT_MAX];
+        struct target place;
+        if (!report.log)
+                return;
+        bool proxied = proxy_carries(target, &place);
+        if (address)
+                address_format(address, text);
+        snprintf(members, sizeof(members),
+                 "\"event\":\"connection\",\"decision\":\"allowed\",\"destination\":\"%s\",\"%s\":\"%s\","
+                 "\"bytes_up\":%" PRIu64 ",\"bytes_down\":%" PRIu64 ",\"duration_ms\":%lld,\"end\":\"%s\"",
+                 spell(target, destination, sizeof(destination)), proxied ? "proxy_address" : "address", text, up, down, nat.now - began, why ? why : "closed");
+        record(members);
+}

@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Names of the host's world. Questions go to the host's name servers through c-ares, which gets them from the
+ * supervisor: nothing here opens a file once the nat is confined. Equal questions that are under way are asked
+ * once, and answers are kept as long as they say, so that a thousand flows to one name cost one question.
+ */
+#include "nat/nat.h"
+
+#include "lib/fd.h"
+#include "lib/str.h"
+#include "policy/addresses.h"
+
+#include <ares.h>
+#include <arpa/nameser.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+enum {
+        TIMEOUT_MS = 1200, /* of one try at one server; c-ares doubles it on each round */
+        TRIES = 3,
+        ADDRESSES_MAX = 12,
+        CACHE_SIZE = 256,
+        KEEP_MAX_S = 60, /* an answer is not kept longer than this */
+        KEEP_NONE_S = 5, /* "no such address": most names have no IPv6 one, and each flow asks for both */
+        PAYLOAD = 1232,
+};
+
+/* One question for addresses that is under way. */
+struct lookup {
+        struct lookup *next;
+        char name[NAME_MAX_LENGTH + 1];
+        int family;
+        struct resolving *waiting;
+        bool again; /* the name servers changed meanwhile */
+};
+
+/* Somebody who waits for it. */
+struct resolving {
+        struct resolving *next;
+        struct lookup *lookup;
+        resolve_done *done;
+        void *context;
+};
+
+struct answer {
+        char name[NAME_MAX_LENGTH + 1];
+        int family;
+        long long until; /* monotonic ms; 0: the place is free */
+        const char *why; /* without an address */
+        size_t count;
+        struct in6_addr addresses[ADDRESSES_MAX];
+};
+
+struct host {
+        struct in6_addr address;
+        char *name;
+};
+
+/* A descriptor of c-ares in the loop. */
+struct ares_source {
+        struct source source;
+        struct ares_source *next;
+};
+
+/* A name server with a link-local address, and the interface that it is behind. */
+struct zone {
+        struct in6_addr address;
+        unsigned interface;
+};
+
+static struct {
+        ares_channel channel;
+        struct zone zones[8];
+        size_t zone_count;
+        struct ares_source *sources;
+        struct lookup *lookups;
+        struct host *hosts;
+        size_t host_count;
+        char *servers; /* comma-separated, as c-ares takes them; "" without any */
+        bool changing;
+        struct answer cache[CACHE_SIZE];
+} resolver;
+
+static void ares_ready(struct source *source, uint32_t events)
+{
+        ares_socket_t none = ARES_SOCKET_BAD, own = source->descriptor;
+        ares_process_fd(resolver.channel, events & ~(uint32_t)EPOLLOUT ? own : none, events & EPOLLOUT ? own : none);
+}
+
+/* c-ares says what it waits for; neither means that it is about to close the descriptor. */
+static void ares_wants(void *context, ares_socket_t descriptor, int readable, int writable)
+{
+        uint32_t events = (readable ? EPOLLIN : 0) | (writable ? EPOLLOUT : 0);
+        struct ares_source **link = &resolver.sources;
+        (void)context;
+        while (*link && (*link)->source.descriptor != descriptor)
+                link = &(*link)->next;
+        struct ares_source *found = *link;
+        if (found && events) {
+                source_want(&found->source, events);
+        } else if (found) {
+                *link = found->next;
+                source_detach(&found->source);
+                found->source.descriptor = -1;
+                free_later(found);
+        } else if (events) {
+                found = str_or_die(calloc(1, sizeof(*found)));
+                found->next = resolver.sources;
+                resolver.sources = found;
+                (void)source_add(&found->source, descriptor, events, ares_ready);
+        }
+}
+
+/* c-ares of some versions cannot be told the interface of a link-local server: the sockets are given it here. */
+static int connect_server(ares_socket_t made, const struct sockaddr *address, ares_socklen_t length, void *context)
+{
+        (void)context;
+        if (address->sa_family != AF_INET6 || length < (ares_socklen_t)sizeof(struct sockaddr_in6))
+                return connect(made, address, length);
+        struct sockaddr_in6 six;
+        memcpy(&six, address, sizeof(six));
+        for (size_t i = 0; i < resolver.zone_count; i++)
+                if (IN6_ARE_ADDR_EQUAL(&resolver.zones[i].address, &six.sin6_addr))
+                        six.sin6_scope_id = resolver.zones[i].interface;
+        return connect(made, (struct sockaddr *)&six, sizeof(six));
+}
+
+/* c-ares takes all of these calls or none. */
+static ares_socket_t make_socket(int family, int type, int protocol, void *context)
+{
+        (void)context;
+        return socket(family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol);
+}
+
+static int close_socket(ares_socket_t made, void *context)
+{
+        (void)context;
+        return close(made);
+}
+
+static ares_ssize_t receive(ares_socket_t from, void *bytes, size_t length, int flags, struct sockaddr *address,
+                            ares_socklen_t *address_length, void *context)
+{
+        (void)context;
+        return recvfrom(from, bytes, length, flags, address, address_length);
+}
+
+static ares_ssize_t send_vector(ares_socket_t to, const struct iovec *parts, int count, void *context)
+{
+        struct msghdr message = {.msg_iov = (struct iovec *)parts, .msg_iovlen = (size_t)count};
+        (void)context;
+        return sendmsg(to, &message, MSG_NOSIGNAL);
+}
+
+bool resolve_start(void)
+{
+        /* Everything is given, so that no configuration of the host's is read here: it might be a fifo. */
+        char lookups[] = "b";
+        struct ares_options options = {
+            .flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES | ARES_FLAG_EDNS,
+            .timeout = TIMEOUT_MS,
+            .tries = TRIES,
+            .lookups = lookups,
+            .sock_state_cb = ares_wants,
+            .ednspsz = PAYLOAD,
+            .ndots = 1,
+        };
+        int given = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS | ARES_OPT_SOCK_STATE_CB |
+                    ARES_OPT_EDNSPSZ | ARES_OPT_DOMAINS | ARES_OPT_NDOTS | ARES_OPT_SORTLIST | ARES_OPT_SERVERS;
+        resolver.servers = str_copy("");
+        static const struct ares_socket_functions functions = {
+            .asocket = make_socket,
+            .aclose = close_socket,
+            .aconnect = connect_server,
+            .arecvfrom = receive,
+            .asendv = send_vector,
+        };
+        if (ares_library_init(ARES_LIB_INIT_ALL) != ARES_SUCCESS ||
+            ares_init_options(&resolver.channel, &options, given) != ARES_SUCCESS)
+                return false;
+        ares_set_socket_functions(resolver.channel, &functions, NULL);
+        return true;
+}
+
+static struct answer *cache_place(const char *name, int family)
+{
+        uint32_t hash = (uint32_t)family;
+        for (const char *at = name; *at; at++)
+                hash = (hash ^ (uint8_t)*at) * 16777619u;
+        return &resolver.cache[hash % CACHE_SIZE];
+}
+
+/* Tells everybody who waits, and forgets the lookup. */
+static void answer_all(struct lookup *lookup, const struct in6_addr *addresses, size_t count, const char *why)
+{
+        for (struct lookup **link = &resolver.lookups; *link; link = &(*link)->next)
+                if (*link == lookup) {
+                        *link = lookup->next;
+                        break;
+                }
+        /* One that is told may cancel others of the same lookup. */
+        while (lookup->waiting) {
+                struct resolving *first = lookup->waiting;
+                lookup->waiting = first->next;
+                first->done(first->context, addresses, count, why);
+                free(first);
+        }
+        free(lookup);
+}
+
+static size_t read_addresses(const struct ares_addrinfo *found, struct in6_addr *addresses, int *keep_s)
+{
+        size_t count = 0;
+        for (const struct ares_addrinfo_node *node = found->nodes; node && count < ADDRESSES_MAX;
+             node = node->ai_next) {
+                struct sockaddr_storage stored = {0};
+                uint16_t port;
+                memcpy(&stored, node->ai_addr,
+                       node->ai_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6));
+                target_load(&stored, &addresses[count++], &port);
+                if (node->ai_ttl < *keep_s)
+                        *keep_s = node->ai_ttl;
+        }
+        return count;
+}
+
+static const char *why_not(int status)
+{
+        switch (status) {
+        case ARES_ENOTFOUND:
+                return "there is no such name";
+        case ARES_ENODATA:
+                return "the name has no address";
+        case ARES_ETIMEOUT:
+                return "the name servers do not answer";
+        case ARES_ECONNREFUSED:
+                return "the name servers cannot be reached";
+        default:
+                return ares_strerror(status);
+        }
+}
+
+static void got_answer(void *context, int status, int timeouts, struct ares_addrinfo *found)
+{
+        struct lookup *lookup = context;
+        struct in6_addr addresses[ADDRESSES_MAX];
+        int keep_s = KEEP_MAX_S;
+        (void)timeouts;
+        if (status == ARES_ECANCELLED && resolver.changing) {
+                lookup->again = true;
+                return;
+        }
+        size_t count = status == ARES_SUCCESS ? read_addresses(found, addresses, &keep_s) : 0;
+        const char *why = count ? NULL : why_not(status == ARES_SUCCESS ? ARES_ENODATA : status);
+        if (status == ARES_SUCCESS || status == ARES_ENODATA || status == ARES_ENOTFOUND) {
+                struct answer *place = cache_place(lookup->name, lookup->family);
+                memcpy(place->name, lookup->name, sizeof(place->name));
+                place->family = lookup->family;
+                place->until = nat.now + (count ? keep_s : KEEP_NONE_S) * 1000LL;
+                place->why = why;
+                place->count = count;
+                memcpy(place->addresses, addresses, count * sizeof(*addresses));
+        }
+        answer_all(lookup, addresses, count, why);
+        if (found)
+                ares_freeaddrinfo(found);
+}
+
+static void ask(struct lookup *lookup)
+{
+        struct ares_addrinfo_hints hints = {.ai_flags = ARES_AI_NOSORT, .ai_family = lookup->family};
+        lookup->again = false;
+        ares_getaddrinfo(resolver.channel, lookup->name, NULL, &hints, got_answer, lookup);
+}
+
+/* The hosts file decides alone about the names in it, as in the C library. True when it did. */
+static bool answer_from_hosts(const char *name, int family, resolve_done *done, void *context)
+{
+        struct in6_addr addresses[ADDRESSES_MAX];
+        size_t count = 0;
+        bool listed = false;
+        for (size_t i = 0; i < resolver.host_count; i++) {
+                const struct host *host = &resolver.hosts[i];
+                if (!str_equal(host->name, name))
+                        continue;
+                listed = true;
+                if ((family == AF_INET) == (IN6_IS_ADDR_V4MAPPED(&host->address) != 0) && count < ADDRESSES_MAX)
+                        addresses[count++] = host->address;
+        }
+        if (listed)
+                done(context, addresses, count, "the hosts file has no such address for it");
+        return listed;
+}
+
+static bool answer_from_cache(const char *name, int family, resolve_done *done, void *context)
+{
+        const struct answer *place = cache_place(name, family);
+        if (place->until <= nat.now || place->family != family || !str_equal(place->name, name))
+                return false;
+        struct answer kept = *place;
+        done(context, kept.addresses, kept.count, kept.why);
+        return true;
+}
+
+struct resolving *resolve_begin(const char *name, int family, resolve_done *done, void *context)
+{
+        if (answer_from_hosts(name, family, done, context) || answer_from_cache(name, family, done, context))
+                return NULL;
+        if (!*resolver.servers) {
+                done(context, NULL, 0, "this machine has no name server (/etc/resolv.conf names none)");
+                return NULL;
+        }
+        struct resolving *resolving = str_or_die(calloc(1, sizeof(*resolving)));
+        *resolving = (struct resolving){.done = done, .context = context};
+        for (struct lookup *lookup = resolver.lookups; lookup; lookup = lookup->next)
+                if (lookup->family == family && str_equal(lookup->name, name)) {
+                        resolving->lookup = lookup;
+                        resolving->next = lookup->waiting;
+                        lookup->waiting = resolving;
+                        return resolving;
+                }
+        struct lookup *lookup = str_or_die(calloc(1, sizeof(*lookup)));
+        memcpy(lookup->name, name, strnlen(name, NAME_MAX_LENGTH));
+        lookup->family = family;
+        lookup->waiting = resolving;
+        lookup->next = resolver.lookups;
+        resolver.lookups = lookup;
+        resolving->lookup = lookup;
+        /* c-ares answers at once when it cannot even send: the loop's turn makes that late enough. */
+        lookup->again = true;
+        return resolving;
+}
+
+void resolve_cancel(struct resolving *resolving)
+{
+        for (struct resolving **link = &resolving->lookup->waiting; *link; link = &(*link)->next)
+                if (*link == resolving) {
+                        *link = resolving->next;
+                        free(resolving);
+                        return;
+                }
+}
+
+struct query {
+        query_done *done;
+        void *context;
+};
+
+static void got_reply(void *context, int status, int timeouts, unsigned char *reply, int length)
+{
+        struct query *query = context;
+        (void)status; /* a reply that says "no" is a reply */
+        (void)timeouts;
+        query->done(query->context, reply, reply && length > 0 ? (size_t)length : 0);
+        free(query);
+}
+
+void resolve_query(const char *name, uint16_t type, query_done *done, void *context)
+{
+        if (!*resolver.servers) {
+                done(context, NULL, 0);
+                return;
+        }
+        struct query *query = str_or_die(malloc(sizeof(*query)));
+        *query = (struct query){.done = done, .context = context};
+        ares_query(resolver.channel, name, ns_c_in, type, got_reply, query);
+}
+
+void resolve_configure_begin(void)
+{
+        for (size_t i = 0; i < resolver.host_count; i++)
+                free(resolver.hosts[i].name);
+        free(resolver.hosts);
+        resolver.hosts = NULL;
+        resolver.host_count = 0;
+        free(resolver.servers);
+        resolver.servers = str_copy("");
+        resolver.zone_count = 0;
+        memset(resolver.cache, 0, sizeof(resolver.cache));
+}
+
+/* Splits "FIRST REST" in two. */
+static char *take_word(const char *text, const char **rest)
+{
+        size_t length = strcspn(text, " ");
+        *rest = text[length] ? text + length + 1 : text + length;
+        return str_copy_n(text, length);
+}
+
+void resolve_add_server(const char *address_and_port)
+{
+        const char *port;
+        autofree char *address = take_word(address_and_port, &port);
+        struct in6_addr parsed;
+        bool six = strchr(address, ':') != NULL;
+        char *zone = strchr(address, '%');
+        if (zone)
+                *zone++ = 0;
+        if (!address_parse(address, &parsed))
+                return;
+        if (zone && resolver.zone_count < sizeof(resolver.zones) / sizeof(*resolver.zones))
+                resolver.zones[resolver.zone_count++] =
+                    (struct zone){.address = parsed, .interface = (unsigned)strtoul(zone, NULL, 10)};
+        /* Always with a port: c-ares refuses the whole list for brackets without one. */
+        char *servers = str_format("%s%s%s%s%s:%s", resolver.servers, *resolver.servers ? "," : "", six ? "[" : "",
+                                   address, six ? "]" : "", *port ? port : "53");
+        free(resolver.servers);
+        resolver.servers = servers;
+}
+
+void resolve_add_host(const char *address_and_name)
+{
+        const char *name;
+        autofree char *address = take_word(address_and_name, &name);
+        struct in6_addr parsed;
+        if (!*name || !address_parse(address, &parsed))
+                return;
+        resolver.hosts =
+            str_or_die(realloc(resolver.hosts, (resolver.host_count + 1) * sizeof(*resolver.hosts)));
+        resolver.hosts[resolver.host_count++] = (struct host){.address = parsed, .name = str_copy(name)};
+}
+
+void resolve_configure_end(void)
+{
+        resolver.changing = true;
+        ares_cancel(resolver.channel);
+        (void)ares_set_servers_ports_csv(resolver.channel, resolver.servers);
+        resolver.changing = false;
+}
+
+int resolve_timeout(void)
+{
+        struct timeval left, *soonest;
+        for (const struct lookup *lookup = resolver.lookups; lookup; lookup = lookup->next)
+                if (lookup->again)
+                        return 0;
+        soonest = ares_timeout(resolver.channel, NULL, &left);
+        return soonest ? (int)(soonest->tv_sec * 1000 + (soonest->tv_usec + 999) / 1000) : -1;
+}
+
+void resolve_turn(void)
+{
+        for (;;) {
+                struct lookup *lookup = resolver.lookups;
+                while (lookup && !lookup->again)
+                        lookup = lookup->next;
+                if (!lookup)
+                        break;
+                ask(lookup);
+        }
+        ares_process_fd(resolver.channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
+}

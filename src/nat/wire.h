@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What hutch and hutch-nat say to each other. Four descriptors are all that hutch-nat is started with:
+ *
+ *   3  the set-up: a SOCK_SEQPACKET socket whose other end the entering child has. One struct nat_socket and
+ *      one descriptor (SCM_RIGHTS) per message; NAT_SOCKET_END is the last. End of file before it: the sandbox
+ *      was never made, so the nat ends.
+ *   4  the supervisor: a SOCK_SEQPACKET socket. Its hang-up is the nat's end.
+ *   5  the rules: a sealed memory file of lines, see below.
+ *   6  pid 1 of the sandbox: a SOCK_SEQPACKET socket on which it is asked for connections to ports of the
+ *      sandbox (struct nat_dial), which it answers in order with a socket that is being connected (SCM_RIGHTS), or
+ *      without one.
+ *
+ * Lines of descriptor 5, and of a memory file that comes with NAT_RESOLVER:
+ *
+ *   allow TEXT | deny TEXT     one destination as the person wrote it (policy/destinations.h)
+ *   host-port INSIDE HOST      a port inside that stands for a port of the host's loopback
+ *   proxy HOST PORT [BASE64]   the upstream proxy and its Basic credentials
+ *   no-proxy TEXT              one entry of NO_PROXY
+ *   nameserver ADDRESS [PORT]  in order of preference; a link-local one has %NUMBER of its interface behind it
+ *   host ADDRESS NAME          one entry of the hosts file that a rule could ask for
+ *   log                        flows and questions are wanted as NAT_RECORD
+ */
+#ifndef HUTCH_NAT_WIRE_H
+#define HUTCH_NAT_WIRE_H
+
+#include <stdint.h>
+
+enum { NAT_SETUP = 3, NAT_SUPERVISOR = 4, NAT_RULES = 5, NAT_DIALLER = 6 };
+
+enum nat_socket_kind {
+        NAT_SOCKET_DNS_UDP = 1, /* any address, port 53, IP_PKTINFO or IPV6_RECVPKTINFO set */
+        NAT_SOCKET_DNS_TCP,     /* any address, port 53, listening */
+        NAT_SOCKET_TCP,         /* any address, `port`, listening; `port` 0: every port (IP_TRANSPARENT) */
+        NAT_SOCKET_UDP,         /* any address, `port`, with packet information */
+        NAT_SOCKET_HOST_PORT,   /* 127.0.0.1 (or ::1) inside, `port`, listening */
+        NAT_SOCKET_ATTEMPTS,    /* AF_PACKET: what was tried at ports without a listener */
+        NAT_SOCKET_PUBLISH,     /* of the host's 127.0.0.1, listening; `port` is the sandbox's */
+        NAT_SOCKET_END,         /* no descriptor; `port` is 1 when the sandbox has IPv6 */
+};
+
+struct nat_socket {
+        uint32_t kind;
+        uint32_t port;
+};
+
+/* A request on descriptor 6, and the answer to it: the same, with a socket or with none. */
+struct nat_dial {
+        uint16_t port;
+        uint16_t v6; /* the sandbox's ::1 instead of its 127.0.0.1 */
+};
+
+/* Messages on descriptor 4: one struct nat_message per datagram, its text after it (no NUL). */
+enum nat_message_type {
+        /* to the nat */
+        NAT_RESOLVER = 1, /* with a memory file: lines `nameserver` and `host`, instead of the earlier ones */
+        NAT_FINISH,       /* report every flow that is open, and end */
+        /* from the nat */
+        NAT_READY,   /* it has every socket and is confined */
+        NAT_DENIED,  /* text: one sentence for the person, with the option that would allow it */
+        NAT_NOTE,    /* text: one sentence for the person */
+        NAT_RECORD,  /* text: the members of one JSON object for the log, without braces */
+};
+
+enum { NAT_TEXT_MAX = 4096 };
+
+struct nat_message {
+        uint32_t type;
+};
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Pid 1 as the way in for --publish: it makes a socket of the sandbox's network, begins to connect it to the
+ * sandbox's loopback and hands it out. It never waits, and never connects anywhere else.
+ */
+#include "nat/wire.h"
+#include "ns/entering.h"
+
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* A socket that is being connected, or -1. A refusal may show at once or later: whoever gets it asks. */
+static int begin(const struct nat_dial *request)
+{
+        struct sockaddr_in four = {
+            .sin_family = AF_INET,
+            .sin_port = htons(request->port),
+            .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+        };
+        struct sockaddr_in6 six = {
+            .sin6_family = AF_INET6,
+            .sin6_port = htons(request->port),
+            .sin6_addr = IN6ADDR_LOOPBACK_INIT,
+        };
+        int made = socket(request->v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (made < 0)
+                return -1;
+        if (request->v6)
+                (void)connect(made, (struct sockaddr *)&six, sizeof(six));
+        else
+                (void)connect(made, (struct sockaddr *)&four, sizeof(four));
+        return made;
+}
+
+bool dial_answer(int dialler)
+{
+        struct nat_dial request;
+        ssize_t length = recv(dialler, &request, sizeof(request), MSG_DONTWAIT);
+        if (length < 0)
+                return true;
+        if (length != sizeof(request))
+                return false;
+        int made = begin(&request);
+        struct iovec part = {.iov_base = &request, .iov_len = sizeof(request)};
+        union {
+                struct cmsghdr align;
+                char bytes[CMSG_SPACE(sizeof(int))];
+        } control = {0};
+        struct msghdr answer = {.msg_iov = &part, .msg_iovlen = 1};
+        if (made >= 0) {
+                answer.msg_control = control.bytes;
+                answer.msg_controllen = sizeof(control.bytes);
+                control.align.cmsg_level = SOL_SOCKET;
+                control.align.cmsg_type = SCM_RIGHTS;
+                control.align.cmsg_len = CMSG_LEN(sizeof(int));
+                memcpy(CMSG_DATA(&control.align), &made, sizeof(made));
+        }
+        (void)sendmsg(dialler, &answer, MSG_NOSIGNAL);
+        if (made >= 0)
+                close(made);
+        return true;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What kind of address an address is, by the special-purpose registries of IANA (RFC 6890 and its
+ * successors).
+ */
+#ifndef HUTCH_POLICY_ADDRESSES_H
+#define HUTCH_POLICY_ADDRESSES_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* From harmless to forbidden. */
+enum address_class {
+        ADDRESS_PUBLIC,     /* documentation ranges count as public */
+        ADDRESS_PRIVATE,    /* RFC 1918, unique local, CGNAT: a literal rule or /private permits them */
+        ADDRESS_LINK_LOCAL, /* only a literal rule permits them */
+        ADDRESS_METADATA,   /* a cloud's metadata service: only a rule with exactly this address permits it */
+        ADDRESS_RESERVED,   /* loopback, multicast, "this network", hutch's own…: nothing permits them */
+};
+
+/* IPv4 in its mapped form. An address that carries another one (address_carried) is of the worst class of
+ * them all. */
+enum address_class address_classify(const struct in6_addr *address);
+
+enum { ADDRESS_CARRIED_MAX = 2 };
+/* The IPv4 addresses, in their mapped form, that a gateway might read out of an IPv6 one: NAT64 of
+ * 64:ff9b::/96 and 64:ff9b:1::/48, 6to4, ISATAP. A mapped address carries none: it is one. Returns how many.
+ */
+size_t address_carried(const struct in6_addr *address, struct in6_addr inner[ADDRESS_CARRIED_MAX]);
+
+/* Whether the first `prefix` bits (of 128) are those of `network`. */
+bool address_in(const struct in6_addr *address, const struct in6_addr *network, unsigned prefix);
+
+/* Whether it lies in a range set aside for documentation (RFC 5737, RFC 3849, RFC 9637). */
+bool address_is_documentation(const struct in6_addr *address);
+
+/* Reads an address of either family into the mapped form. False when it is none. Accepts exactly what
+ * inet_pton() does: no octal, no short forms, no zone. */
+bool address_parse(const char *text, struct in6_addr *address);
+
+enum { ADDRESS_TEXT = 46 };
+/* The usual text; a mapped address as IPv4. Returns `text`. */
+char *address_format(const struct in6_addr *address, char text[ADDRESS_TEXT]);
+
+#endif

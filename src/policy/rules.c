@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See rules.h. Deny wins over allow, whatever the order; an allow rule is never widened by anything that a
+ * resolver or a peer says.
+ */
+#include "policy/rules.h"
+
+#include "lib/fd.h"
+#include "lib/str.h"
+#include "policy/addresses.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_below(const char *name, const char *above)
+{
+        size_t length = strlen(name), of = strlen(above);
+        return length > of + 1 && name[length - of - 1] == '.' && str_equal(name + length - of, above);
+}
+
+/* Names that the resolver answers alone, and that never leave a machine (RFC 6761). */
+static bool is_localhost(const char *name)
+{
+        return str_equal(name, "localhost") || is_below(name, "localhost");
+}
+
+static bool matches_name(const struct destination *rule, const char *name)
+{
+        switch (rule->kind) {
+        case DESTINATION_NAME:
+                return str_equal(name, rule->name);
+        case DESTINATION_BELOW:
+                return is_below(name, rule->name);
+        case DESTINATION_PUBLIC:
+                return strchr(name, '.') != NULL;
+        case DESTINATION_ADDRESS:
+        case DESTINATION_LOCALHOST:
+                break;
+        }
+        return false;
+}
+
+static bool matches_port(const struct destination *rule, uint16_t port, enum transport transport)
+{
+        if (rule->transport != transport && !rule->any_transport)
+                return false;
+        for (size_t i = 0; i < rule->port_count; i++)
+                if (port >= rule->ports[i].first && port <= rule->ports[i].last)
+                        return true;
+        return false;
+}
+
+static bool is_every_port(const struct destination *rule)
+{
+        return rule->any_transport && rule->ports[0].first == 1 && rule->ports[0].last == UINT16_MAX;
+}
+
+bool rules_cover_name(const struct rules *rules, const char *name)
+{
+        if (!destination_is_name(name) || is_localhost(name))
+                return false;
+        for (size_t i = 0; i < rules->deny.count; i++)
+                if (matches_name(&rules->deny.items[i], name) && is_every_port(&rules->deny.items[i]))
+                        return false;
+        for (size_t i = 0; i < rules->allow.count; i++)
+                if (matches_name(&rules->allow.items[i], name))
+                        return true;
+        return false;
+}
+
+enum verdict rules_judge_name(const struct rules *rules, const char *name, uint16_t port,
+                              enum transport transport)
+{
+        enum verdict verdict = VERDICT_NO_RULE;
+        for (size_t i = 0; i < rules->deny.count; i++)
+                if (matches_name(&rules->deny.items[i], name) &&
+                    matches_port(&rules->deny.items[i], port, transport))
+                        return VERDICT_DENIED;
+        for (size_t i = 0; i < rules->allow.count; i++) {
+                const struct destination *rule = &rules->allow.items[i];
+                if (!matches_name(rule, name))
+                        continue;
+                if (matches_port(rule, port, transport))
+                        return VERDICT_ALLOWED;
+                verdict = VERDICT_PORT;
+        }
+        return verdict;
+}
+
+static bool covers_address(const struct destination *rule, const struct in6_addr *address)
+{
+        return rule->kind == DESTINATION_ADDRESS && address_in(address, &rule->address, rule->prefix);
+}
+
+/* Whether a rule of --network-deny means the address. A gateway that takes an IPv4 address out of an IPv6 one
+ * must not lead round the rule. */
+static bool forbids_address(const struct destination *rule, const struct in6_addr *address,
+                            enum address_class class_)
+{
+        struct in6_addr inner[ADDRESS_CARRIED_MAX];
+        if (rule->kind == DESTINATION_PUBLIC)
+                return class_ == ADDRESS_PUBLIC;
+        if (covers_address(rule, address))
+                return true;
+        size_t count = address_carried(address, inner);
+        for (size_t i = 0; i < count; i++)
+                if (covers_address(rule, &inner[i]))
+                        return true;
+        return false;
+}
+
+static bool denies_address(const struct rules *rules, const struct in6_addr *address, uint16_t port,
+                           enum transport transport, enum address_class class_)
+{
+        for (size_t i = 0; i < rules->deny.count; i++)
+                if (matches_port(&rules->deny.items[i], port, transport) &&
+                    forbids_address(&rules->deny.items[i], address, class_))
+                        return true;
+        return false;
+}
+
+/* Whether a literal rule permits an address of this class. */
+static bool permits_address(const struct destination *rule, const struct in6_addr *address,
+                            enum address_class class_)
+{
+        if (rule->kind == DESTINATION_PUBLIC)
+                return class_ == ADDRESS_PUBLIC;
+        return covers_address(rule, address) && (class_ != ADDRESS_METADATA || rule->prefix == 128);
+}
+
+static enum verdict judge_literal(const struct rules *rules, const struct in6_addr *address, uint16_t port,
+                                  enum transport transport, enum address_class class_)
+{
+        enum verdict verdict = class_ == ADDRESS_METADATA ? VERDICT_METADATA : VERDICT_NO_RULE;
+        for (size_t i = 0; i < rules->allow.count; i++) {
+                const struct destination *rule = &rules->allow.items[i];
+                if (!permits_address(rule, address, class_))
+                        continue;
+                if (matches_port(rule, port, transport))
+                        return VERDICT_ALLOWED;
+                verdict = VERDICT_PORT;
+        }
+        return verdict;
+}
+
+/* Whether the name's own rules let it lead to a private address. */
+static bool permits_private(const struct rules *rules, const char *name, uint16_t port,
+                            enum transport transport)
+{
+        for (size_t i = 0; i < rules->allow.count; i++) {
+                const struct destination *rule = &rules->allow.items[i];
+                if (rule->private_too && matches_name(rule, name) && matches_port(rule, port, transport))
+                        return true;
+        }
+        return false;
+}
+
+enum verdict rules_judge_address(const struct rules *rules, const char *name, const struct in6_addr *address,
+                                 uint16_t port, enum transport transport)
+{
+        enum address_class class_ = address_classify(address);
+        if (class_ == ADDRESS_RESERVED)
+                return VERDICT_RESERVED;
+        if (denies_address(rules, address, port, transport, class_))
+                return VERDICT_DENIED;
+        if (name && class_ == ADDRESS_PUBLIC)
+                return VERDICT_ALLOWED;
+        if (name && class_ == ADDRESS_PRIVATE && permits_private(rules, name, port, transport))
+                return VERDICT_ALLOWED;
+        enum verdict verdict = judge_literal(rules, address, port, transport, class_);
+        if (!name || verdict == VERDICT_ALLOWED || verdict == VERDICT_METADATA)
+                return verdict;
+        return VERDICT_SPECIAL;
+}
+
+bool rules_name_address(const struct rules *rules, const struct in6_addr *address, uint16_t port,
+                        enum transport transport)
+{
+        for (size_t i = 0; i < rules->allow.count; i++)
+                if (covers_address(&rules->allow.items[i], address) && rules->allow.items[i].prefix == 128 &&
+                    matches_port(&rules->allow.items[i], port, transport))
+                        return true;
+        return false;
+}
+
+/* Half a sentence about a rule that the name just misses, or NULL. */
+static char *explain_miss(const struct rules *rules, const char *name)
+{
+        for (size_t i = 0; i < rules->allow.count; i++) {
+                const struct destination *rule = &rules->allow.items[i];
+                if (rule->kind == DESTINATION_BELOW && str_equal(rule->name, name))
+                        return str_format("*.%s does not cover %s itself", name, name);
+                if (rule->kind == DESTINATION_NAME && is_below(name, rule->name))
+                        return str_format("%s covers that name alone; *.%s covers what is below it",
+                                          rule->name, rule->name);
+                if (rule->kind == DESTINATION_NAME && is_below(rule->name, name))
+                        return str_format("%s covers that name alone, not %s", rule->name, name);
+                if (rule->kind == DESTINATION_NAME && !str_equal(rule->name, name) &&
+                    str_distance(rule->name, name) <= 2)
+                        return str_format("%s is allowed: is one of them misspelled?", rule->name);
+        }
+        return NULL;
+}
+
+char *rules_suggest(const struct rules *rules, const char *name, const struct in6_addr *address,
+                    uint16_t port, enum transport transport)
+{
+        char text[ADDRESS_TEXT] = "";
+        bool usual = transport == TRANSPORT_TCP && (port == 443 || port == 80);
+        bool six = !name && !IN6_IS_ADDR_V4MAPPED(address);
+        autofree char *miss = name ? explain_miss(rules, name) : NULL;
+        autofree char *ports = usual ? str_copy("") : str_format(":%u", port);
+        return str_format("%s%s%s%s%s%s%s%s", six ? "[" : "", name ? name : address_format(address, text),
+                          six ? "]" : "", ports, transport == TRANSPORT_UDP ? "/udp" : "", miss ? " (" : "",
+                          miss ? miss : "", miss ? ")" : "");
+}
+
+size_t rules_ports(const struct rules *rules, enum transport transport, uint16_t *ports, size_t size)
+{
+        enum { PORTS = 65536 };
+        autofree bool *wanted = str_or_die(calloc(PORTS, sizeof(*wanted)));
+        for (size_t i = 0; i < rules->allow.count; i++) {
+                const struct destination *rule = &rules->allow.items[i];
+                if (rule->transport != transport || rule->kind == DESTINATION_LOCALHOST)
+                        continue;
+                for (size_t range = 0; range < rule->port_count; range++)
+                        memset(wanted + rule->ports[range].first, true,
+                               (size_t)(rule->ports[range].last - rule->ports[range].first) + 1);
+        }
+        size_t count = 0;
+        for (size_t port = 1; port < PORTS; port++) {
+                if (!wanted[port])
+                        continue;
+                if (count < size)
+                        ports[count] = (uint16_t)port;
+                count++;
+        }
+        return count;
+}

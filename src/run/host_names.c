@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See host_names.h. The files are the host's own, but either may be anything: a link that leads nowhere, a
+ * list of a million blocked names, somebody's half-finished edit. Lines that make no sense are left out.
+ */
+#include "run/host_names.h"
+
+#include "lib/fd.h"
+#include "lib/str.h"
+#include "policy/addresses.h"
+
+#include <ctype.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+        FILE_MAX_BYTES = 64 << 20,
+        SERVERS_MAX = 8, /* the C library stops at three */
+};
+
+static const char blanks[] = " \t\r\f\v";
+
+/* The number of a network interface, which is what hutch-nat can use of a zone; 0: there is none. */
+static unsigned interface_number(const char *zone)
+{
+        if (*zone && zone[strspn(zone, "0123456789")] == 0)
+                return (unsigned)strtoul(zone, NULL, 10);
+        return if_nametoindex(zone);
+}
+
+static bool write_server(char *value, FILE *out)
+{
+        struct in6_addr parsed;
+        char *zone = strchr(value, '%');
+        if (zone)
+                *zone++ = 0;
+        unsigned number = zone ? interface_number(zone) : 0;
+        if (!address_parse(value, &parsed) || (zone && !number))
+                return false;
+        if (number)
+                fprintf(out, "nameserver %s%%%u\n", value, number);
+        else
+                fprintf(out, "nameserver %s\n", value);
+        return true;
+}
+
+static void write_servers(char *text, FILE *out)
+{
+        char *lines = NULL;
+        size_t count = 0;
+        for (char *line = strtok_r(text, "\n", &lines); line && count < SERVERS_MAX;
+             line = strtok_r(NULL, "\n", &lines)) {
+                char *words = NULL;
+                const char *key = strtok_r(line, blanks, &words);
+                char *value = key ? strtok_r(NULL, blanks, &words) : NULL;
+                if (value && str_equal(key, "nameserver") && write_server(value, out))
+                        count++;
+        }
+}
+
+/* Whether the proxy ("HOST PORT") is called so. */
+static bool is_proxy(const struct network *network, const char *name)
+{
+        size_t length = strlen(name);
+        return network->proxy && strncmp(network->proxy, name, length) == 0 && network->proxy[length] == ' ';
+}
+
+static void write_hosts(char *text, const struct network *network, FILE *out)
+{
+        char *lines = NULL;
+        for (char *line = strtok_r(text, "\n", &lines); line; line = strtok_r(NULL, "\n", &lines)) {
+                line[strcspn(line, "#")] = 0;
+                char *words = NULL;
+                struct in6_addr parsed;
+                const char *address = strtok_r(line, blanks, &words);
+                if (!address || !address_parse(address, &parsed))
+                        continue;
+                for (char *name; (name = strtok_r(NULL, blanks, &words)) != NULL;) {
+                        for (char *at = name; *at; at++)
+                                *at = (char)tolower((unsigned char)*at);
+                        if (rules_cover_name(&network->rules, name) || is_proxy(network, name))
+                                fprintf(out, "host %s %s\n", address, name);
+                }
+        }
+}
+
+char *host_names_read(const char *resolv_conf, const char *hosts, const struct network *network)
+{
+        autofree char *servers = NULL;
+        autofree char *names = NULL;
+        char *text = NULL;
+        size_t length = 0;
+        FILE *out = str_or_die(open_memstream(&text, &length));
+        if (fd_read_file(resolv_conf, FILE_MAX_BYTES, &servers) > 0)
+                write_servers(servers, out);
+        if (fd_read_file(hosts, FILE_MAX_BYTES, &names) > 0)
+                write_hosts(names, network, out);
+        return str_or_die(fclose(out) == 0 ? text : NULL);
+}
