@@ -9,9 +9,13 @@
 #include "lib/fd.h"
 #include "lib/str.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct place {
@@ -249,16 +253,69 @@ static const char *const client_files[] = {
     "/.vscode/mcp.json", "/.gemini",   "/.codex",           "/.kiro",         "/.roo",
     "/.amazonq",         "/.continue", "/.opencode",        "/opencode.json", "/.zed"};
 
-enum { PERSONAL = sizeof(personal) / sizeof(*personal) };
+enum {
+        LINKS_MOST = 64,
+        PERSONAL = sizeof(personal) / sizeof(*personal),
+        RUN = sizeof(run_by_the_person) / sizeof(*run_by_the_person),
+};
+
+/* A place below a home: as it is named, and where that leads when it is another path, because dotfiles are
+ * often links to another folder; else NULL. */
+struct home_place {
+        char *named, *real;
+};
 
 /* Where the personal places of one home are. Asked once: a start may judge many folders. */
 struct home {
         struct home *next;
         char *path;
-        char *named[PERSONAL];
-        char *
-            real[PERSONAL]; /* NULL: the same, or there is none. Dotfiles are often links to another folder */
+        struct home_place personal[PERSONAL], run[RUN];
 };
+
+/* Where a path leads, or would lead if what is missing were made: a server could make it. The caller frees;
+ * NULL when nothing can be there. */
+static char *follow(const char *path, int most)
+{
+        char *real = realpath(path, NULL), target[PATH_MAX];
+        if (real || errno != ENOENT || most == 0)
+                return real;
+        autofree char *parent = path_parent(path);
+        ssize_t length = readlink(path, target, sizeof(target) - 1);
+        if (length > 0) {
+                target[length] = 0;
+                autofree char *next =
+                    target[0] == '/' ? str_copy(target) : str_format("%s/%s", parent, target);
+                return follow(next, most - 1);
+        }
+        autofree char *folder = follow(parent, most - 1);
+        return folder ? path_join(folder, strrchr(path, '/') + 1) : NULL;
+}
+
+/* Most places of a home do not exist, and only through a link does a missing one lead anywhere else. The
+ * first component is looked at once for all that begin with it in a row. */
+struct home_reader {
+        int folder;
+        const char *path;
+        char first[NAME_MAX + 1];
+        bool exists, is_link;
+};
+
+static void read_place(struct home_reader *reader, const char *name, struct home_place *place)
+{
+        size_t length = strcspn(name, "/");
+        place->named = path_join(reader->path, name);
+        if (strncmp(reader->first, name, length) != 0 || reader->first[length]) {
+                struct stat status;
+                autofree char *first = str_copy_n(name, length);
+                (void)snprintf(reader->first, sizeof(reader->first), "%s", first);
+                reader->exists = fstatat(reader->folder, first, &status, AT_SYMLINK_NOFOLLOW) == 0;
+                reader->is_link = reader->exists && S_ISLNK(status.st_mode);
+        }
+        if (!reader->exists)
+                return;
+        if (reader->is_link || faccessat(reader->folder, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+                place->real = follow(place->named, LINKS_MOST);
+}
 
 static const struct home *look_at_home(const char *path)
 {
@@ -271,17 +328,22 @@ static const struct home *look_at_home(const char *path)
         home->next = known;
         known = home;
         autoclose int folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        for (size_t i = 0; i < PERSONAL; i++) {
-                home->named[i] = path_join(path, personal[i].path);
-                if (faccessat(folder, personal[i].path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-                        home->real[i] = realpath(home->named[i], NULL);
-        }
+        struct home_reader reader = {.folder = folder, .path = path};
+        for (size_t i = 0; i < PERSONAL; i++)
+                read_place(&reader, personal[i].path, &home->personal[i]);
+        for (size_t i = 0; i < RUN; i++)
+                read_place(&reader, run_by_the_person[i], &home->run[i]);
         return home;
 }
 
 static bool touches(const char *path, const char *place)
 {
         return path_is_below(path, place) || path_is_below(place, path);
+}
+
+static bool touches_place(const char *path, const struct home_place *place)
+{
+        return touches(path, place->named) || (place->real && touches(path, place->real));
 }
 
 /* hutch's own folders, where the person moved them (XDG base directory specification). */
@@ -292,11 +354,7 @@ static bool touches_own_state(const char *path)
         for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++) {
                 const char *folder = getenv(variables[i]);
                 autofree char *named = folder && folder[0] == '/' ? path_join(folder, "hutch") : NULL;
-                autofree char *real_folder = named ? realpath(folder, NULL) : NULL;
-                autofree char *real = named ? realpath(named, NULL) : NULL;
-                /* Where links lead to the folder and nothing of hutch's is in it yet. */
-                if (!real && real_folder)
-                        real = path_join(real_folder, "hutch");
+                autofree char *real = named ? follow(named, LINKS_MOST) : NULL;
                 if ((named && touches(path, named)) || (real && touches(path, real)))
                         return true;
         }
@@ -314,12 +372,10 @@ static const char *danger_of_writing(const char *path, const char *home)
                 if (length >= end && str_equal(path + length - end, client_files[i]))
                         return "it is an MCP client's configuration: what it names runs outside the sandbox";
         }
-        for (size_t i = 0; home[0] && i < sizeof(run_by_the_person) / sizeof(*run_by_the_person); i++) {
-                autofree char *place = path_join(home, run_by_the_person[i]);
-                autofree char *real = realpath(place, NULL); /* dotfiles are often links */
-                if (touches(path, place) || (real && touches(path, real)))
+        const struct home *places = home[0] ? look_at_home(home) : NULL;
+        for (size_t i = 0; places && i < RUN; i++)
+                if (touches_place(path, &places->run[i]))
                         return "what is in it runs outside the sandbox";
-        }
         return NULL;
 }
 
@@ -347,8 +403,7 @@ const char *grant_danger(const char *real_path, const char *home, bool writable)
                 return "it holds hutch's own state";
         const struct home *places = home[0] ? look_at_home(home) : NULL;
         for (size_t i = 0; places && i < PERSONAL; i++)
-                if (touches(real_path, places->named[i]) ||
-                    (places->real[i] && touches(real_path, places->real[i])))
+                if (touches_place(real_path, &places->personal[i]))
                         return personal[i].why;
         return NULL;
 }

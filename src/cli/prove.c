@@ -354,7 +354,9 @@ static bool try_inside(const char *program, struct boxes *boxes, struct prove_re
         return true;
 }
 
-static int attack(const struct options *options, struct boxes *boxes, struct error *error)
+/* The sandboxes are described after the attempts outside, which put other objects in the place of what a
+ * grant of the person's may hold. */
+static int attack(struct options *options, struct boxes *boxes, struct error *error)
 {
         const char *program = options->command.values[0];
         struct prove_results results = {0};
@@ -362,7 +364,8 @@ static int attack(const struct options *options, struct boxes *boxes, struct err
         bool complete = false;
         bool tried = show_outside(program, &results, error);
         decoys_forget_signals(&decoys);
-        if (tried && try_inside(program, boxes, &results, &complete, error)) {
+        if (tried && make_boxes(boxes, options, error) &&
+            try_inside(program, boxes, &results, &complete, error)) {
                 for (size_t i = 0; i < results.count; i++)
                         results.rows[i].spoiled = decoys_spoiled(&decoys, DECOYS_INSIDE, results.rows[i].id);
                 prove_results_judge(&results, &boxes->server, decoys.base[DECOYS_INSIDE],
@@ -386,12 +389,13 @@ int prove(struct options *options, struct error *error)
         grant(options, options->command.values[0], false);
         options->no_auto_grant = true;
         bool made = decoys_make(&decoys, options->command.values[0], error);
-        if (made) {
+        if (made)
                 add_grants(options);
-                made = make_boxes(&boxes, options, error);
-        }
         if (made && options->dry_run)
-                status = box_write_json(&boxes.server, stdout) && fflush(stdout) == 0 ? 0 : 1;
+                status = make_boxes(&boxes, options, error) && box_write_json(&boxes.server, stdout) &&
+                                 fflush(stdout) == 0
+                             ? 0
+                             : 1;
         else if (made)
                 status = attack(options, &boxes, error);
         decoys_end(&decoys);

@@ -384,11 +384,21 @@ static bool start_victim(struct decoys *decoys, const char *program)
         return fcntl(decoys->signals, F_SETFL, O_NONBLOCK) == 0;
 }
 
+/* False for a folder in which somebody else could put another thing in the place of what is made there. */
+static bool is_ours_to_use(const char *folder)
+{
+        struct stat status;
+        if (stat(folder, &status) < 0)
+                return true; /* the error that follows says it */
+        return (status.st_uid == 0 || status.st_uid == geteuid()) &&
+               (!(status.st_mode & 022) || status.st_mode & S_ISVTX);
+}
+
 static bool choose_names(struct decoys *decoys)
 {
         /* Paths of sockets are short, so a long TMPDIR does not serve. */
         const char *folder = getenv("TMPDIR");
-        if (!folder || folder[0] != '/' || strlen(folder) > 40)
+        if (!folder || folder[0] != '/' || strlen(folder) > 40 || !is_ours_to_use(folder))
                 folder = "/tmp";
         uint64_t numbers[3];
         if (getrandom(numbers, sizeof(numbers), 0) != sizeof(numbers))
@@ -464,10 +474,12 @@ bool decoys_describe(const struct decoys *decoys, enum decoy_side side, pid_t su
         size_t length = 0;
         char name[64];
         FILE *file = str_or_die(open_memstream(&text, &length));
-        struct stat passwd = {0};
+        struct stat passwd = {0}, home = {0};
         (void)stat("/etc/passwd", &passwd);
+        (void)stat(caller_homes()->spelled, &home);
         (void)fprintf(file, "base %s\nmarker %s\nhome %s\n", decoys->base[side], decoys->marker,
                       caller_homes()->spelled);
+        (void)fprintf(file, "home-device %ju\n", (uintmax_t)home.st_dev);
         (void)fprintf(file, "passwd %ju:%jd:%ld\n", (uintmax_t)passwd.st_ino, (intmax_t)passwd.st_size,
                       passwd.st_mtim.tv_nsec);
         (void)fprintf(file, "victim %d\nvictim-address %s\nsupervisor %d\nhutch-address %ju\n",

@@ -168,11 +168,11 @@ static void judge_older_landlock(int abi, struct findings *findings)
         str_list_free(&lacks);
         if (!landlock_guards_files(&(struct box){0}, abi, &why))
                 add(findings, "landlock", STATE_DEGRADED, str_format("version %d: %s", abi, why),
-                    str_copy("Linux 6.12 or newer has all that hutch uses"));
+                    str_copy("Linux 6.12 or newer has all of these"));
         else if (absent[0])
                 add(findings, "landlock", STATE_DEGRADED,
                     str_format("version %d: %s; lacking: %s", abi, present, absent),
-                    str_copy("Linux 6.12 or newer has all that hutch uses"));
+                    str_copy("Linux 6.12 or newer has all of these"));
         else
                 add(findings, "landlock", STATE_OK, str_format("version %d: %s", abi, present), NULL);
 }
@@ -190,8 +190,7 @@ static void judge_landlock(const struct facts *facts, struct findings *findings)
                 add(findings, "landlock", STATE_MISSING,
                     str_copy("not in this kernel, or a filter around hutch hides it: the mounts alone guard "
                              "files"),
-                    str_copy(
-                        "Linux 5.19 or newer with CONFIG_SECURITY_LANDLOCK; 6.12 has all that hutch uses"));
+                    str_copy("Linux 5.19 or newer with CONFIG_SECURITY_LANDLOCK, best 6.12 or newer"));
 }
 
 static void judge_seccomp(const struct facts *facts, struct findings *findings)

@@ -36,11 +36,13 @@ static void attach(const struct entering *entering, int tree, const char *inside
                 entering_fail(entering, STAGE_DEVICES, errno, inside);
 }
 
-/* Attaches a device, without the NODEV that every other mount has. */
+/* Attaches a device, without the NODEV that every other mount has. Read-only keeps nobody from writing to
+ * what it stands for, but keeps root's sandbox from changing mode and owner of the machine's /dev/null, and a
+ * user's from opening the terminal to everybody. */
 static void attach_device(const struct entering *entering, int tree, const char *inside)
 {
         struct mount_attr attributes = {
-            .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
+            .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
             .propagation = MS_PRIVATE,
         };
         if (mount_setattr(tree, "", AT_EMPTY_PATH, &attributes, sizeof(attributes)) < 0)

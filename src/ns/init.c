@@ -19,6 +19,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -36,6 +37,29 @@ static void leave_group(const struct entering *entering, bool foreground)
         /* SIGTTOU is still blocked, or the kernel would stop a background group that takes the terminal. */
         if (setpgid(0, 0) < 0 || (foreground && tcsetpgrp(entering->terminal, getpid()) < 0))
                 entering_fail(entering, STAGE_STDIO, errno, "terminal");
+}
+
+static bool is_terminal(int fd, const struct stat *terminal)
+{
+        struct stat status;
+        return fd >= 0 && fstat(fd, &status) == 0 && S_ISCHR(status.st_mode) &&
+               status.st_rdev == terminal->st_rdev;
+}
+
+/* Gives the server a way of its own to the terminal, through the read-only mount of dev.c. By the caller's
+ * descriptors it could open the terminal to every user of the machine (fchmod), and leave flags behind. Where
+ * the caller may not open it (the terminal of an su) it is not the caller's, whose descriptors then serve. */
+static void reopen_terminal(struct entering *entering)
+{
+        struct stat terminal;
+        if (entering->terminal < 0 || fstat(entering->terminal, &terminal) < 0)
+                return;
+        int fd = open("/dev/console", O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+        if (!is_terminal(fd, &terminal) || fcntl(fd, F_SETFL, O_RDWR) < 0)
+                return; /* what is open is closed with the rest */
+        for (int i = 0; i < 3; i++)
+                if (is_terminal(entering->server[i], &terminal))
+                        entering->server[i] = fd;
 }
 
 /* Leaves the server with 0, 1, 2 and, until execve(), the failure pipe. */
@@ -66,6 +90,7 @@ static _Noreturn void become_server(struct entering *entering, bool foreground)
 {
         const struct box *box = entering->box;
         leave_group(entering, foreground);
+        reopen_terminal(entering);
         take_descriptors(entering);
         limits_set_open_files(entering);
         if (chdir(box->cwd) < 0)

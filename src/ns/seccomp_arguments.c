@@ -18,6 +18,8 @@
 #include <linux/netlink.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -67,6 +69,8 @@
 
 #define NR_FCHMODAT2 452 /* Linux 6.6, the same on every architecture; headers may be older */
 
+#define FCNTL_SETDELEG 1040 /* F_SETDELEG, Linux 6.19 */
+
 #define SOCKET_TYPE_MASK 0xf /* the other bits are SOCK_NONBLOCK and SOCK_CLOEXEC */
 
 /* The words the program is written in. A skip counts instructions, from the one behind it. */
@@ -114,11 +118,13 @@
 #define UNLESS_FCNTL_SKIP(count) UNLESS_SKIP(__NR_fcntl, count)
 #endif
 
-/* A lease on a file of a read-only grant would make the host wait whenever it opens that file. */
+/* A lease on a file of a read-only grant would make the host wait whenever it opens that file, a delegation of
+ * a folder whenever it makes or removes one there. */
 #define JUDGE_FCNTL                                                                                 \
-        UNLESS_FCNTL_SKIP(4),                                                                       \
+        UNLESS_FCNTL_SKIP(5),                                                                       \
         LOAD(LOW_HALF(1)),                                                                          \
-        IF_SKIP(F_SETLEASE, 1),                                                                     \
+        IF_SKIP(F_SETLEASE, 2),                                                                     \
+        IF_SKIP(FCNTL_SETDELEG, 1),                                                                 \
         PERMIT,                                                                                     \
         REFUSE(EPERM)
 
@@ -161,22 +167,40 @@
 
 /* Families that a server has a use for: UNIX, IP with streams and datagrams (raw, and SOCK_PACKET, which
  * turns INET into PACKET, are not), netlink only for routes and links. All others reach kernel code that is
- * seldom looked at, and VSOCK knows no network namespace. */
+ * seldom looked at, and VSOCK knows no network namespace. So do SCTP, UDP-Lite, L2TP and SMC, which are
+ * protocols of IP. */
 #define JUDGE_SOCKET                                                                                \
         IF_SKIP(__NR_socket, 1),                                                                    \
-        UNLESS_SKIP(__NR_socketpair, 14),                                                           \
+        UNLESS_SKIP(__NR_socketpair, 21),                                                           \
         LOAD(LOW_HALF(0)),                                                                          \
-        IF_SKIP(AF_UNIX, 11),                                                                       \
-        IF_SKIP(AF_NETLINK, 7),                                                                     \
+        IF_SKIP(AF_UNIX, 18),                                                                       \
+        IF_SKIP(AF_NETLINK, 14),                                                                    \
         IF_SKIP(AF_INET, 1),                                                                        \
-        UNLESS_SKIP(AF_INET6, 4),                                                                   \
+        UNLESS_SKIP(AF_INET6, 11),                                                                  \
         LOAD(LOW_HALF(1)),                                                                          \
         MASK(SOCKET_TYPE_MASK),                                                                     \
-        IF_SKIP(SOCK_STREAM, 5),                                                                    \
-        IF_SKIP(SOCK_DGRAM, 4),                                                                     \
+        IF_SKIP(SOCK_STREAM, 1),                                                                    \
+        UNLESS_SKIP(SOCK_DGRAM, 7),                                                                 \
+        LOAD(LOW_HALF(2)),                                                                          \
+        IF_SKIP(0, 9),                                                                              \
+        IF_SKIP(IPPROTO_TCP, 8),                                                                    \
+        IF_SKIP(IPPROTO_UDP, 7),                                                                    \
+        IF_SKIP(IPPROTO_ICMP, 6),                                                                   \
+        IF_SKIP(IPPROTO_ICMPV6, 5),                                                                 \
+        IF_SKIP(IPPROTO_MPTCP, 4),                                                                  \
         REFUSE(EPERM),                                                                              \
         LOAD(LOW_HALF(2)), /* netlink: the protocol decides */                                      \
         IF_SKIP(NETLINK_ROUTE, 1),                                                                  \
+        REFUSE(EPERM),                                                                              \
+        PERMIT
+
+/* A layer upon TCP (TLS in the kernel, SMC): much code behind one option, which libraries do without. */
+#define JUDGE_SETSOCKOPT                                                                            \
+        UNLESS_SKIP(__NR_setsockopt, 6),                                                            \
+        LOAD(LOW_HALF(1)),                                                                          \
+        UNLESS_SKIP(SOL_TCP, 3),                                                                    \
+        LOAD(LOW_HALF(2)),                                                                          \
+        UNLESS_SKIP(TCP_ULP, 1),                                                                    \
         REFUSE(EPERM),                                                                              \
         PERMIT
 
@@ -202,10 +226,10 @@
 /* clang-format on */
 
 static const struct sock_filter arguments[] = {
-    BEGIN, JUDGE_IOCTL, JUDGE_FCNTL, JUDGE_MODES, JUDGE_SOCKET, REFUSE_UNSEEN, JUDGE_CLONE, PERMIT,
+    BEGIN, JUDGE_IOCTL, JUDGE_FCNTL, JUDGE_MODES, JUDGE_SOCKET, JUDGE_SETSOCKOPT, REFUSE_UNSEEN, JUDGE_CLONE, PERMIT,
 };
 static const struct sock_filter arguments_userns[] = {
-    BEGIN, JUDGE_IOCTL, JUDGE_FCNTL, JUDGE_MODES, JUDGE_SOCKET, REFUSE_UNSEEN, PERMIT,
+    BEGIN, JUDGE_IOCTL, JUDGE_FCNTL, JUDGE_MODES, JUDGE_SOCKET, JUDGE_SETSOCKOPT, REFUSE_UNSEEN, PERMIT,
 };
 
 struct seccomp_program seccomp_arguments(bool userns)

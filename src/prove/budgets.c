@@ -60,6 +60,17 @@ static enum outcome storm(const struct attempt *attempt)
         return NOT_LIMITED;
 }
 
+/* What the kernel counts for all processes of a user, wherever they are, and for which no namespace has a
+ * bound of its own: descriptors on their way through sockets (as many as one process may have open), and what
+ * epoll watches (times all its processes). `number`: as many as leave others enough. */
+static enum outcome shared_count(const struct attempt *attempt)
+{
+        struct rlimit limit;
+        return getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_max <= (rlim_t)attempt->number
+                   ? HELD
+                   : NOT_LIMITED;
+}
+
 static enum outcome memory_storm(const struct attempt *attempt)
 {
         struct rlimit limit;
@@ -82,6 +93,8 @@ static const struct attempt rows[] = {
      LIMIT(RLIMIT_MSGQUEUE, 65536)},
     {"core-dump", "a dump of its memory on your disk", SHOW_AS_CALLER, raise_limit, NULL,
      LIMIT(RLIMIT_CORE, 0)},
+    {"descriptors-sent", "your programs' passing of descriptors", SHOW_NEVER, shared_count, NULL, 512},
+    {"epoll-watches", "your programs' waiting for events", SHOW_NEVER, shared_count, NULL, 0},
     {"fork-storm", "all processes of the machine", SHOW_NEVER, storm, "/proc/sys/kernel/pid_max", 8192},
     {"memory-storm", "all memory of the machine", SHOW_NEVER, memory_storm, NULL, 0},
     {"processor-storm", "all processors of the machine", SHOW_NEVER, storm, NULL, 0},

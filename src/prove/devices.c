@@ -40,11 +40,19 @@ static enum outcome open_disk(const struct attempt *attempt)
         return HELD;
 }
 
-/* A node of one's own for a device that the machine has: random numbers, and then opened. */
+/* A mode that it has already: what matters is whether it can be set. */
+static enum outcome device_mode(const struct attempt *attempt)
+{
+        struct stat status;
+        return out_if(stat(attempt->text, &status) == 0 && S_ISCHR(status.st_mode) &&
+                      chmod(attempt->text, status.st_mode & 0777) == 0);
+}
+
+/* A node of one's own for a device that the machine has: random numbers, and then opened. Outside it lies
+ * among the decoys, which are taken away whatever happens. */
 static enum outcome make_node(const struct attempt *attempt)
 {
-        char path[64];
-        (void)snprintf(path, sizeof(path), "/tmp/hutch-prove-node-%d", getpid());
+        const char *path = is_inside() ? "/tmp/node" : decoy("node");
         int made = mknod(path, S_IFCHR | 0600, makedev(1, (unsigned)attempt->number));
         autoclose int fd = made < 0 ? -1 : open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
         if (made == 0)
@@ -85,6 +93,7 @@ static const struct attempt rows[] = {
     {"dev-hwrng", "a device of the machine", SHOW_AS_ROOT, open_one, "/dev/hwrng", O_RDONLY},
     {"make-device", "any device", SHOW_AS_ROOT, make_node, NULL, 9},
     {"make-device-mem", "the machine's memory", SHOW_AS_ROOT, make_node, NULL, 11},
+    {"device-mode", "the mode of everybody's /dev/null", SHOW_AS_ROOT, device_mode, "/dev/null", 0},
     {"granted-device", "a device by a node in a grant", SHOW_AS_ROOT, granted_node, "grant/node", 0},
     {"sys", "the machine's devices", SHOW_AS_CALLER, open_one, "/sys/kernel", O_RDONLY},
     {"sys-uevent", "a helper that root runs", SHOW_AS_ROOT, open_one, "/sys/kernel/uevent_helper", O_WRONLY},

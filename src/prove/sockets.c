@@ -14,6 +14,7 @@
 #include <linux/vm_sockets.h>
 #include <mqueue.h>
 #include <net/if.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -184,6 +185,28 @@ static enum outcome rare_families(const struct attempt *attempt)
         return HELD;
 }
 
+static enum outcome rare_protocols(const struct attempt *attempt)
+{
+        enum { SMC = 256, L2TP = 115 };
+        static const int protocols[][2] = {{SOCK_DGRAM, IPPROTO_UDPLITE},
+                                           {SOCK_STREAM, IPPROTO_SCTP},
+                                           {SOCK_DGRAM, L2TP},
+                                           {SOCK_STREAM, SMC}};
+        (void)attempt;
+        for (size_t i = 0; i < sizeof(protocols) / sizeof(*protocols); i++)
+                if (open_socket(AF_INET, protocols[i][0], protocols[i][1]) == GOT_OUT)
+                        return GOT_OUT;
+        return HELD;
+}
+
+/* On a socket without a connection: a layer that exists says so, one that does not ENOENT. */
+static enum outcome tcp_layer(const struct attempt *attempt)
+{
+        autoclose int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        int result = setsockopt(fd, IPPROTO_TCP, TCP_ULP, attempt->text, (socklen_t)strlen(attempt->text));
+        return out_if(fd >= 0 && (result == 0 || errno == ENOTCONN));
+}
+
 /* ---- shared objects ---- */
 
 static enum outcome shared_memory(const struct attempt *attempt)
@@ -254,6 +277,8 @@ static const struct attempt rows[] = {
     {"netlink-generic", "many of the kernel's interfaces", SHOW_AS_CALLER, netlink, NULL, NETLINK_GENERIC},
     {"rare-families", "seldom looked-at network code", SHOW_AS_CALLER | SHOW_IN_USERNS, rare_families, NULL,
      0},
+    {"rare-protocols", "the same by protocols of IP", SHOW_AS_CALLER, rare_protocols, NULL, 0},
+    {"tcp-layer", "the kernel's TLS code", SHOW_AS_CALLER, tcp_layer, "tls", 0},
     {"sysv-memory", "your processes' shared memory", SHOW_AS_CALLER, shared_memory, NULL, 0},
     {"sysv-queue", "your processes' messages", SHOW_AS_CALLER, message_queue, NULL, 0},
     {"posix-queue", "your processes' named queues", SHOW_AS_CALLER, posix_queue, NULL, 0},

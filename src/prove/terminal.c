@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <termios.h>
 
@@ -87,6 +88,14 @@ static enum outcome steal_terminal(const struct attempt *attempt)
         return out_if(raw_ioctl(TIOCSCTTY, 1) == 0);
 }
 
+/* A mode that it has already: what matters is whether it can be set. */
+static enum outcome open_to_all(const struct attempt *attempt)
+{
+        struct stat status;
+        (void)attempt;
+        return out_if(fstat(0, &status) == 0 && fchmod(0, status.st_mode & 0777) == 0);
+}
+
 static enum outcome console_messages(const struct attempt *attempt)
 {
         (void)attempt;
@@ -117,6 +126,7 @@ static const struct attempt rows[] = {
     {"tiocsetd", "another driver of the terminal", SHOW_AS_CALLER, line_discipline, NULL, 27},
     {"tiocexcl", "locking you out of your terminal", SHOW_AS_CALLER, keep_to_itself, NULL, 0},
     {"tcxonc", "stopping your terminal's output", SHOW_AS_CALLER, stop_output, NULL, 0},
+    {"terminal-mode", "your terminal open to every user", SHOW_AS_CALLER, open_to_all, NULL, 0},
     {"tiocsctty", "your session's terminal", SHOW_AS_ROOT, steal_terminal, NULL, 0},
     {"tioccons", "the machine's console messages", SHOW_AS_ROOT, console_messages, NULL, 0},
 };

@@ -10,6 +10,7 @@
 #include "lib/fd.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -38,6 +39,34 @@ static enum outcome create(const struct attempt *attempt)
         autoclose int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
         note_path(path);
         return out_if(is_file(fd) && write(fd, "x", 1) == 1);
+}
+
+/* True when the file, or where it is missing the folder that it would be made in, is the host's and can be
+ * written to. What hutch has in a home's place lies on another device. */
+static bool could_be_made(char *path)
+{
+        struct stat status;
+        while (lstat(path, &status) < 0) {
+                char *slash = strrchr(path, '/');
+                if (!slash || slash == path)
+                        return false;
+                *slash = 0;
+        }
+        return (long)status.st_dev == target_number("home-device") && access(path, W_OK) == 0;
+}
+
+/* In the decoy of a home it is made; of the person's own it is only asked whether it could be. */
+static enum outcome plant(const struct attempt *attempt)
+{
+        static const char decoys[] = "home";
+        char path[PATH_MAX];
+        if (create(attempt) == GOT_OUT)
+                return GOT_OUT;
+        (void)snprintf(path, sizeof(path), "%s%s", target("home"), attempt->text + strlen(decoys));
+        if (!is_inside() || !could_be_made(path))
+                return HELD;
+        note_path(path);
+        return GOT_OUT;
 }
 
 static enum outcome change_mode(const struct attempt *attempt)
@@ -206,11 +235,11 @@ static const struct attempt rows[] = {
     {"write-etc", "the machine's configuration", SHOW_AS_ROOT, write_folder, "/etc", 0},
     {"write-boot", "the next start of the machine", SHOW_AS_ROOT, write_folder, "/boot", 0},
     {"write-cron", "a job of root", SHOW_AS_ROOT, write_folder, "/etc/cron.d", 0},
-    {"plant-ssh-login", "a login as you", SHOW_AS_CALLER, create, "home/.ssh/authorized_keys", 0},
-    {"plant-shell-start", "your next shell", SHOW_AS_CALLER, create, "home/.bashrc", 0},
-    {"plant-autostart", "your next desktop session", SHOW_AS_CALLER, create,
+    {"plant-ssh-login", "a login as you", SHOW_AS_CALLER, plant, "home/.ssh/authorized_keys", 0},
+    {"plant-shell-start", "your next shell", SHOW_AS_CALLER, plant, "home/.bashrc", 0},
+    {"plant-autostart", "your next desktop session", SHOW_AS_CALLER, plant,
      "home/.config/autostart/x.desktop", 0},
-    {"plant-unit", "a service of yours", SHOW_AS_CALLER, create, "home/.config/systemd/user/x.service", 0},
+    {"plant-unit", "a service of yours", SHOW_AS_CALLER, plant, "home/.config/systemd/user/x.service", 0},
     {"own-program", "the program that runs next time", SHOW_AS_CALLER, own_program, "/proc/self/exe", 0},
     {"ro-write", "a file of a read-only grant", SHOW_AS_CALLER, create, "readonly/file", 0},
     {"ro-create", "a new file in a read-only grant", SHOW_AS_CALLER, create, "readonly/new", 0},

@@ -120,6 +120,16 @@ def test_nothing_of_the_callers_is_changed_or_read(hutch):
     assert state() == before and sorted(hutch.home.rglob("*")) == folders
 
 
+def test_a_folder_of_everybodys_is_not_used(hutch):
+    """Somebody else could put another thing in the place of what is made there."""
+    with tempfile.TemporaryDirectory(prefix="p", dir="/tmp") as folder:
+        for mode, used in ((0o777, False), (0o1777, True), (0o700, True)):
+            os.chmod(folder, mode)
+            done = hutch("prove", "--dry-run", env={"TMPDIR": folder})
+            grants = [mount["source"] for mount in json.loads(done.out)["mounts"] if mount.get("source", "").endswith("/inside/grant")]
+            assert len(grants) == 1 and grants[0].startswith(folder + "/") is used, (oct(mode), grants)
+
+
 # a sandbox that was opened
 
 @pytest.fixture
@@ -144,6 +154,15 @@ def test_changes_are_seen_from_outside(hutch, opened):
     _, attempts, _ = prove_json(hutch, "--unsafe-grant", folder, "--rw", folder, env=variables)
     assert {"plant-ssh-login", "plant-shell-start", "plant-unit"} <= ids_of(attempts, "got-out")
     assert "ro-write" in ids_of(attempts, "held")  # the narrower grant wins
+
+
+def test_a_home_that_can_be_written_to_is_open_to_plants(hutch):
+    """The decoys are elsewhere: it is the home itself that is looked at."""
+    status, attempts, _ = prove_json(hutch, "--unsafe-grant", hutch.home, "--rw", hutch.home)
+    plants = {"plant-shell-start", "plant-autostart", "plant-unit"}
+    assert status == 1 and plants <= ids_of(attempts, "got-out")
+    _, attempts, _ = prove_json(hutch, "--unsafe-grant", hutch.home, "--overlay", hutch.home)
+    assert plants <= ids_of(attempts, "held")
 
 
 def test_a_filter_that_permits_everything_is_noticed(hutch):

@@ -44,6 +44,58 @@ def test_locking_others_out_of_the_callers_terminal(hutch):
         os.close(master)
 
 
+@pytest.mark.parametrize("way", ["0", "'/proc/self/fd/0'", "'/dev/console'"])
+def test_opening_the_callers_terminal_to_every_user(hutch, way):
+    """It is the caller's file, and stays as it was left."""
+    master, slave = os.openpty()
+    try:
+        os.chmod(slave, 0o600)
+        lead = lambda: (os.setsid(), fcntl.ioctl(0, termios.TIOCSCTTY, 0))  # noqa: E731
+        script = "import os, sys\ntry: os.chmod(%s, 0o666)\nexcept OSError as error: sys.stderr.write(str(error))"
+        done = subprocess.run([*hutch.argv("run"), "--", PYTHON, "-c", script % way], stdin=slave, stdout=slave, stderr=subprocess.PIPE,
+                              env=hutch.environment, cwd=hutch.folder, preexec_fn=lead, timeout=20)
+        assert b"Read-only" in done.stderr, done
+        assert os.stat(slave).st_mode & 0o777 == 0o600
+        subprocess.run([PYTHON, "-c", script % "0"], stdin=slave, check=True, timeout=20)
+        assert os.stat(slave).st_mode & 0o777 == 0o666, "it cannot be done outside either"
+    finally:
+        os.close(slave)
+        os.close(master)
+
+
+def test_flags_of_the_callers_terminal(hutch):
+    """O_NONBLOCK on the description that the shell has too would make its next read fail."""
+    master, slave = os.openpty()
+    try:
+        lead = lambda: (os.setsid(), fcntl.ioctl(0, termios.TIOCSCTTY, 0))  # noqa: E731
+        script = "import os\nfor fd in 0, 1: os.set_blocking(fd, False)"
+        done = subprocess.run([*hutch.argv("run"), "--", PYTHON, "-c", script], stdin=slave, stdout=slave, stderr=subprocess.PIPE,
+                              env=hutch.environment, cwd=hutch.folder, preexec_fn=lead, timeout=20)
+        assert done.returncode == 0, done
+        assert os.get_blocking(slave)
+        subprocess.run([PYTHON, "-c", script], stdin=slave, stdout=slave, check=True, timeout=20)
+        assert not os.get_blocking(slave), "it cannot be done outside either"
+    finally:
+        os.close(slave)
+        os.close(master)
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("name", ["null", "zero", "full", "random", "urandom", "tty"])
+@pytest.mark.parametrize("what", ["chmod('/dev/NAME', os.stat('/dev/NAME').st_mode & 0o777)", "utime('/dev/NAME')",
+                                  "chown('/dev/NAME', -1, os.stat('/dev/NAME').st_gid)"])
+def test_the_machines_devices_are_not_roots_to_change(attempt, name, what):
+    """Nothing is changed by it outside: the mode is the one that it has."""
+    attempt(f"import os\ntry: os.{what}; print('GOT-OUT')\nexcept OSError: pass".replace("NAME", name))
+
+
+@pytest.mark.parametrize("family", ["INET", "INET6"])
+def test_a_seldom_used_protocol_of_ip(attempt, family):
+    with open("/proc/net/protocols", encoding="ascii") as protocols:
+        needs_kernel("UDP-Lite" in protocols.read(), "this kernel has no UDP-Lite")
+    attempt(f"import socket\ntry: socket.socket(socket.AF_{family}, socket.SOCK_DGRAM, 136); print('GOT-OUT')\nexcept OSError: pass")
+
+
 @pytest.mark.root
 @pytest.mark.parametrize("name", ["kpageflags", "kpagecount", "kpagecgroup", "slabinfo", "vmallocinfo", "pagetypeinfo", "allocinfo"])
 def test_what_the_kernel_shows_to_root_only(attempt, name):

@@ -33,6 +33,31 @@ def test_a_grant_that_a_link_makes_the_states_is_refused(attempt, hutch, tmp_pat
     assert done.status == 125 and "hutch's own state" in done.err, done
 
 
+@pytest.mark.parametrize("link, leads_to, place", [
+    (".config", "files/config", ".config/autostart"), (".config", "files/config", ".config/fish"), (".cache", "files/cache", ".cache/hutch"),
+    (".config/hutch", "files/hutch", ".config/hutch"), (".gnupg", "files/gnupg", ".gnupg"), (".bash_aliases", "files/aliases", ".bash_aliases"),
+    (".local", "files/a/b/../c", ".local/bin")])
+def test_what_would_be_made_in_a_grant_by_a_link_of_the_home(hutch, home, link, leads_to, place):
+    """Dotfiles are often links into one folder. What is not there yet could be made in it by the server."""
+    files = home / "files"
+    files.mkdir()
+    (home / link).parent.mkdir(exist_ok=True)
+    (home / link).symlink_to(os.path.relpath(home / leads_to, (home / link).parent))
+    assert not (home / place).exists()
+    done = hutch("run", "--rw", files, "--", "true")
+    assert done.status == 125 and "refusing" in done.err, done
+    (home / link).unlink()
+    assert hutch("run", "--rw", files, "--", "true").status == 0
+
+
+def test_a_cache_that_a_link_would_put_into_a_grant(hutch, tmp_path):
+    real, link = tmp_path / "real", tmp_path / "link"
+    real.mkdir()
+    link.symlink_to(real)
+    done = hutch("run", "--rw", real, "--", "true", env={"XDG_CACHE_HOME": str(link / "not" / "there")})
+    assert done.status == 125 and "hutch's own state" in done.err, done
+
+
 def test_the_log_is_out_of_reach(attempt, hutch, home, state):
     """It is the caller's file and the server is the caller outside."""
     assert hutch("run", "--", "true").status == 0

@@ -11,6 +11,8 @@
 #include <fcntl.h>
 #include <linux/netlink.h>
 #include <linux/sched.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -174,6 +176,9 @@ static void test_ioctl(void **state)
             CALL(ioctl, EPERM, NO_FD, UPPER_BITS | TIOCLINUX),
             CALL(ioctl, EPERM, NO_FD, TIOCSETD),
             CALL(ioctl, EPERM, NO_FD, UPPER_BITS | TIOCSETD),
+            CALL(fcntl, EBADF, NO_FD, F_GETLEASE),
+            CALL(fcntl, EPERM, NO_FD, F_SETLEASE),
+            CALL(fcntl, EPERM, NO_FD, 1040), /* F_SETDELEG */
         };
 
         (void)state;
@@ -230,6 +235,15 @@ static void test_sockets(void **state)
             CALL(socket, EPERM, AF_INET6, SOCK_RAW, 58),
             CALL(socket, EPERM, AF_INET, SOCK_PACKET, 0),
             CALL(socket, EPERM, AF_INET, SOCK_SEQPACKET, 132),
+            CALL(socket, EPERM, AF_INET, SOCK_STREAM, 132), /* SCTP */
+            CALL(socket, EPERM, AF_INET6, SOCK_STREAM | cloexec, UPPER_BITS | 132),
+            CALL(socket, EPERM, AF_INET, SOCK_DGRAM, 136), /* UDP-Lite */
+            CALL(socket, EPERM, AF_INET, SOCK_DGRAM, 115), /* L2TP */
+            CALL(socket, EPERM, AF_INET, SOCK_STREAM, 256), /* SMC */
+            CALL(socket, 0, AF_INET, SOCK_STREAM, IPPROTO_TCP),
+            CALL(socket, 0, AF_INET, SOCK_DGRAM, UPPER_BITS | IPPROTO_UDP),
+            CALL(setsockopt, EPERM, 0, SOL_TCP, TCP_ULP, 0, 0),
+            CALL(setsockopt, EPERM, 0, UPPER_BITS | SOL_TCP, UPPER_BITS | TCP_ULP, 0, 0),
             CALL(socket, EPERM, AF_PACKET, SOCK_DGRAM, 0),
             CALL(socket, EPERM, UPPER_BITS | AF_PACKET, SOCK_RAW, 0),
             CALL(socket, EPERM, AF_VSOCK, SOCK_STREAM, 0),
