@@ -467,7 +467,7 @@ bool mounts_add_grant(struct box *box, struct held_sources *held, const char *pa
                                  "cannot put %s at %s: that would hide the sandbox's own %s", real,
                                  destination ? destination : place, place);
         /* Two spellings, by a link, of what options.c compares as it is written. */
-        bool is_same = own && own->writable == writable && str_equal(own->source, real) &&
+        bool is_same = own && own->source && own->writable == writable && str_equal(own->source, real) &&
                        (own->kind == MOUNT_OVERLAY) == str_equal(why, "--overlay");
         if (own && mounts_is_asked_for(own) && !is_same)
                 return two_at_one_place(why, path, own, error);
