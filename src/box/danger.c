@@ -303,6 +303,17 @@ static bool touches_own_state(const char *path)
         return false;
 }
 
+bool danger_runs_by_the_person(const char *real_path, const char *home)
+{
+        for (size_t i = 0; i < sizeof(run_by_the_person) / sizeof(*run_by_the_person); i++) {
+                autofree char *place = path_join(home, run_by_the_person[i]);
+                autofree char *real = realpath(place, NULL); /* dotfiles are often links */
+                if (touches(real_path, place) || (real && touches(real_path, real)))
+                        return true;
+        }
+        return false;
+}
+
 /* What the person, or a client, runs of it later. */
 static const char *danger_of_writing(const char *path, const char *home)
 {
@@ -314,13 +325,8 @@ static const char *danger_of_writing(const char *path, const char *home)
                 if (length >= end && str_equal(path + length - end, client_files[i]))
                         return "it is an MCP client's configuration: what it names runs outside the sandbox";
         }
-        for (size_t i = 0; home[0] && i < sizeof(run_by_the_person) / sizeof(*run_by_the_person); i++) {
-                autofree char *place = path_join(home, run_by_the_person[i]);
-                autofree char *real = realpath(place, NULL); /* dotfiles are often links */
-                if (touches(path, place) || (real && touches(path, real)))
-                        return "what is in it runs outside the sandbox";
-        }
-        return NULL;
+        return home[0] && danger_runs_by_the_person(path, home) ? "what is in it runs outside the sandbox"
+                                                                : NULL;
 }
 
 /* /run/media/USER/LABEL: where desktops mount what is plugged in. */
