@@ -179,8 +179,10 @@ static bool is_no_secret(const struct finding *finding, const char *real)
 /* May the folder be granted because of a file in it? */
 static bool may_grant(const struct finding *finding, const char *folder, bool trusted)
 {
+        if (trusted && trust_way(&finding->trust, folder, NULL, NULL))
+                return true;
         autofree char *installation = trust_find_installation(&finding->folders, folder);
-        return installation || (trusted && trust_way(&finding->trust, folder, NULL, NULL));
+        return installation != NULL;
 }
 
 /* Grants what the file at `path` needs. A path with a link in it needs less: what lies beside the real file
@@ -279,27 +281,11 @@ static char *replace_link(const struct finding *finding, const char *path, const
         return spell(finding, folder, target, trusted);
 }
 
-/* Options of env(1) whose value is the next word. */
-static bool takes_value(const char *word)
-{
-        static const char *const options[] = {"-u", "--unset", "-C", "--chdir", "-a", "--argv0"};
-        for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
-                if (str_equal(word, options[i]))
-                        return true;
-        return false;
-}
-
 /* The program that `#!/usr/bin/env X` starts: in the folders that come first on the inner PATH, beside the
  * script, on the caller's PATH. */
 static char *find_env_program(const struct finding *finding, const char *script, char *words, bool *trusted)
 {
-        char *rest = NULL;
-        char *word = strtok_r(words, " \t", &rest);
-        while (word && (word[0] == '-' || strchr(word, '='))) {
-                if (takes_value(word))
-                        (void)strtok_r(NULL, " \t", &rest);
-                word = strtok_r(NULL, " \t", &rest);
-        }
+        const char *word = launcher_env_program(words);
         if (!word)
                 return NULL;
         if (strchr(word, '/'))
@@ -585,13 +571,15 @@ static bool need_program(struct finding *finding, const char *word)
                 return need_file(finding, path, need);
         if (need.trusted && !judge_way(finding, path, &need))
                 return false;
-        if (!need.trusted && finding->doubted)
-                return true;
-        if (!need.trusted || !folder_is_own(&finding->folders, path)) {
-                str_list_add(&finding->result->data, path);
+        autofree char *real = realpath(path, NULL);
+        bool grants =
+            need.trusted ? folder_is_own(&finding->folders, path) : real && is_no_secret(finding, real);
+        if (!grants) {
+                if (!finding->doubted)
+                        str_list_add(&finding->result->data, path);
                 return true;
         }
-        char *root = folder_find_root(&finding->folders, path);
+        char *root = need.trusted ? folder_find_root(&finding->folders, path) : NULL;
         add_grant(finding->result, root ? root : str_copy(path), NULL, str_copy(need.why));
         return true;
 }

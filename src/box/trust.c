@@ -27,35 +27,8 @@
 
 /* ---- places ---- */
 
-/* The prefix whose bin, or whose version manager's shims, are the PATH folder `real`; or NULL. */
-static char *find_prefix(const struct folders *folders, const char *real)
-{
-        autofree char *prefix = path_parent(real);
-        bool is_bin = path_has_name(real, "bin") && folder_has(prefix, "lib");
-        bool possible = is_bin || path_has_name(real, "shims");
-        return possible && folder_is_own(folders, prefix) && !folder_is_package(prefix) ? str_copy(prefix)
-                                                                                        : NULL;
-}
-
-/* True when `real`, a folder's real path, is one of PATH, or with `prefixes` lies in the prefix of one. An
- * entry that is relative is the working directory's, not the person's word. */
-static bool is_on_path(const struct trust *trust, const char *real, bool prefixes)
-{
-        autofree char *copy = str_copy(trust->path ? trust->path : "");
-        char *rest = NULL;
-        for (char *entry = strtok_r(copy, ":", &rest); entry; entry = strtok_r(NULL, ":", &rest)) {
-                autofree char *folder = entry[0] == '/' ? realpath(entry, NULL) : NULL;
-                if (!folder || !folder[1])
-                        continue;
-                autofree char *prefix = prefixes ? find_prefix(trust->folders, folder) : NULL;
-                if (str_equal(folder, real) || (prefix && path_is_below(real, prefix)))
-                        return true;
-        }
-        return false;
-}
-
-/* True when nobody but the person, or the machine's administrator, can have put what lies at `from`, which is
- * in the folder `real`. */
+/* True when nobody but the person, or the machine's administrator, can have put what lies at `from`, whose
+ * folder's real path is `real`; PATH aside. */
 static bool only_the_person_writes(const struct trust *trust, const char *from, const char *real)
 {
         struct stat status;
@@ -68,12 +41,54 @@ static bool only_the_person_writes(const struct trust *trust, const char *from, 
         /* A link that is the home, or on the way to it, by the name the person gave it. */
         if (trust->home[0] && path_is_below(trust->home, from))
                 return true;
-        if (home[0] && (path_is_below(home, real) || danger_runs_by_the_person(real, home)))
-                return true;
         /* What the caller cannot write, no server of the caller's could. */
         if (status.st_uid == 0 && geteuid() != 0 && !(status.st_mode & S_IWGRP) && access(real, W_OK) < 0)
                 return true;
-        return is_on_path(trust, real, true);
+        return home[0] && (path_is_below(home, real) || danger_runs_by_the_person(real, home));
+}
+
+/* The prefix whose bin, or whose version manager's shims, are the PATH folder `real`; or NULL. */
+static char *find_prefix(const struct folders *folders, const char *real)
+{
+        autofree char *prefix = path_parent(real);
+        bool is_bin = path_has_name(real, "bin") && folder_has(prefix, "lib");
+        bool possible = is_bin || path_has_name(real, "shims");
+        return possible && folder_is_own(folders, prefix) && !folder_is_package(prefix) ? str_copy(prefix)
+                                                                                        : NULL;
+}
+
+/* The real path of an entry of PATH, or NULL where it is not the person's word: a relative one is the working
+ * directory's, and one that a server's link leads elsewhere, as an environment that was activated, is the
+ * server's. */
+static char *resolve_entry(const struct trust *trust, const char *entry)
+{
+        if (entry[0] != '/')
+                return NULL;
+        __attribute__((cleanup(str_list_free))) struct str_list links = {0};
+        autofree char *normal = path_join("/", entry);
+        mounts_list_links(normal, &links);
+        for (size_t i = 0; i < links.count; i++) {
+                autofree char *folder = path_parent(links.values[i]);
+                if (!only_the_person_writes(trust, links.values[i], folder))
+                        return NULL;
+        }
+        return realpath(normal, NULL);
+}
+
+/* True when `real`, a folder's real path, is one of PATH, or with `prefixes` lies in the prefix of one. */
+static bool is_on_path(const struct trust *trust, const char *real, bool prefixes)
+{
+        autofree char *copy = str_copy(trust->path ? trust->path : "");
+        char *rest = NULL;
+        for (char *entry = strtok_r(copy, ":", &rest); entry; entry = strtok_r(NULL, ":", &rest)) {
+                autofree char *folder = resolve_entry(trust, entry);
+                if (!folder || !folder[1])
+                        continue;
+                autofree char *prefix = prefixes ? find_prefix(trust->folders, folder) : NULL;
+                if (str_equal(folder, real) || (prefix && path_is_below(real, prefix)))
+                        return true;
+        }
+        return false;
 }
 
 /* ---- projects ---- */
@@ -117,13 +132,14 @@ bool trust_reference(const struct trust *trust, const char *from, const char *ta
         autofree char *real_target_folder = realpath(target_folder, NULL);
         if (!real)
                 return false;
-        if (only_the_person_writes(trust, from, real) || (end && folder_in_host_tree(end)))
-                return true;
-        /* As `#!/usr/bin/env NAME` may. */
-        if (real_target_folder && is_on_path(trust, real_target_folder, false))
+        if (end && folder_in_host_tree(end))
                 return true;
         autofree char *project = find_project(trust->folders, real);
-        return project && (path_is_below(target, project) || (end && path_is_below(end, project)));
+        if (project && (path_is_below(target, project) || (end && path_is_below(end, project))))
+                return true;
+        /* What lies in PATH itself, `#!/usr/bin/env NAME` may name as well. */
+        return only_the_person_writes(trust, from, real) || is_on_path(trust, real, true) ||
+               (real_target_folder && is_on_path(trust, real_target_folder, false));
 }
 
 /* Judges the link at `link`, whose folder's path is real. */

@@ -2,6 +2,7 @@
 """What an earlier run left in a folder that was writable then, or what a clone brings along, leads to somebody's private
 folder. Nobody grants that; the command reads it outside, and inside it must not come along."""
 import json
+import os
 import subprocess
 
 import pytest
@@ -87,9 +88,12 @@ def test_a_link_to_a_folder(hutch, clone, private):
     for command in (["sh", clone / "server/run"], [clone / "server/sub/run"], [PYTHON, clone / "server"], ["sh", f"{clone}/deep/../run"],
                     ["sh", "server/run"], ["sh", "clone/server/run"]):
         cwd = clone if command[1:] == ["server/run"] else clone.parent
-        done = check(hutch, command, private, cwd, notes="/../" not in str(command[-1]))
+        notes = "/../" not in str(command[-1])
+        done = check(hutch, command, private, cwd, notes=notes)
         assert f"--ro {private}" in done.err
         assert "CANARY" in hutch("run", "--ro", private, "--ro", clone, "--", *command, cwd=cwd).out
+        if os.path.isabs(command[-1]) and notes:
+            assert "CANARY" in hutch("run", "--ro", private, "--", *command, cwd=cwd).out  # as the note says
     check(hutch, [PYTHON, "-c", f"print(open('{private}/key').read())"], private, clone / "server", notes=0)
 
 
@@ -174,6 +178,15 @@ def test_a_relative_entry_of_the_path(hutch, clone, private):
     link(clone / "bin/tool", "../../private/run")
     assert "CANARY" not in hutch("run", "--", "tool", cwd=clone, env={"PATH": "bin:/usr/bin:/bin"}).out
     assert str(private) not in sources(hutch, "--", "tool", cwd=clone, env={"PATH": "bin:/usr/bin:/bin"})
+
+
+def test_an_activated_environment_that_became_a_link(hutch, clone, private):
+    """Its bin on PATH is the person's word for the folder that was there, not for where a link leads now."""
+    link(clone / ".venv", "../private")
+    script = make(clone / "script", f"#!{private}/bin/tool\n", 0o755)
+    hutch.environment["PATH"] = f"{clone}/.venv/bin:/usr/bin:/bin"
+    for command in (["tool"], ["python"], [script]):
+        check(hutch, command, private, "/")
 
 
 def test_keys_behind_a_link_stop_the_run(hutch, clone):
