@@ -361,6 +361,15 @@ static bool touches_own_state(const char *path)
         return false;
 }
 
+bool danger_runs_by_the_person(const char *real_path, const char *home)
+{
+        const struct home *places = look_at_home(home);
+        for (size_t i = 0; i < RUN; i++)
+                if (touches_place(real_path, &places->run[i]))
+                        return true;
+        return false;
+}
+
 /* What the person, or a client, runs of it later. */
 static const char *danger_of_writing(const char *path, const char *home)
 {
@@ -372,11 +381,8 @@ static const char *danger_of_writing(const char *path, const char *home)
                 if (length >= end && str_equal(path + length - end, client_files[i]))
                         return "it is an MCP client's configuration: what it names runs outside the sandbox";
         }
-        const struct home *places = home[0] ? look_at_home(home) : NULL;
-        for (size_t i = 0; places && i < RUN; i++)
-                if (touches_place(path, &places->run[i]))
-                        return "what is in it runs outside the sandbox";
-        return NULL;
+        return home[0] && danger_runs_by_the_person(path, home) ? "what is in it runs outside the sandbox"
+                                                                : NULL;
 }
 
 /* /run/media/USER/LABEL: where desktops mount what is plugged in. */

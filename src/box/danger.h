@@ -12,4 +12,8 @@
  * granted. `home` is the caller's home as a real path ("" when there is none). The result is static. */
 const char *grant_danger(const char *real_path, const char *home, bool writable);
 
+/* True when `real_path` is, holds or lies in a place of the home `home` (real, not "") whose files the
+ * person's own shell and tools run. It is never granted writable. */
+bool danger_runs_by_the_person(const char *real_path, const char *home);
+
 #endif

@@ -72,7 +72,7 @@ bool folder_is_writable_grant(const struct folders *folders, const char *folder)
         return grant && mounts_find_writable(folders->box, above) != grant;
 }
 
-static bool is_package_root(const char *folder)
+bool folder_is_package(const char *folder)
 {
         static const char *const markers[] = {"package.json", "pyproject.toml", "setup.py", ".venv",
                                               "deno.json"};
@@ -111,7 +111,7 @@ static bool is_homebrew(const char *folder)
                folder_has(folder, "bin");
 }
 
-static char *find_whole_prefix(const struct folders *folders, const char *start)
+char *folder_find_whole_prefix(const struct folders *folders, const char *start)
 {
         if (path_is_below(start, NIX_STORE))
                 return folder_is_own(folders, NIX_STORE) ? str_copy(NIX_STORE) : NULL;
@@ -147,7 +147,7 @@ static char *find_nearest_root(const struct folders *folders, const char *start)
                 }
                 char *parent = path_parent(folder);
                 bool ends_here = folder_is_writable_grant(folders, folder);
-                if (!nearest && (ends_here || is_package_root(folder)))
+                if (!nearest && (ends_here || folder_is_package(folder)))
                         nearest = str_copy(folder);
                 if (ends_here) {
                         free(parent);
@@ -168,7 +168,7 @@ static char *find_nearest_root(const struct folders *folders, const char *start)
 
 char *folder_find_root(const struct folders *folders, const char *start)
 {
-        char *whole = find_whole_prefix(folders, start);
+        char *whole = folder_find_whole_prefix(folders, start);
         char *root = whole ? whole : find_nearest_root(folders, start);
         char *workspace = NULL;
         if (root && !whole && folder_has(root, "package.json"))

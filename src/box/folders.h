@@ -28,6 +28,9 @@ bool path_has_name(const char *path, const char *name);
 /* True when `folder` is a virtual environment of Python. */
 bool folder_is_venv(const char *folder);
 
+/* True when `folder` has a file that marks the root of a package or project. */
+bool folder_is_package(const char *folder);
+
 /* True when `folder` is plainly an installed Python or Node.js. */
 bool folder_is_runtime(const char *folder);
 
@@ -43,6 +46,10 @@ bool folder_is_writable_grant(const struct folders *folders, const char *folder)
  * outermost node_modules above it (packages in it need their neighbours), else the nearest package root, or
  * the workspace around that, or the nearest installation (bin with lib beside it). The caller frees. */
 char *folder_find_root(const struct folders *folders, const char *start);
+
+/* The Homebrew or Nix store that holds `start`, whose programs load libraries of their neighbours; or NULL.
+ * The caller frees. */
+char *folder_find_whole_prefix(const struct folders *folders, const char *start);
 
 /* The nearest folder at or above `start` for which `matches` is true, within folders that are its own and not
  * above a writable grant; or NULL. The caller frees. */

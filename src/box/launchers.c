@@ -194,3 +194,16 @@ const char *launcher_module(const struct str_list *command)
         }
         return NULL;
 }
+
+const char *launcher_env_program(char *words)
+{
+        static const char with_value[] = "-u --unset -C --chdir -a --argv0";
+        char *rest = NULL;
+        const char *word = strtok_r(words, " \t", &rest);
+        while (word && (word[0] == '-' || strchr(word, '='))) {
+                if (launcher_words_have(with_value, word, strlen(word)))
+                        (void)strtok_r(NULL, " \t", &rest);
+                word = strtok_r(NULL, " \t", &rest);
+        }
+        return word;
+}

@@ -19,6 +19,10 @@ size_t launcher_program(const struct str_list *command);
  * `command`. */
 const char *launcher_module(const struct str_list *command);
 
+/* The program that env(1) would start, among the words of `words`, which it changes; NULL when there is none.
+ */
+const char *launcher_env_program(char *words);
+
 /* True when the first `length` bytes of `word` are one of the words in `list`, blanks between them. */
 bool launcher_words_have(const char *list, const char *word, size_t length);
 

@@ -5,7 +5,8 @@
  * the folder it needs, chosen by choose_folder(). Links in folders need no step of their own: a grant's
  * source is a real path and its destination the spelled one, so inside the folder simply is there. A link
  * that is the file itself is followed step by step, because programs look beside the target for what belongs
- * to them.
+ * to them. Whoever may have written a step (a link, a `#!` line) cannot choose what is granted by it: trust.h
+ * judges each, and beyond one that is in doubt only installations are granted.
  */
 #include "box/toolchain.h"
 
@@ -17,9 +18,9 @@
 #include "box/mounts.h"
 #include "box/search.h"
 #include "box/shims.h"
+#include "box/trust.h"
 #include "lib/fd.h"
 #include "lib/name.h"
-#include "report/messages.h"
 
 #include <fcntl.h>
 #include <glob.h>
@@ -33,12 +34,13 @@ enum {
         INTERPRETERS_MAX = 5, /* as the kernel: a script's interpreter may be a script */
         LINE_MAX_BYTES = 256, /* what the kernel reads of a #! line */
         CONFIG_MAX = 64 * 1024,
-        NOTES_MAX = 8,
 };
 
 struct finding {
         const struct toolchain_caller *caller;
         struct folders folders;
+        struct trust trust;
+        bool doubted; /* the person was told of a reference that is not followed */
         struct toolchain *result;
         struct error *error;
 };
@@ -127,7 +129,8 @@ static void grant_venv_base(struct finding *finding, const char *venv)
                         return;
                 autofree char *bin = path_join("/", value);
                 autofree char *prefix = path_parent(bin);
-                if (!folder_in_host_tree(bin) && folder_is_runtime(prefix) &&
+                autofree char *installed = trust_find_installation(&finding->folders, prefix);
+                if (!folder_in_host_tree(bin) && installed && folder_is_runtime(prefix) &&
                     folder_is_own(&finding->folders, prefix))
                         add_grant(finding->result, str_copy(prefix), NULL,
                                   str_format("base of the virtual environment %s", venv));
@@ -141,7 +144,7 @@ static void grant_venv(struct finding *finding, const char *venv)
         autofree char *above = path_parent(venv);
         autofree char *project = folder_find_root(&finding->folders, above);
         add_grant(finding->result, str_copy(venv), NULL, str_copy("virtual environment of the command"));
-        if (project)
+        if (project && trust_way(&finding->trust, project, NULL, NULL))
                 add_grant(finding->result, str_copy(project), NULL,
                           str_copy("project of the virtual environment"));
 }
@@ -163,6 +166,25 @@ static void note_shared_folder(struct finding *finding, const char *folder, cons
                                          path, folder, folder));
 }
 
+/* True for what a reference in doubt may bring all the same: it is visible anyway, or part of an
+ * installation.
+ */
+static bool is_no_secret(const struct finding *finding, const char *real)
+{
+        autofree char *installation = trust_find_installation(&finding->folders, real);
+        return installation || folder_in_host_tree(real) ||
+               (finding->caller->box && mounts_show(finding->caller->box, real));
+}
+
+/* May the folder be granted because of a file in it? */
+static bool may_grant(const struct finding *finding, const char *folder, bool trusted)
+{
+        if (trusted && trust_way(&finding->trust, folder, NULL, NULL))
+                return true;
+        autofree char *installation = trust_find_installation(&finding->folders, folder);
+        return installation != NULL;
+}
+
 /* Grants what the file at `path` needs. A path with a link in it needs less: what lies beside the real file
  * comes with a later step. What is not trusted is granted when it is an installed interpreter; else it is
  * only remembered, so that the person hears of it. */
@@ -176,21 +198,25 @@ static bool grant_file(struct finding *finding, const char *path, bool has_link,
             path_has_name(folder, "bin") && folder_is_venv(above) && folder_is_own(&finding->folders, above);
         if (in_venv)
                 grant_venv_base(finding, above);
-        if (in_venv && trusted) {
+        if (in_venv && trusted && may_grant(finding, above, trusted)) {
                 grant_venv(finding, above);
                 return true;
         }
-        if (!trusted && !(root && folder_is_runtime(root))) {
-                if (!has_link)
-                        str_list_add(&finding->result->data, path);
-                return true;
+        if (!trusted) {
+                free(root);
+                root = trust_find_installation(&finding->folders, path);
         }
-        if (root) {
+        if (root && may_grant(finding, root, trusted)) {
                 add_grant(finding->result, str_copy(root), NULL, str_copy(why));
                 return true;
         }
         if (has_link)
                 return true;
+        if (!trusted) {
+                if (!finding->doubted)
+                        str_list_add(&finding->result->data, path);
+                return true;
+        }
         if (folder_is_own(&finding->folders, folder)) {
                 add_grant(finding->result, str_copy(folder), NULL, str_copy(why));
                 return true;
@@ -221,7 +247,8 @@ static char *spell(const struct finding *finding, const char *base, const char *
         if (!real)
                 return folded;
         free(folded);
-        *trusted = *trusted && !(finding->caller->box && mounts_any_writable(finding->caller->box));
+        *trusted = *trusted && !(finding->caller->box && mounts_any_writable(finding->caller->box)) &&
+                   trust_spelled_way(&finding->trust, plain);
         return real;
 }
 
@@ -254,27 +281,11 @@ static char *replace_link(const struct finding *finding, const char *path, const
         return spell(finding, folder, target, trusted);
 }
 
-/* Options of env(1) whose value is the next word. */
-static bool takes_value(const char *word)
-{
-        static const char *const options[] = {"-u", "--unset", "-C", "--chdir", "-a", "--argv0"};
-        for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
-                if (str_equal(word, options[i]))
-                        return true;
-        return false;
-}
-
 /* The program that `#!/usr/bin/env X` starts: in the folders that come first on the inner PATH, beside the
  * script, on the caller's PATH. */
 static char *find_env_program(const struct finding *finding, const char *script, char *words, bool *trusted)
 {
-        char *rest = NULL;
-        char *word = strtok_r(words, " \t", &rest);
-        while (word && (word[0] == '-' || strchr(word, '='))) {
-                if (takes_value(word))
-                        (void)strtok_r(NULL, " \t", &rest);
-                word = strtok_r(NULL, " \t", &rest);
-        }
+        const char *word = launcher_env_program(words);
         if (!word)
                 return NULL;
         if (strchr(word, '/'))
@@ -323,6 +334,43 @@ struct need {
 
 static bool need_file(struct finding *finding, const char *path, struct need need);
 
+/* Judges the step from `from` to `target`, by which `end` came to be needed: need->trusted becomes false when
+ * it is in doubt, and the first time the person hears of it. False when `end` may not be granted at all. */
+static bool judge_step(struct finding *finding, const char *from, const char *target, const char *end,
+                       struct need *need)
+{
+        if (!need->trusted)
+                return true;
+        need->trusted = !folder_may_be_written(&finding->folders, from);
+        if (!need->trusted || trust_reference(&finding->trust, from, target))
+                return true;
+        need->trusted = false;
+        autofree char *real = realpath(target, NULL);
+        autofree char *real_end = realpath(end, NULL);
+        if (finding->doubted || !real || !real_end || is_no_secret(finding, real))
+                return true;
+        finding->doubted = true;
+        const char *home = finding->folders.real_home, *danger = grant_danger(real_end, home, false);
+        autofree char *shown_from = str_copy(name_shown(from));
+        autofree char *shown = str_copy(name_shown(grant_danger(real, home, false) ? real_end : real));
+        if (danger)
+                return error_set(finding->error, EXIT_SETUP,
+                                 "%s leads to %s, which is needed as %s and cannot be granted: %s",
+                                 shown_from, shown, need->why, danger);
+        str_list_take(&finding->result->notes,
+                      str_format("%s leads out of its project, to %s, which is not granted: a server that "
+                                 "could write there in an earlier run may have made it so; --ro %s grants it",
+                                 shown_from, shown, shown));
+        return true;
+}
+
+/* The same for the first link in doubt on the way of a folder. */
+static bool judge_way(struct finding *finding, const char *path, struct need *need)
+{
+        autofree char *from = NULL, *to = NULL;
+        return trust_way(&finding->trust, path, &from, &to) || judge_step(finding, from, to, path, need);
+}
+
 /* Reads the `#!` line of a file: its interpreter and the words behind that, both within `line`. False when
  * the file has none, as a program of machine code. */
 static bool read_interpreter(const char *file, char line[LINE_MAX_BYTES + 1], char **interpreter,
@@ -352,14 +400,17 @@ static bool need_node_script(struct finding *finding, const char *launcher, cons
         autofree char *node = find_env_program(finding, launcher, name, &need.trusted);
         autofree char *folder = path_parent(file);
         autofree char *program = spell(finding, folder, target, &need.trusted);
+        struct need interpreter = need;
         if (node) {
                 put_in_front(finding, node, LAST);
-                if (!need_file(finding, node, need))
+                if (!judge_step(finding, file, node, node, &interpreter) ||
+                    !need_file(finding, node, interpreter))
                         return false;
         }
         need.executable = false;
         need.why = "program of the command";
-        return access(program, F_OK) < 0 || need_file(finding, program, need);
+        return access(program, F_OK) < 0 ||
+               (judge_step(finding, file, program, program, &need) && need_file(finding, program, need));
 }
 
 /* `launcher` is the script as it was called, `file` what its links lead to. */
@@ -396,7 +447,8 @@ static bool need_interpreter(struct finding *finding, const char *launcher, cons
                 return error_set(finding->error, failure.status,
                                  "the interpreter of %s cannot be started: %s: %s", name_shown(launcher),
                                  name_shown(program), failure.problem);
-        need.trusted = need.trusted && !folder_may_be_written(&finding->folders, file);
+        if (!judge_step(finding, file, program, program, &need))
+                return false;
         need.why = why;
         need.depth++;
         return need_file(finding, program, need) && need_node_script(finding, launcher, file, need);
@@ -442,12 +494,16 @@ static bool need_file(struct finding *finding, const char *path, struct need nee
                         return false;
                 if (!has_link)
                         return !need.executable || need_interpreter(finding, path, current, need);
-                if (need.trusted && !folder_in_host_tree(link))
+                /* Beyond a step in doubt a link is shown where it leads to what is visible. */
+                autofree char *real = realpath(current, NULL);
+                if (!folder_in_host_tree(link) && (need.trusted || (real && is_no_secret(finding, real))))
                         add_grant(finding->result, str_copy(link), str_copy(text), str_copy(need.why));
-                need.trusted = need.trusted && !folder_may_be_written(&finding->folders, link);
+                autofree char *place = replace_link(finding, link, link, text, &need.trusted);
                 char *target = replace_link(finding, current, link, text, &need.trusted);
                 free(current);
                 current = target;
+                if (!judge_step(finding, link, place, current, &need))
+                        return false;
         }
         return error_set(finding->error, EXIT_SETUP, "%s: too many links", name_shown(path));
 }
@@ -513,11 +569,17 @@ static bool need_program(struct finding *finding, const char *word)
                 return true;
         if (!folder_exists(path))
                 return need_file(finding, path, need);
-        if (!need.trusted || !folder_is_own(&finding->folders, path)) {
-                str_list_add(&finding->result->data, path);
+        if (need.trusted && !judge_way(finding, path, &need))
+                return false;
+        autofree char *real = realpath(path, NULL);
+        bool grants =
+            need.trusted ? folder_is_own(&finding->folders, path) : real && is_no_secret(finding, real);
+        if (!grants) {
+                if (!finding->doubted)
+                        str_list_add(&finding->result->data, path);
                 return true;
         }
-        char *root = folder_find_root(&finding->folders, path);
+        char *root = need.trusted ? folder_find_root(&finding->folders, path) : NULL;
         add_grant(finding->result, root ? root : str_copy(path), NULL, str_copy(need.why));
         return true;
 }
@@ -552,10 +614,14 @@ static void take_list(struct str_list *to, struct str_list *from)
 static bool need_everyday(struct finding *finding, struct everyday *everyday)
 {
         const struct need need = {.why = "program of the command", .executable = true, .trusted = true};
-        for (size_t i = 0; i < everyday->folders.count; i++)
-                if (folder_is_own(&finding->folders, everyday->folders.values[i]))
+        for (size_t i = 0; i < everyday->folders.count; i++) {
+                struct need folder = {.why = "project of the command", .trusted = true};
+                if (!judge_way(finding, everyday->folders.values[i], &folder))
+                        return false;
+                if (folder.trusted && folder_is_own(&finding->folders, everyday->folders.values[i]))
                         add_grant(finding->result, str_copy(everyday->folders.values[i]), NULL,
-                                  str_copy("project of the command"));
+                                  str_copy(folder.why));
+        }
         for (size_t i = 0; i < everyday->programs.count; i++)
                 if (!folder_in_host_tree(everyday->programs.values[i]) &&
                     !need_file(finding, everyday->programs.values[i], need))
@@ -612,9 +678,11 @@ bool toolchain_find(const struct str_list *command, const struct toolchain_calle
         struct finding finding = {
             .caller = caller,
             .folders = {.box = caller->box, .real_home = real_home ? real_home : ""},
+            .trust = {.path = caller->path, .home = caller->home ? caller->home : ""},
             .result = toolchain,
             .error = error,
         };
+        finding.trust.folders = &finding.folders;
         return find_all(&finding, command);
 }
 
@@ -629,45 +697,4 @@ void toolchain_free(struct toolchain *toolchain)
         str_list_free(&toolchain->environment);
         str_list_free(&toolchain->notes);
         *toolchain = (struct toolchain){0};
-}
-
-static bool is_visible(const struct box *box, const char *path)
-{
-        autofree char *place = mounts_follow_inside(box, path);
-        const struct mount *mount = box_find_mount(box, place);
-        return mount &&
-               (mount->kind == MOUNT_BIND || mount->kind == MOUNT_OVERLAY || mount->kind == MOUNT_PROC ||
-                mount->kind == MOUNT_DEV || str_equal(mount->destination, place));
-}
-
-/* True for /, /etc, /home: inside they are there, as the sandbox's own. */
-static bool leads_inside(const struct box *box, const char *path)
-{
-        for (size_t i = 0; i < box->mount_count; i++)
-                if (path_is_below(box->mounts[i].destination, path))
-                        return true;
-        return false;
-}
-
-void toolchain_note_unseen(const struct toolchain *toolchain, const struct box *box)
-{
-        autofree char *real_home = realpath(box->home, NULL);
-        size_t notes = 0;
-        for (size_t i = 0; i < toolchain->data.count; i++) {
-                const char *path = toolchain->data.values[i];
-                if (is_visible(box, path) || leads_inside(box, path))
-                        continue;
-                if (notes++ == NOTES_MAX) {
-                        message("note: more of the arguments are paths that are not visible inside");
-                        return;
-                }
-                autofree char *real = realpath(path, NULL);
-                const char *danger = real ? grant_danger(real, real_home ? real_home : "", false) : NULL;
-                if (danger)
-                        message("note: %s is not visible inside (%s)", path, danger);
-                else
-                        message(
-                            "note: %s is not visible inside; --ro %s would grant it (--rw for writing too)",
-                            path, path);
-        }
 }

@@ -83,13 +83,15 @@ def test_a_shim_in_a_writable_grant_is_only_a_script(hutch, private):
     (root / "versions").mkdir()
     (root / "versions/1").symlink_to(private)
     make(root / "version", "1\n")
-    assert "CANARY" in hutch("run", "--", root / "shims/python3").out  # the person's own: followed
-    assert closed(hutch("run", "--rw", hutch.folder, "--", root / "shims/python3")).status != 0
+    on_path = {"PATH": f"{root}/shims:/usr/bin:/bin"}
+    assert "CANARY" in hutch("run", "--", root / "shims/python3", env=on_path).out  # the person's own: followed
+    assert closed(hutch("run", "--", root / "shims/python3")).status != 0
+    assert closed(hutch("run", "--rw", hutch.folder, "--", root / "shims/python3", env=on_path)).status != 0
 
 
 def test_a_shim_that_the_server_rewrote(hutch):
     """The person's asdf, of which the server may write the shims: it names another plugin."""
-    root = hutch.home / ".asdf"
+    root = hutch.home / "data/asdf"
     make(root / "installs/secrets/1/bin/node", "#!/bin/sh\necho CANARY-plugin\n", 0o755)
     make(root / "installs/nodejs/20/bin/node", "#!/bin/sh\necho node 20\n", 0o755)
     make(hutch.home / ".tool-versions", "nodejs 20\nsecrets 1\n")
@@ -103,11 +105,12 @@ def test_a_shim_that_the_server_rewrote(hutch):
 
 def test_versions_in_a_writable_grant(hutch, pyenv, private):
     """The shims are the person's, and the versions lie where the server may write."""
+    shim, env = pyenv / "shims/python3", {"PYENV_VERSION": "evil"}
+    (pyenv / "versions/evil").symlink_to(private)
+    assert "CANARY" in hutch("run", "--", shim, env=env).out
     (pyenv / "versions").rename(hutch.folder / "versions")
     (pyenv / "versions").symlink_to(hutch.folder / "versions")
-    (hutch.folder / "versions/evil").symlink_to(private)
-    shim, env = pyenv / "shims/python3", {"PYENV_VERSION": "evil"}
-    assert "CANARY" in hutch("run", "--", shim, env=env).out
+    assert closed(hutch("run", "--", shim, env=env)).status != 0
     assert closed(hutch("run", "--rw", hutch.folder / "versions", "--", shim, env=env)).status != 0
 
 
@@ -118,8 +121,10 @@ def test_a_script_of_the_server_names_a_shim(hutch, pyenv, private):
     make(pyenv / "version", "evil\n")
     make(pyenv / "shims/tool", SHIM.format(root=pyenv), 0o755)
     script = make(hutch.folder / "script", f"#!{pyenv}/shims/tool\n", 0o755)
-    assert "CANARY" in hutch("run", "--", script).out
-    assert closed(hutch("run", "--rw", hutch.folder, "--", script)).status != 0
+    on_path = {"PATH": f"{pyenv}/shims:/usr/bin:/bin"}
+    assert "CANARY" in hutch("run", "--", script, env=on_path).out
+    assert closed(hutch("run", "--", script)).status != 0
+    assert closed(hutch("run", "--rw", hutch.folder, "--", script, env=on_path)).status != 0
 
 
 @pytest.mark.parametrize("line", ["../../../private 1", "nodejs ../../../../private", ". bin", "nodejs path:/etc", "nodejs ref:../x"])
@@ -215,7 +220,8 @@ def test_a_folder_of_an_everyday_command_becomes_a_link(hutch, private, name):
     make(hutch.home / ".local/bin/npx", f"#!/bin/sh\ncat {private}/key\n", 0o755)
     uv, npx = hutch.home / ".local/bin/uv", hutch.home / ".local/bin/npx"
     command = {".venv": [uv, "run", "python"], "project": [uv, "--directory", hutch.folder / "project", "run", "x"], "node_modules": [npx, "tool"]}[name]
-    assert "CANARY" in hutch("run", "--", *command).out  # the person's own link
+    assert "CANARY" in hutch("run", "--ro", private, "--", *command).out
+    assert closed(hutch("run", "--", *command)).status != 0
     assert closed(hutch("run", "--rw", hutch.folder, "--", *command)).status != 0
 
 

@@ -112,6 +112,22 @@ static void test_modules(void **state)
 }
 
 /* Whatever the words are, the answer is one of them. */
+static void test_words_of_env(void **state)
+{
+        (void)state;
+        static const char *const lines[][2] = {
+            {"", NULL},      {"node", "node"},  {"-S node --flag", "node"},    {"-S -u X A=b node", "node"},
+            {"-i -C", NULL}, {"A=b C=d", NULL}, {"-C / --argv0 x ./y", "./y"}, {"\t -S\tnode ", "node"},
+        };
+        for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+                autofree char *words = str_copy(lines[i][0]);
+                const char *program = launcher_env_program(words);
+                assert_int_equal(!program, !lines[i][1]);
+                if (program)
+                        assert_string_equal(program, lines[i][1]);
+        }
+}
+
 static void test_random_words(void **state)
 {
         (void)state;
@@ -136,6 +152,7 @@ static void test_random_words(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {cmocka_unit_test(test_launchers), cmocka_unit_test(test_modules),
+                                           cmocka_unit_test(test_words_of_env),
                                            cmocka_unit_test(test_random_words)};
         return cmocka_run_group_tests_name("launchers", tests, NULL, NULL);
 }
