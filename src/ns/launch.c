@@ -182,8 +182,8 @@ bool launch_start(const struct box *box, const struct launch_stdio *stdio, struc
             .supervisor = supervisor,
             .server = {stdio->server[0], stdio->server[1], stdio->server[2]},
             .terminal = stdio->terminal,
-            .nat = stdio->nat,
-            .dialler = stdio->dialler,
+            .nat = box_has_network(box) ? stdio->nat : -1,
+            .dialler = box->network.publish_count ? stdio->dialler : -1,
             .landlock_abi = landlock_abi(),
             .root = -1,
         };

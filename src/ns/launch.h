@@ -16,8 +16,8 @@ struct launch_stdio {
         int server[3];   /* what the server gets as 0, 1, 2 */
         int terminal;    /* the terminal that is passed through, or -1: a new session without one */
         bool foreground; /* the server's process group gets the terminal */
-        int nat;         /* where hutch-nat gets its sockets, or -1 */
-        int dialler;     /* where it asks for connections to published ports, or -1 */
+        int nat;         /* where hutch-nat gets its sockets, if the box has a network */
+        int dialler;     /* where it asks for connections to published ports, if there are any */
 };
 
 /* A sandbox that was started, as its supervisor holds it. */

@@ -35,7 +35,7 @@ class Raw:
     def __call__(self, *words, status=0):
         done = subprocess.run([path_bytes(word) for word in [self.hutch.path, *words]], cwd=self.hutch.folder, env=self.hutch.environment, capture_output=True,
                               stdin=subprocess.DEVNULL, timeout=30)
-        text = done.stderr.decode()
+        text = without_deny_all(done.stderr.decode())
         own = [line for line in text.splitlines() if line.startswith("[hutch] ")]
         assert done.returncode == status, done
         assert not [c for line in own for c in line if ord(c) < 32 or ord(c) == 127], done
