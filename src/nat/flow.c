@@ -229,7 +229,9 @@ static void connected(void *context, int result, const struct in6_addr *address,
         struct flow *flow = context;
         flow->connecting = NULL;
         if (result < 0) {
-                report_failed(&flow->target, why);
+                struct target proxy;
+                if (!proxy_carries(&flow->target, &proxy)) /* which connect.c has said in its own words */
+                        report_failed(&flow->target, why);
                 end_flow(flow, true, why);
                 return;
         }
