@@ -100,7 +100,6 @@ struct scan {
         size_t depth, key_count;
         const struct known_key *known; /* the key whose value comes next; NULL: none of known_keys */
         struct json_span *part;        /* of the message, whose value is being read; NULL: none */
-        char *part_begin;
         const char *why;
         struct frame frames[JSONL_DEPTH_MAX];
 };
@@ -465,7 +464,8 @@ static bool go_to_value(struct scan *scan)
                 return refuse(scan, "a key has no value");
         if (scan->depth == 1) {
                 scan->part = scan->known ? find_part(scan->message, scan->known->field) : NULL;
-                scan->part_begin = (char *)scan->out;
+                if (scan->part)
+                        *scan->part = (struct json_span){(char *)scan->out, 0};
         }
         return true;
 }
@@ -475,8 +475,7 @@ static bool go_on(struct scan *scan)
 {
         while (scan->depth > 0) {
                 if (scan->depth == 1 && scan->part)
-                        *scan->part = (struct json_span){scan->part_begin,
-                                                         (size_t)((char *)scan->out - scan->part_begin)};
+                        scan->part->length = (size_t)((char *)scan->out - scan->part->at);
                 if (take(scan, ','))
                         return go_to_value(scan);
                 if (!take(scan, scan->frames[scan->depth - 1].is_object ? '}' : ']'))
@@ -519,7 +518,7 @@ static bool is_id(struct json_span id)
         static const char largest[] = "9007199254740992"; /* 2^53 */
         const char *digits = id.at;
         size_t length = id.length;
-        if (!digits || length > JSONL_ID_MAX)
+        if (!digits || length == 0 || length > JSONL_ID_MAX)
                 return false;
         if (*digits == '"')
                 return true;
@@ -616,19 +615,25 @@ static const char *scan_line(struct scan *scan, bool batches)
         return NULL;
 }
 
+static void begin_scan(struct scan *scan, struct jsonl *jsonl, char *line, size_t length,
+                       struct jsonl_message *message)
+{
+        *message = (struct jsonl_message){.kind = JSONL_BLANK};
+        scan->jsonl = jsonl;
+        scan->message = message;
+        scan->in = scan->out = (unsigned char *)line;
+        scan->end = scan->in + length;
+        scan->depth = scan->key_count = 0;
+        scan->known = NULL;
+        scan->part = NULL;
+        scan->why = NULL; /* the frames are filled as they are opened */
+}
+
 const char *jsonl_scan(struct jsonl *jsonl, char *line, size_t length, bool batches,
                        struct jsonl_message *message)
 {
         struct scan scan;
-        *message = (struct jsonl_message){.kind = JSONL_BLANK};
-        scan.jsonl = jsonl;
-        scan.message = message;
-        scan.in = scan.out = (unsigned char *)line;
-        scan.end = scan.in + length;
-        scan.depth = scan.key_count = 0;
-        scan.known = NULL;
-        scan.part = NULL;
-        scan.why = NULL;
+        begin_scan(&scan, jsonl, line, length, message);
         const char *why = scan_line(&scan, batches);
         message->length = (size_t)(scan.out - (unsigned char *)line);
         if (!why && message->kind == JSONL_BATCH && !is_batch(line, message->length))
@@ -636,6 +641,17 @@ const char *jsonl_scan(struct jsonl *jsonl, char *line, size_t length, bool batc
         if (why && !is_id(message->id))
                 message->id = (struct json_span){0};
         return why;
+}
+
+bool jsonl_scan_object(struct jsonl *jsonl, char *line, size_t length, struct json_span *object)
+{
+        struct jsonl_message message;
+        struct scan scan;
+        begin_scan(&scan, jsonl, line, length, &message);
+        if (length == 0 || *line != '{' || !scan_value(&scan, PAYLOAD) || scan.in != scan.end)
+                return false;
+        *object = (struct json_span){line, (size_t)(scan.out - (unsigned char *)line)};
+        return true;
 }
 
 void jsonl_free(struct jsonl *jsonl)
