@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures for the tests that run the built program. tests/run calls pytest twice: as an account without any
 right, and as root; nothing here asks which, except through `am_root`."""
+import json
 import os
 import shutil
 import subprocess
@@ -13,6 +14,7 @@ sys.path[:0] = [str(Path(__file__).parent / "lib"), str(Path(__file__).parent / 
 import harness  # noqa: E402
 from harness import needs_installed  # noqa: E402
 from strict_client import StrictClient  # noqa: E402
+from world import World  # noqa: E402
 
 TEST_BOUND = 150  # seconds
 
@@ -106,6 +108,39 @@ def strict(hutch):
     yield start
     for client in clients:
         client.__exit__()
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory):
+    """One offline internet for all tests of a session (lib/world.py)."""
+    for program in ("ip", "openssl", "nsenter", "git"):
+        needs_installed(shutil.which(program, path=os.environ["PATH"] + ":/usr/sbin:/sbin"), f"{program} is missing")
+    world = World(tmp_path_factory.mktemp("world"))
+    yield world
+    world.end()
+
+
+class Online(harness.Hutch):
+    """hutch, called in the offline internet."""
+
+    def __init__(self, hutch, world):
+        super().__init__(hutch.path, hutch.home, hutch.environment, hutch.folder)
+        self.world = world
+
+    def start(self, *arguments, **popen):
+        before = [*self.world.before(popen.get("cwd", self.folder)), *popen.pop("before", [])]
+        return super().start(*arguments, before=before, **popen)
+
+    def python(self, script, *options, **popen):
+        """Runs a script of Python inside that prints one JSON value; what was printed, and how it ended."""
+        done = self("run", *options, "--", harness.PYTHON, "-c", (harness.TESTS / "lib" / "dialing.py").read_text() + script, **popen)
+        assert done.status == 0, done
+        return json.loads(done.out), done
+
+
+@pytest.fixture
+def online(hutch, world):
+    return Online(hutch, world)
 
 
 @pytest.fixture(scope="session")

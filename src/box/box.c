@@ -30,7 +30,9 @@ void box_free(struct box *box)
         str_list_free(&box->unsafe_grants);
         free(box->cwd);
         free(box->home);
+        free(box->log_path);
         network_free(&box->network);
+        tool_rules_free(&box->tools);
         free(box->seccomp_path);
         free(box->seccomp_json);
         *box = (struct box){0};

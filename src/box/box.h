@@ -10,6 +10,7 @@
 #include "lib/err.h"
 #include "lib/str.h"
 #include "policy/rules.h"
+#include "policy/tools.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -126,6 +127,11 @@ struct box {
 
         /* what it reaches */
         struct network network;
+
+        char *log_path; /* absolute and normal, or NULL: --log */
+
+        /* what it may ask and be asked; tools.pins is absolute and normal */
+        struct tool_rules tools;
 
         /* the layers */
         enum box_userns userns;

@@ -158,6 +158,16 @@ static cJSON *make_pairs(const struct port_pair *pairs, size_t count)
         return array;
 }
 
+/* Credentials are said to be there and no more. */
+static cJSON *make_proxy(const struct network *network)
+{
+        cJSON *object = str_or_die(cJSON_CreateObject());
+        add(object, "place", make_text(network->proxy));
+        add(object, "credentials", str_or_die(cJSON_CreateBool(network->proxy_credentials != NULL)));
+        add(object, "except", make_list(&network->no_proxy));
+        return object;
+}
+
 static cJSON *make_network(const struct network *network)
 {
         cJSON *object = str_or_die(cJSON_CreateObject());
@@ -165,6 +175,22 @@ static cJSON *make_network(const struct network *network)
         add(object, "deny", make_destinations(&network->rules.deny));
         add(object, "host_ports", make_pairs(network->host_ports, network->host_port_count));
         add(object, "publish", make_pairs(network->publish, network->publish_count));
+        if (network->proxy)
+                add(object, "proxy", make_proxy(network));
+        return object;
+}
+
+static cJSON *make_tools(const struct tool_rules *rules)
+{
+        cJSON *object = str_or_die(cJSON_CreateObject());
+        add(object, "allow", make_list(&rules->allow));
+        add(object, "deny", make_list(&rules->deny));
+        add(object, "deny_sampling", cJSON_CreateBool(rules->deny_sampling));
+        add(object, "deny_elicitation", cJSON_CreateBool(rules->deny_elicitation));
+        add(object, "deny_roots", cJSON_CreateBool(rules->deny_roots));
+        add(object, "pins", make_text(rules->pins));
+        add(object, "pin_accept", cJSON_CreateBool(rules->pin_accept));
+        add(object, "message_max", make_number(rules->message_max));
         return object;
 }
 
@@ -209,6 +235,10 @@ bool box_write_json(const struct box *box, FILE *out)
         add(root, "unsafe_grants", make_list(&box->unsafe_grants));
         add(root, "limits", make_limits(box));
         add(root, "network", make_network(&box->network));
+        if (tool_rules_exist(&box->tools))
+                add(root, "tools", make_tools(&box->tools));
+        if (box->log_path)
+                add(root, "log", make_text(box->log_path));
         add(root, "layers", make_layers(box));
         add(root, "raw_stdout", cJSON_CreateBool(box->raw_stdout));
         add(root, "verbose", make_number(box->verbose));

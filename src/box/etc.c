@@ -13,7 +13,10 @@ const char *const etc_host_paths[] = {
     /* Public certificate authorities: Debian and most others; Fedora; Arch. Never /etc/ssl itself, which
      * holds private keys. */
     "/etc/ssl/certs",
+    "/etc/ssl/cert.pem",      /* Arch, Alpine */
+    "/etc/ssl/ca-bundle.pem", /* openSUSE */
     "/etc/pki/tls/certs",
+    "/etc/pki/tls/cert.pem",
     "/etc/pki/ca-trust/extracted",
     "/etc/ca-certificates/extracted",
     NULL,

@@ -112,6 +112,13 @@ static char *find_venv_holder(const struct reading *reading, const char *start, 
         return workspace && holds_venv(workspace) ? str_copy(workspace) : NULL;
 }
 
+/* Without a network uv would try for a while before it uses what is there. */
+static void stay_offline(const struct reading *reading)
+{
+        if (!reading->folders->box || !box_has_network(reading->folders->box))
+                str_list_add(&reading->result->environment, "UV_OFFLINE=1");
+}
+
 /* `uv [OPTIONS] run [OPTIONS] COMMAND`: the project, or the workspace around it, and its .venv. */
 static void read_uv_run(const struct reading *reading, size_t run)
 {
@@ -136,7 +143,7 @@ static void read_uv_run(const struct reading *reading, size_t run)
                 str_list_add(&result->folders, root);
         else if ((directory || project) && folder_exists(start))
                 str_list_add(&result->folders, start);
-        str_list_add(&result->environment, "UV_OFFLINE=1");
+        stay_offline(reading);
         if (holder) {
                 /* What is installed is used as it is: the project cannot be written to. */
                 str_list_add(&result->environment, "UV_NO_SYNC=1");
@@ -144,7 +151,7 @@ static void read_uv_run(const struct reading *reading, size_t run)
                 str_list_take(&result->programs, path_join(holder, ".venv/bin/python"));
         } else if (root) {
                 str_list_take(&result->notes,
-                              str_format("%s has no .venv, and uv can make none without a network; "
+                              str_format("%s has no .venv, and uv cannot make one inside; "
                                          "run `uv sync` there first",
                                          root));
         }
@@ -184,7 +191,7 @@ static void read_uvx(const struct reading *reading, size_t options)
                 return;
         }
         str_list_take(&reading->result->programs, path_join(installed, "bin/python"));
-        str_list_add(&reading->result->environment, "UV_OFFLINE=1");
+        stay_offline(reading);
         str_list_take(&reading->result->environment, str_format("UV_TOOL_DIR=%s", tools));
 }
 

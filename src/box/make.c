@@ -4,6 +4,7 @@
  */
 #include "box/make.h"
 
+#include "box/certificates.h"
 #include "box/env.h"
 #include "box/env_file.h"
 #include "box/files.h"
@@ -270,7 +271,7 @@ static const char *first_relative(const struct str_list *paths)
 /* The first path of an option that is meant from the working directory, or NULL. */
 static const char *find_relative(const struct options *options)
 {
-        const char *const single[] = {options->cwd, options->seccomp};
+        const char *const single[] = {options->cwd, options->tools.pins, options->seccomp};
         const struct str_list *const lists[] = {&options->unsafe_grants, &options->protect,
                                                 &options->env_files};
         const char *found = NULL;
@@ -329,8 +330,8 @@ static bool fill(struct box *box, struct held_sources *held, const struct option
             !add_toolchain(box, held, toolchain, options->no_auto_grant, error) ||
             !choose_cwd(box, wanted, cwd, error) || !read_profile(box, options->seccomp, cwd, error) ||
             !make_environment(box, options, cwd, template, &toolchain->front, error) ||
-            !hide_add(box, &options->hide, cwd, error) || !sockets_hide(box, error) ||
-            !journals_check(box, error) || !protect_add(box, held, options, cwd, error) ||
+            !certificates_add(box, held, error) || !hide_add(box, &options->hide, cwd, error) ||
+            !sockets_hide(box, error) || !journals_check(box, error) || !protect_add(box, held, options, cwd, error) ||
             !files_place(box, !options->no_protect, error))
                 return false;
         mounts_sort(box);
@@ -384,6 +385,11 @@ bool box_make(struct box *box, struct held_sources *held, enum box_kind kind, co
         autofree char *cwd = find_cwd(options, error);
         if (!cwd)
                 return false;
+        if (options->log)
+                box->log_path = path_join(cwd, options->log);
+        tool_rules_copy(&box->tools, &options->tools);
+        if (options->tools.pins)
+                box->tools.pins = path_join(cwd, options->tools.pins);
         struct template template = {0};
         struct toolchain toolchain = {0};
         bool made = template_load(box->template_name, &template, error) &&

@@ -4,10 +4,14 @@
  */
 #include "box/network.h"
 
+#include "box/proxy.h"
 #include "lib/fd.h"
 #include "nat/setup.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+enum { DNS_PORT = 53 };
 
 void network_free(struct network *network)
 {
@@ -113,6 +117,31 @@ static bool add_publish(struct network *network, const struct str_list *words, s
         return true;
 }
 
+/* Port 53 of every address is the sandbox's resolver: a rule about it alone could never do anything. */
+static bool leave_resolver(const struct destinations *allow, struct error *error)
+{
+        for (size_t i = 0; i < allow->count; i++) {
+                const struct destination *rule = &allow->items[i];
+                if (rule->kind != DESTINATION_LOCALHOST && rule->ports[0].first == DNS_PORT &&
+                    rule->ports[0].last == DNS_PORT)
+                        return error_set(error, EXIT_USAGE,
+                                         "--network-allow %s: port 53 is the sandbox's own resolver, whatever the address; it "
+                                         "answers for every allowed name, so leave this out",
+                                         rule->text);
+        }
+        return true;
+}
+
+static size_t without_resolver(uint16_t *ports, size_t count)
+{
+        for (size_t i = 0; i < count; i++)
+                if (ports[i] == DNS_PORT) {
+                        memmove(ports + i, ports + i + 1, (count - i - 1) * sizeof(*ports));
+                        return count - 1;
+                }
+        return count;
+}
+
 /* The ports to listen on; more than SETUP_PORTS_MAX of TCP take them all. */
 static bool count_ports(struct network *network, struct error *error)
 {
@@ -120,6 +149,7 @@ static bool count_ports(struct network *network, struct error *error)
         size_t count = rules_ports(&network->rules, TRANSPORT_TCP, ports, SETUP_PORTS_MAX);
         network->every_port = count > SETUP_PORTS_MAX;
         if (!network->every_port) {
+                count = without_resolver(ports, count);
                 network->tcp_ports = str_or_die(calloc(count + 1, sizeof(*ports)));
                 memcpy(network->tcp_ports, ports, count * sizeof(*ports));
                 network->tcp_count = count;
@@ -127,6 +157,7 @@ static bool count_ports(struct network *network, struct error *error)
         count = rules_ports(&network->rules, TRANSPORT_UDP, ports, SETUP_PORTS_MAX);
         if (count > SETUP_PORTS_MAX)
                 return error_set(error, EXIT_USAGE, "--network-allow: more than %d ports of UDP; name fewer", SETUP_PORTS_MAX);
+        count = without_resolver(ports, count);
         network->udp_ports = str_or_die(calloc(count + 1, sizeof(*ports)));
         memcpy(network->udp_ports, ports, count * sizeof(*ports));
         network->udp_count = count;
@@ -142,6 +173,11 @@ bool network_make(struct box *box, const struct options *options, struct error *
         for (size_t i = 0; i < options->network_deny.count; i++)
                 if (!destinations_add(&network->rules.deny, DESTINATION_DENY, options->network_deny.values[i], error))
                         return false;
-        return add_host_ports(network, &options->host_ports, error) && add_publish(network, &options->publish, error) &&
-               count_ports(network, error);
+        if (!leave_resolver(&network->rules.allow, error) || !add_host_ports(network, &options->host_ports, error) ||
+            !add_publish(network, &options->publish, error) ||
+            !count_ports(network, error))
+                return false;
+        bool taken = (network->tcp_count == 0 && !network->every_port) || proxy_take(network, error);
+        proxy_forget();
+        return taken;
 }

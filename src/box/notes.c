@@ -25,11 +25,11 @@ static const char *base_name(const char *path)
 /* Commands that fetch what they run: without a network they try for a minute before they say so. */
 static void note_download(const struct box *box, bool fetches)
 {
-        if (fetches)
-                message(
-                    "note: %s downloads what is not installed, and no sandbox of this version has a network; "
-                    "install the package in a folder first and name its program after --",
-                    base_name(box->argv.values[0]));
+        if (fetches && !box_has_network(box))
+                message("note: %s downloads what is not installed, and this sandbox has no network; install the "
+                        "package in a folder first and name its program after --, or permit the registry with "
+                        "--network-allow",
+                        base_name(box->argv.values[0]));
 }
 
 /* A client's configuration goes through no shell. */

@@ -13,6 +13,7 @@
 #include "cli/help.h"
 #include "cli/hints.h"
 #include "cli/spellings.h"
+#include "cli/tool_options.h"
 #include "cli/values.h"
 #include "lib/fd.h"
 #include "lib/name.h"
@@ -64,13 +65,31 @@ const struct option_row option_table[] = {
     {OPTION_ENV_FILE, "env-file", 0, ARGUMENT_REQUIRED, "FILE", "file", true,
      "set the variables of FILE, lines of KEY=VALUE; --env wins over it", NULL},
     {OPTION_NETWORK_ALLOW, "network-allow", 0, ARGUMENT_REQUIRED, "LIST", "none", true,
-     "permit destinations, as api.example.com,*.example.org:443,public; nothing else is", NULL},
+     "permit destinations, as api.example.com,*.example.org:443,public", NULL},
     {OPTION_NETWORK_DENY, "network-deny", 0, ARGUMENT_REQUIRED, "LIST", "none", true,
      "refuse destinations that --network-allow would permit", NULL},
     {OPTION_HOST_PORT, "host-port", 0, ARGUMENT_REQUIRED, "[PORT:]HOSTPORT", "none", true,
      "show a port of your own 127.0.0.1 inside, as 127.0.0.1:PORT", NULL},
     {OPTION_PUBLISH, "publish", 0, ARGUMENT_REQUIRED, "[HOSTPORT:]PORT", "none", true,
      "open a port that the command listens on, on your own 127.0.0.1 only", NULL},
+    {OPTION_LOG, "log", 0, ARGUMENT_REQUIRED, "FILE", "file", false,
+     "append lines of JSON: the start, names looked up, connections, the end", NULL},
+    {OPTION_ALLOW_TOOL, "allow-tool", 0, ARGUMENT_REQUIRED, "PATTERN", "none", true,
+     "permit the tools of that name or pattern (read_*); others are hidden and refused", "mcp"},
+    {OPTION_DENY_TOOL, "deny-tool", 0, ARGUMENT_REQUIRED, "PATTERN", "none", true,
+     "hide and refuse tools; wins over --allow-tool", "mcp"},
+    {OPTION_PIN, "pin", 0, ARGUMENT_REQUIRED, "FILE", "file", false,
+     "record the tools' definitions on first use, and refuse tools that have changed", "mcp"},
+    {OPTION_PIN_ACCEPT, "pin-accept", 0, ARGUMENT_NONE, NULL, "none", false,
+     "record the definitions of this run instead of those in the file of --pin", "mcp"},
+    {OPTION_DENY_SAMPLING, "deny-sampling", 0, ARGUMENT_NONE, NULL, "none", false,
+     "refuse the server's requests to use the client's model", "mcp"},
+    {OPTION_DENY_ELICITATION, "deny-elicitation", 0, ARGUMENT_NONE, NULL, "none", false,
+     "refuse the server's questions to you", "mcp"},
+    {OPTION_DENY_ROOTS, "deny-roots", 0, ARGUMENT_NONE, NULL, "none", false,
+     "refuse to tell the server which folders the client works in", "mcp"},
+    {OPTION_MAX_MESSAGE, "max-message", 0, ARGUMENT_REQUIRED, "SIZE", "none", false,
+     "with a rule for tools: refuse longer messages (default: 64m)", "mcp"},
     {OPTION_CWD, "cwd", 0, ARGUMENT_REQUIRED, "DIR", "folder", false,
      "the working directory inside (default: yours where it is visible, else the home)", NULL},
     {OPTION_TIMEOUT, "timeout", 0, ARGUMENT_REQUIRED, "SECONDS", "none", false,
@@ -387,6 +406,17 @@ static bool store(struct parse *parse, const struct option_row *row, const char 
         case OPTION_PUBLISH:
                 str_list_add(&options->publish, value);
                 return true;
+        case OPTION_LOG:
+                return value_expand_path("--log", value, &options->log, error);
+        case OPTION_ALLOW_TOOL:
+        case OPTION_DENY_TOOL:
+        case OPTION_PIN:
+        case OPTION_PIN_ACCEPT:
+        case OPTION_DENY_SAMPLING:
+        case OPTION_DENY_ELICITATION:
+        case OPTION_DENY_ROOTS:
+        case OPTION_MAX_MESSAGE:
+                return tool_option_read(options, row->id, value, error);
         case OPTION_CWD:
                 return value_expand_path("--cwd", value, &options->cwd, error);
         case OPTION_REQUIRE:
@@ -639,7 +669,7 @@ bool options_parse(struct options *options, const char *subcommand, int argc, ch
                                  name_shown(options->command.values[0]));
         if (options->command.values[0][0] == 0)
                 return error_set(error, EXIT_USAGE, "the command after -- is an empty word");
-        return compare_grants(options, error) && compare_files(options, error);
+        return compare_grants(options, error) && compare_files(options, error) && tool_options_check(options, error);
 }
 
 void options_free(struct options *options)
@@ -661,6 +691,8 @@ void options_free(struct options *options)
         str_list_free(&options->hide);
         str_list_free(&options->network_allow);
         str_list_free(&options->network_deny);
+        free(options->log);
+        tool_rules_free(&options->tools);
         str_list_free(&options->host_ports);
         str_list_free(&options->publish);
         str_list_free(&options->env);

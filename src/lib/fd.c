@@ -7,6 +7,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 int fd_write_all(int fd, const void *data, size_t length)
@@ -73,4 +76,40 @@ ssize_t fd_read_file(const char *path, size_t limit, char **data)
         if (!S_ISREG(status.st_mode))
                 return -EINVAL;
         return fd_read_all(fd, limit, data);
+}
+
+int fd_memory_file(const char *name, const void *data, size_t length)
+{
+        autoclose int made = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+        if (made < 0)
+                return -errno;
+        int error = fd_write_all(made, data, length);
+        if (error < 0)
+                return error;
+        if (fcntl(made, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) < 0)
+                return -errno;
+        return fd_take(&made);
+}
+
+int fd_send(int socket, const void *message, size_t length, int descriptor)
+{
+        struct iovec part = {.iov_base = (void *)message, .iov_len = length};
+        union {
+                struct cmsghdr align;
+                char bytes[CMSG_SPACE(sizeof(int))];
+        } control = {0};
+        struct msghdr head = {.msg_iov = &part, .msg_iovlen = 1};
+        if (descriptor >= 0) {
+                head.msg_control = control.bytes;
+                head.msg_controllen = sizeof(control.bytes);
+                struct cmsghdr *rights = CMSG_FIRSTHDR(&head);
+                rights->cmsg_level = SOL_SOCKET;
+                rights->cmsg_type = SCM_RIGHTS;
+                rights->cmsg_len = CMSG_LEN(sizeof(int));
+                memcpy(CMSG_DATA(rights), &descriptor, sizeof(int));
+        }
+        ssize_t sent = sendmsg(socket, &head, MSG_NOSIGNAL);
+        if (sent < 0)
+                return -errno;
+        return (size_t)sent == length ? 0 : -EMSGSIZE;
 }

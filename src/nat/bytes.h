@@ -44,8 +44,9 @@ static inline uint32_t bytes_number(struct bytes *bytes, size_t size)
 static inline struct bytes bytes_take(struct bytes *bytes, size_t count)
 {
         struct bytes part = {.at = bytes->at, .left = count};
-        if (!bytes_skip(bytes, count))
-                part = (struct bytes){.short_ = true};
+        part.short_ = !bytes_skip(bytes, count);
+        if (part.short_)
+                part.left = 0;
         return part;
 }
 

@@ -14,6 +14,7 @@
 
 enum {
         RECORD_HANDSHAKE = 0x16,
+        RECORD_VERSION = 3, /* the first byte of it, from SSL 3 to TLS 1.3 */
         RECORD_MAX = 16384, /* of plain text in one record */
         MESSAGE_CLIENT_HELLO = 1,
         EXTENSION_SERVER_NAME = 0,
@@ -64,12 +65,13 @@ static enum sniff read_extensions(struct bytes extensions, char name[NAME_MAX_LE
 /* The body of the ClientHello. */
 static enum sniff read_hello(struct bytes hello, char name[NAME_MAX_LENGTH + 1])
 {
-        enum { VERSION_AND_RANDOM = 2 + 32 };
+        enum { VERSION_AND_RANDOM = 2 + 32, SESSION_MAX = 32 };
         bytes_skip(&hello, VERSION_AND_RANDOM);
-        bytes_skip(&hello, bytes_number(&hello, 1)); /* session */
-        bytes_skip(&hello, bytes_number(&hello, 2)); /* cipher suites */
-        bytes_skip(&hello, bytes_number(&hello, 1)); /* compression methods */
-        if (hello.short_)
+        struct bytes session = bytes_take(&hello, bytes_number(&hello, 1));
+        struct bytes suites = bytes_take(&hello, bytes_number(&hello, 2));
+        struct bytes compression = bytes_take(&hello, bytes_number(&hello, 1));
+        if (hello.short_ || session.left > SESSION_MAX || suites.left == 0 || suites.left % 2 ||
+            compression.left == 0)
                 return SNIFF_BAD;
         if (hello.left == 0)
                 return SNIFF_NO_NAME; /* before extensions existed */
@@ -91,7 +93,7 @@ static enum sniff gather(struct bytes input, uint8_t *out, size_t *length)
                         return SNIFF_BAD; /* something else within the first message */
                 if (input.short_)
                         return SNIFF_MORE;
-                if (version >> 8 != 3 || size == 0 || size > RECORD_MAX)
+                if (version >> 8 != RECORD_VERSION || size == 0 || size > RECORD_MAX)
                         return SNIFF_BAD;
                 size_t here = size < input.left ? size : input.left;
                 memcpy(out + *length, input.at, here);
@@ -107,7 +109,7 @@ enum sniff client_hello_name(const uint8_t *bytes, size_t length, char name[NAME
 {
         if (length == 0)
                 return SNIFF_MORE;
-        if (bytes[0] != RECORD_HANDSHAKE)
+        if (bytes[0] != RECORD_HANDSHAKE || (length > 1 && bytes[1] != RECORD_VERSION))
                 return SNIFF_OTHER;
         autofree uint8_t *message = malloc(length);
         size_t gathered;

@@ -18,7 +18,8 @@ enum sniff {
         SNIFF_BAD,     /* it is of this protocol but malformed or ambiguous: refuse */
 };
 
-/* `bytes` is everything the client has sent so far. SNIFF_OTHER at once when the first byte is not 0x16.
+/* `bytes` is everything the client has sent so far. SNIFF_OTHER at once when it does not begin as a handshake
+ * record of SSL 3 or TLS does (0x16, 3): other protocols may begin with a length.
  * On SNIFF_NAME `name` holds the host name in lower case without a final dot. Two server names, two
  * server_name extensions, an empty or illegal name: SNIFF_BAD. An encrypted hello shows its outer name. */
 enum sniff client_hello_name(const uint8_t *bytes, size_t length, char name[NAME_MAX_LENGTH + 1]);

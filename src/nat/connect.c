@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * From a target to a connected socket: both families are asked for, and tried in turn without waiting for one
- * to fail (RFC 8305). It must never connect to an address that target_judge_address() has not allowed.
+ * to fail (RFC 8305). Where an upstream proxy carries the flow, all that is done to reach the proxy, and
+ * proxy.c does the rest. It must never connect to an address that target_judge_address() has not allowed, but
+ * to the proxy's, which the person's own environment named.
  */
 #include "nat/nat.h"
 
@@ -23,6 +25,10 @@ struct attempt {
 
 struct connecting {
         struct target target;
+        bool proxied;
+        struct target place;     /* what is connected to: the target, or the proxy */
+        struct tunnel *tunnel;   /* being asked for */
+        struct in6_addr address; /* of the proxy */
         connect_done *done;
         void *context;
         struct resolving *lookups[2]; /* IPv6, IPv4 */
@@ -42,16 +48,26 @@ struct connecting {
 
 static void try_next(struct connecting *connecting);
 
-static void end(struct connecting *connecting)
+/* Nothing more is tried. */
+static void settle(struct connecting *connecting)
 {
-        connecting->ended = true;
         for (size_t i = 0; i < 2; i++)
-                if (connecting->lookups[i])
+                if (connecting->lookups[i]) {
                         resolve_cancel(connecting->lookups[i]);
+                        connecting->lookups[i] = NULL;
+                }
         for (size_t i = 0; i < connecting->attempt_count; i++)
                 source_close(&connecting->attempts[i].source);
         timer_stop(&connecting->family_timer);
         timer_stop(&connecting->attempt_timer);
+}
+
+static void end(struct connecting *connecting)
+{
+        connecting->ended = true;
+        settle(connecting);
+        if (connecting->tunnel)
+                proxy_cancel(connecting->tunnel);
         timer_stop(&connecting->connect_timer);
         free_later(connecting);
 }
@@ -73,10 +89,37 @@ static void give_up_if_over(struct connecting *connecting)
         if (connecting->open || !connecting->answered[0] || !connecting->answered[1] ||
             connecting->next[0] < connecting->counts[0] || connecting->next[1] < connecting->counts[1])
                 return;
-        if (connecting->error)
-                give_up(connecting, connecting->error, strerror(-connecting->error));
-        else
-                give_up(connecting, -EHOSTUNREACH, connecting->why);
+        const char *why = connecting->error ? strerror(-connecting->error) : connecting->why;
+        if (connecting->proxied)
+                report_proxy(NULL, why);
+        give_up(connecting, connecting->error ? connecting->error : -EHOSTUNREACH, why);
+}
+
+static void got_tunnel(void *context, int result, const char *why)
+{
+        struct connecting *connecting = context;
+        connecting->tunnel = NULL;
+        if (result < 0) {
+                give_up(connecting, result, why);
+                return;
+        }
+        end(connecting);
+        connecting->done(connecting->context, result, &connecting->address, NULL);
+}
+
+/* One attempt has succeeded. */
+static void take_connected(struct connecting *connecting, int connected, const struct in6_addr *address)
+{
+        if (!connecting->proxied) {
+                end(connecting);
+                connecting->done(connecting->context, connected, address, NULL);
+                return;
+        }
+        connecting->address = *address;
+        settle(connecting);
+        connecting->tunnel = proxy_begin(connected, &connecting->target, got_tunnel, connecting);
+        if (!connecting->tunnel)
+                give_up(connecting, -ENOMEM, strerror(ENOMEM));
 }
 
 static void finish_attempt(struct source *source, uint32_t events)
@@ -97,8 +140,7 @@ static void finish_attempt(struct source *source, uint32_t events)
         int connected = source->descriptor;
         source_detach(source);
         source->descriptor = -1;
-        end(connecting);
-        connecting->done(connecting->context, connected, &attempt->address, NULL);
+        take_connected(connecting, connected, &attempt->address);
 }
 
 /* Opens one attempt. False when it failed at once. */
@@ -106,9 +148,10 @@ static bool attempt_begin(struct connecting *connecting, const struct in6_addr *
 {
         struct attempt *attempt = &connecting->attempts[connecting->attempt_count];
         struct sockaddr_storage destination;
-        socklen_t length = target_store(address, connecting->target.port, &destination);
+        socklen_t length = target_store(address, connecting->place.port, &destination);
         int made = socket(destination.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        if (made < 0 || (connect(made, (struct sockaddr *)&destination, length) < 0 && errno != EINPROGRESS)) {
+        if (made < 0 ||
+            (connect(made, (struct sockaddr *)&destination, length) < 0 && errno != EINPROGRESS)) {
                 connecting->error = -errno;
                 if (made >= 0)
                         close(made);
@@ -163,19 +206,26 @@ static void family_late(struct timer *timer)
 
 static void connect_late(struct timer *timer)
 {
-        give_up(OWNER(timer, struct connecting, connect_timer), -ETIMEDOUT, "nothing answered in time");
+        struct connecting *connecting = OWNER(timer, struct connecting, connect_timer);
+        static const char why[] = "nothing answered in time";
+        if (connecting->proxied)
+                report_proxy(connecting->tunnel ? &connecting->target : NULL, why);
+        give_up(connecting, -ETIMEDOUT, why);
 }
 
 /* Keeps the addresses that may be used. */
-static void take_addresses(struct connecting *connecting, int family, const struct in6_addr *addresses, size_t count,
-                           const char *why)
+static void take_addresses(struct connecting *connecting, int family, const struct in6_addr *addresses,
+                           size_t count, const char *why)
 {
         connecting->lookups[family] = NULL;
         connecting->answered[family] = true;
         if (count == 0)
                 connecting->why = why;
         for (size_t i = 0; i < count && connecting->counts[family] < ADDRESSES_MAX; i++) {
-                enum verdict verdict = target_judge_address(&connecting->target, &addresses[i]);
+                /* The proxy's is not the sandbox's choice. */
+                enum verdict verdict = connecting->proxied
+                                           ? VERDICT_ALLOWED
+                                           : target_judge_address(&connecting->target, &addresses[i]);
                 if (verdict == VERDICT_ALLOWED) {
                         connecting->addresses[family][connecting->counts[family]++] = addresses[i];
                         continue;
@@ -187,8 +237,8 @@ static void take_addresses(struct connecting *connecting, int family, const stru
         }
 }
 
-static void got_addresses(struct connecting *connecting, int family, const struct in6_addr *addresses, size_t count,
-                          const char *why)
+static void got_addresses(struct connecting *connecting, int family, const struct in6_addr *addresses,
+                          size_t count, const char *why)
 {
         if (connecting->ended)
                 return;
@@ -227,27 +277,43 @@ static void begin_loopback(struct connecting *connecting)
         try_next(connecting);
 }
 
+/* A literal address is known here, wherever it is connected from. */
+static bool judge_literal(struct connecting *connecting)
+{
+        const struct target *target = &connecting->target;
+        enum verdict verdict = target_judge_address(target, &target->address);
+        if (verdict == VERDICT_ALLOWED)
+                return true;
+        report_denied_address(target, &target->address, verdict);
+        give_up(connecting, -EACCES, "the rules refuse the address");
+        return false;
+}
+
 struct connecting *connect_begin(const struct target *target, connect_done *done, void *context)
 {
         struct connecting *connecting = str_or_die(calloc(1, sizeof(*connecting)));
         connecting->target = *target;
         connecting->done = done;
         connecting->context = context;
+        connecting->place = *target;
+        connecting->proxied = proxy_carries(target, &connecting->place);
         timer_start(&connecting->connect_timer, TIMER_CONNECT, connect_late);
-        if (target->host_loopback) {
+        if (connecting->proxied && !target->name && !judge_literal(connecting))
+                return NULL;
+        if (connecting->place.host_loopback) {
                 begin_loopback(connecting);
                 return connecting->ended ? NULL : connecting;
         }
-        if (!target->name) {
+        if (!connecting->place.name) {
                 connecting->answered[0] = true;
-                got_four(connecting, &target->address, 1, NULL);
+                got_four(connecting, &connecting->place.address, 1, NULL);
                 return connecting->ended ? NULL : connecting;
         }
-        struct resolving *six = resolve_begin(target->name, AF_INET6, got_six, connecting);
+        struct resolving *six = resolve_begin(connecting->place.name, AF_INET6, got_six, connecting);
         if (connecting->ended)
                 return NULL;
         connecting->lookups[0] = six;
-        struct resolving *four = resolve_begin(target->name, AF_INET, got_four, connecting);
+        struct resolving *four = resolve_begin(connecting->place.name, AF_INET, got_four, connecting);
         if (connecting->ended)
                 return NULL;
         connecting->lookups[1] = four;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Flows of UDP: one for each pair of a socket of the sandbox and a destination, with a connected socket of its
- * own on the host, ended by silence. While a destination is being looked up its first datagram is kept; others
- * are dropped, as a network would.
+ * own on the host, ended by silence. Nothing but they may use TIMER_IDLE: its queue is their order. While a
+ * destination is being looked up its first datagram is kept; others are dropped, as a network would.
  */
 #include "nat/nat.h"
 #include "nat/packets.h"
@@ -89,6 +89,13 @@ static void end_flow(struct datagram_flow *flow, const char *why)
         free_later(flow);
 }
 
+void datagrams_end_all(const char *why)
+{
+        for (size_t i = 0; i < SLOTS; i++)
+                while (slots[i])
+                        end_flow(slots[i], why);
+}
+
 static void is_silent(struct timer *timer)
 {
         end_flow(OWNER(timer, struct datagram_flow, idle), NULL);
@@ -148,7 +155,9 @@ static bool open_host(struct datagram_flow *flow, const struct in6_addr *address
 static void opened(struct datagram_flow *flow, const struct in6_addr *addresses, size_t count, const char *why)
 {
         if (!open_host(flow, addresses, count)) {
-                end_flow(flow, why ? why : "no address of it can be used");
+                why = why ? why : "no address of it can be used";
+                report_failed(&flow->target, why);
+                end_flow(flow, why);
                 return;
         }
         if (flow->first)
@@ -180,7 +189,10 @@ static void got_four(void *context, const struct in6_addr *addresses, size_t cou
 static void begin_flow(int gateway, const struct packet_ends *ends, const struct target *target, const uint8_t *bytes,
                        size_t length)
 {
-        if (flow_count >= FLOWS_MAX || nat.flows >= nat.flows_max)
+        /* The one that has been silent for longest makes room: a destination is worth more than a memory. */
+        if (flow_count > 0 && (flow_count >= FLOWS_MAX || nat.flows >= nat.flows_max))
+                end_flow(OWNER(nat.queues[TIMER_IDLE].next, struct datagram_flow, idle), "another flow needs its place");
+        if (nat.flows >= nat.flows_max)
                 return;
         struct datagram_flow *flow = str_or_die(calloc(1, sizeof(*flow)));
         struct datagram_flow **slot = &slots[slot_of(ends, target->port)];

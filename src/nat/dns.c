@@ -16,19 +16,19 @@ enum {
         FLAG_RECURSION_DESIRED = 0x0100,
         FLAG_RECURSION_AVAILABLE = 0x0080,
         OPCODE_MASK = 0x7800,
+        CODE_MASK = 15,
         CLASS_IN = 1,
         TYPE_NS = 2,
-        TYPE_CNAME = 5,
         TYPE_MX = 15,
         TYPE_SRV = 33,
-        TYPE_DNAME = 39,
         TYPE_OPT = 41,
         LABEL_MAX = 63,
-        POINTERS_MAX = 64,
+        POINTERS_MAX = 64, /* of one name: as many as it can have labels that save something */
+        RECORD_FIXED = 10, /* type, class, time to live, length */
 };
 
-/* Reads a name that begins at `at`, following pointers only backwards. *end is behind it in the message. Labels
- * that no rule can mean make *printable false. False when it is malformed. */
+/* Reads a name that begins at `at`, following pointers only backwards and not into the header. *end is behind
+ * it in the message. Labels that no rule can mean make *printable false. False when it is malformed. */
 static bool read_name(const uint8_t *message, size_t length, size_t at, char name[NAME_MAX_LENGTH + 1],
                       bool *printable, size_t *end)
 {
@@ -47,7 +47,7 @@ static bool read_name(const uint8_t *message, size_t length, size_t at, char nam
                         if (!jumped)
                                 *end = at + 2;
                         jumped = true;
-                        if (target >= lowest)
+                        if (target >= lowest || target < HEADER)
                                 return false;
                         at = lowest = target;
                         continue;
@@ -114,7 +114,8 @@ bool dns_read_question(const uint8_t *message, size_t length, struct dns_questio
         }
         size_t end;
         if (questions != 1 || answers || authorities || additional > 1 ||
-            !read_name(message, length, HEADER, question->name, &question->printable, &end) || end + 4 > length) {
+            !read_name(message, length, HEADER, question->name, &question->printable, &end) ||
+            end + 4 > length) {
                 question->problem = DNS_FORMAT_ERROR;
                 return true;
         }
@@ -133,10 +134,10 @@ static void put(uint8_t *out, size_t at, size_t size, uint32_t value)
                 out[at + i] = (uint8_t)(value >> 8 * (size - 1 - i));
 }
 
-/* The header, the question as it came, `answers` records to follow. Returns the length so far, 0 when it does not
- * fit. */
-static size_t begin(const uint8_t *query, const struct dns_question *question, enum dns_code code, uint32_t answers,
-                    bool truncated, uint8_t *out, size_t size)
+/* The header, the question as it came, `answers` records to follow. Returns the length so far, 0 when it does
+ * not fit. */
+static size_t begin_answer(const uint8_t *query, const struct dns_question *question, enum dns_code code,
+                           uint32_t answers, bool truncated, uint8_t *out, size_t size)
 {
         if (question->question_end > size)
                 return 0;
@@ -144,8 +145,9 @@ static size_t begin(const uint8_t *query, const struct dns_question *question, e
         memcpy(out, query, question->question_end);
         put(out, 0, 2, question->id);
         put(out, 2, 2,
-            FLAG_RESPONSE | (truncated ? FLAG_TRUNCATED : 0) | (question->recursion ? FLAG_RECURSION_DESIRED : 0) |
-                FLAG_RECURSION_AVAILABLE | ((uint32_t)code & 15));
+            FLAG_RESPONSE | (truncated ? FLAG_TRUNCATED : 0) |
+                (question->recursion ? FLAG_RECURSION_DESIRED : 0) | FLAG_RECURSION_AVAILABLE |
+                ((uint32_t)code & CODE_MASK));
         put(out, 4, 2, has_question);
         put(out, 6, 2, answers);
         put(out, 8, 2, 0);
@@ -153,7 +155,8 @@ static size_t begin(const uint8_t *query, const struct dns_question *question, e
         return question->question_end;
 }
 
-static size_t end(const struct dns_question *question, enum dns_code code, uint8_t *out, size_t length, size_t size)
+static size_t end_answer(const struct dns_question *question, enum dns_code code, uint8_t *out, size_t length,
+                         size_t size)
 {
         enum { OPT_LENGTH = 11 };
         if (!question->edns)
@@ -168,18 +171,18 @@ static size_t end(const struct dns_question *question, enum dns_code code, uint8
         return length + OPT_LENGTH;
 }
 
-size_t dns_write_empty(const uint8_t *query, const struct dns_question *question, enum dns_code code, bool truncated,
-                       uint8_t *out, size_t size)
+size_t dns_write_empty(const uint8_t *query, const struct dns_question *question, enum dns_code code,
+                       bool truncated, uint8_t *out, size_t size)
 {
-        size_t length = begin(query, question, code, 0, truncated, out, size);
-        return length ? end(question, code, out, length, size) : 0;
+        size_t length = begin_answer(query, question, code, 0, truncated, out, size);
+        return length ? end_answer(question, code, out, length, size) : 0;
 }
 
-size_t dns_write_address(const uint8_t *query, const struct dns_question *question, const struct in6_addr *address,
-                         uint8_t *out, size_t size)
+size_t dns_write_address(const uint8_t *query, const struct dns_question *question,
+                         const struct in6_addr *address, uint8_t *out, size_t size)
 {
         size_t bytes = question->type == DNS_A ? 4 : 16;
-        size_t length = begin(query, question, DNS_OK, 1, false, out, size);
+        size_t length = begin_answer(query, question, DNS_OK, 1, false, out, size);
         if (!length || length + 12 + bytes > size)
                 return 0;
         put(out, length, 2, 0xc000 | HEADER); /* the question's name */
@@ -188,54 +191,76 @@ size_t dns_write_address(const uint8_t *query, const struct dns_question *questi
         put(out, length + 6, 4, DNS_TTL);
         put(out, length + 10, 2, (uint32_t)bytes);
         memcpy(out + length + 12, address->s6_addr + 16 - bytes, bytes);
-        return end(question, DNS_OK, out, length + 12 + bytes, size);
+        return end_answer(question, DNS_OK, out, length + 12 + bytes, size);
 }
 
-/* Where in a record of this type a name stands that a client would ask for next; 0 for none. */
-static bool has_target(uint16_t type, size_t *offset)
+/* Where in a record of this type a name stands that a client would go on to ask for. False for none. An alias
+ * is not among them: what it leads to is in the same reply. */
+static bool find_target(uint32_t type, size_t *offset)
 {
         *offset = type == TYPE_MX ? 2 : type == TYPE_SRV ? 6 : 0;
-        return type == TYPE_NS || type == TYPE_CNAME || type == TYPE_DNAME || type == TYPE_MX || type == TYPE_SRV;
+        return type == TYPE_NS || type == TYPE_MX || type == TYPE_SRV;
 }
 
-/* One record of the answer section. */
-static bool may_forward_record(const uint8_t *reply, size_t length, size_t *at, const struct dns_question *question,
-                               const struct rules *rules)
-{
-        char name[NAME_MAX_LENGTH + 1], target[NAME_MAX_LENGTH + 1];
-        bool printable;
-        size_t offset, after;
-        if (!read_name(reply, length, *at, name, &printable, at) || *at + 10 > length)
-                return false;
-        uint16_t type = (uint16_t)(reply[*at] << 8 | reply[*at + 1]);
-        size_t size = (size_t)reply[*at + 8] << 8 | reply[*at + 9];
-        size_t data = *at + 10;
-        if (data + size > length || type == DNS_A || type == DNS_AAAA || type == DNS_SVCB || type == DNS_HTTPS)
-                return false;
-        *at = data + size;
-        if (!has_target(type, &offset))
-                return true;
-        if (!read_name(reply, length, data + offset, target, &printable, &after) || after > *at)
-                return false;
-        /* "." says that there is no such service. */
-        return target[0] == 0 || strcmp(target, question->name) == 0 ||
-               (printable && rules_cover_name(rules, target));
-}
-
-bool dns_may_forward(const uint8_t *reply, size_t length, const struct dns_question *question,
-                     const struct rules *rules)
+/* Whether the sandbox may have one record of the answer section; *at moves behind it. */
+static bool may_have_record(const uint8_t *reply, size_t length, size_t *at,
+                            const struct dns_question *question, const struct rules *rules)
 {
         char name[NAME_MAX_LENGTH + 1];
         bool printable;
-        size_t at;
-        if (length < HEADER || !(reply[2] & 0x80) || reply[4] || reply[5] != 1 ||
-            !read_name(reply, length, HEADER, name, &printable, &at) || at + 4 > length ||
-            strcmp(name, question->name) != 0 || (reply[at] << 8 | reply[at + 1]) != question->type)
+        size_t offset, end;
+        if (!read_name(reply, length, *at, name, &printable, &end) || length - end < RECORD_FIXED)
                 return false;
-        at += 4;
-        size_t answers = (size_t)reply[6] << 8 | reply[7];
-        for (size_t i = 0; i < answers; i++)
-                if (!may_forward_record(reply, length, &at, question, rules))
-                        return false;
-        return true;
+        struct bytes rest = {.at = reply + end, .left = length - end};
+        uint32_t type = bytes_number(&rest, 2);
+        bytes_skip(&rest, 6); /* class and time to live */
+        size_t size = bytes_number(&rest, 2);
+        size_t data = end + RECORD_FIXED;
+        if (size > rest.left || type == DNS_A || type == DNS_AAAA || type == DNS_SVCB || type == DNS_HTTPS)
+                return false;
+        *at = data + size;
+        if (!find_target(type, &offset))
+                return true;
+        if (!read_name(reply, length, data + offset, name, &printable, &end) || end != *at || !printable)
+                return false;
+        /* "." says that there is no such service. */
+        return !*name || strcmp(name, question->name) == 0 || rules_cover_name(rules, name);
+}
+
+/* Whether the reply repeats the question; then both are equally long. */
+static bool answers_question(const uint8_t *reply, size_t length, const struct dns_question *question)
+{
+        char name[NAME_MAX_LENGTH + 1];
+        bool printable;
+        size_t end;
+        if (length < question->question_end || !read_name(reply, length, HEADER, name, &printable, &end) ||
+            end + 4 != question->question_end || !printable || strcmp(name, question->name) != 0)
+                return false;
+        struct bytes rest = {.at = reply + end, .left = length - end};
+        return bytes_number(&rest, 2) == question->type && bytes_number(&rest, 2) == question->class_;
+}
+
+size_t dns_write_forwarded(const uint8_t *query, const struct dns_question *question, const uint8_t *reply,
+                           size_t length, const struct rules *rules, uint8_t *out, size_t size)
+{
+        struct bytes header = {.at = reply, .left = length};
+        bytes_skip(&header, 2);
+        uint32_t flags = bytes_number(&header, 2);
+        uint32_t questions = bytes_number(&header, 2), answers = bytes_number(&header, 2);
+        if (!(flags & FLAG_RESPONSE) || (flags & (OPCODE_MASK | FLAG_TRUNCATED)) || questions != 1 ||
+            !answers_question(reply, length, question))
+                return dns_write_empty(query, question, DNS_SERVER_FAILURE, false, out, size);
+        size_t at = question->question_end;
+        for (uint32_t i = 0; i < answers; i++)
+                if (!may_have_record(reply, length, &at, question, rules))
+                        return dns_write_empty(query, question, DNS_SERVER_FAILURE, false, out, size);
+        enum dns_code code = flags & CODE_MASK;
+        /* Pointers in the records stay right, because what stands before them is as long as it was. */
+        size_t records = at - question->question_end;
+        size_t written = begin_answer(query, question, code, answers, false, out, size);
+        if (!written || records > size - written)
+                return dns_write_empty(query, question, DNS_OK, true, out, size);
+        memcpy(out + written, reply + question->question_end, records);
+        written = end_answer(question, code, out, written + records, size);
+        return written ? written : dns_write_empty(query, question, DNS_OK, true, out, size);
 }

@@ -29,6 +29,7 @@ struct connection {
         uint8_t bytes[2 + DNS_MESSAGE_MAX];
         size_t length;
         size_t waiting; /* of its questions, that were forwarded */
+        bool ended;     /* it will ask nothing more */
         bool closed;
 };
 
@@ -90,24 +91,28 @@ static void got_reply(void *context, const uint8_t *reply, size_t length)
         struct forwarded *forwarded = context;
         const struct dns_question *question = &forwarded->question;
         struct asker *asker = &forwarded->asker;
-        size_t most = asker->connection ? DNS_MESSAGE_MAX
+        size_t most = asker->connection             ? DNS_MESSAGE_MAX
                       : question->payload < DNS_UDP_MAX ? question->payload
                                                         : DNS_UDP_MAX;
+        struct connection *connection = asker->connection;
         forwarded_count--;
-        if (asker->connection)
-                asker->connection->waiting--;
-        if (asker->connection && asker->connection->closed) {
-                close_connection(asker->connection);
-        } else if (!reply || !dns_may_forward(reply, length, question, &nat.rules)) {
-                answer_empty(asker, forwarded->query, question, DNS_SERVER_FAILURE, false);
-        } else if (length > most) {
-                answer_empty(asker, forwarded->query, question, DNS_OK, true);
-        } else {
-                memcpy(nat.buffer, reply, length);
-                nat.buffer[0] = (uint8_t)(question->id >> 8);
-                nat.buffer[1] = (uint8_t)question->id;
-                answer(asker, nat.buffer, length);
+        if (connection)
+                connection->waiting--;
+        if (connection && connection->closed) {
+                close_connection(connection);
+                free(forwarded);
+                return;
         }
+        if (!reply) {
+                answer_empty(asker, forwarded->query, question, DNS_SERVER_FAILURE, false);
+        } else {
+                size_t written = dns_write_forwarded(forwarded->query, question, reply, length, &nat.rules,
+                                                     nat.buffer, most);
+                if (written)
+                        answer(asker, nat.buffer, written);
+        }
+        if (connection && !connection->closed && connection->ended && connection->waiting == 0)
+                close_connection(connection);
         free(forwarded);
 }
 
@@ -233,6 +238,11 @@ static void tcp_ready(struct source *source, uint32_t events)
                               sizeof(connection->bytes) - connection->length, MSG_DONTWAIT);
         if (length < 0 && (errno == EAGAIN || errno == EINTR))
                 return;
+        if (length == 0 && connection->waiting) {
+                connection->ended = true; /* it still gets its answers */
+                source_want(source, 0);
+                return;
+        }
         if (length <= 0) {
                 close_connection(connection);
                 return;
@@ -245,7 +255,7 @@ static void tcp_ready(struct source *source, uint32_t events)
 static void tcp_accept(struct source *source, uint32_t events)
 {
         (void)events;
-        int accepted = accept4(source->descriptor, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        int accepted = acceptor_next(OWNER(source, struct acceptor, source));
         if (accepted < 0)
                 return;
         struct connection *connection = connections < TCP_MAX ? calloc(1, sizeof(*connection)) : NULL;
@@ -258,19 +268,16 @@ static void tcp_accept(struct source *source, uint32_t events)
         timer_start(&connection->idle, TIMER_SNIFF, tcp_idle);
 }
 
-static void serve(int descriptor, void (*ready)(struct source *source, uint32_t events))
-{
-        struct source *source = str_or_die(calloc(1, sizeof(*source)));
-        if (!source_add(source, descriptor, EPOLLIN, ready))
-                str_or_die(NULL);
-}
-
 void dns_serve_udp(int descriptor)
 {
-        serve(descriptor, udp_ready);
+        struct source *source = str_or_die(calloc(1, sizeof(*source)));
+        if (!source_add(source, descriptor, EPOLLIN, udp_ready))
+                str_or_die(NULL);
 }
 
 void dns_serve_tcp(int descriptor)
 {
-        serve(descriptor, tcp_accept);
+        struct acceptor *acceptor = str_or_die(calloc(1, sizeof(*acceptor)));
+        if (!source_add(&acceptor->source, descriptor, EPOLLIN, tcp_accept))
+                str_or_die(NULL);
 }

@@ -28,12 +28,12 @@
 enum { ACCEPTS_PER_TURN = 64 };
 
 struct listener {
-        struct source source;
-        struct timer pause;
+        struct acceptor acceptor;
         uint16_t host_port; /* of the host's loopback, for a listener on the sandbox's; else 0 */
 };
 
 struct flow {
+        struct flow *next, *previous; /* of all that are open */
         struct relay_end client, server; /* the sandbox, and the world */
         struct target target;
         struct in6_addr address; /* the real one, once connected */
@@ -41,25 +41,40 @@ struct flow {
         struct timer patience; /* TIMER_SNIFF, while a ClientHello or a head is half there */
         bool judged;           /* what the client sent first may go out */
         bool connected;
+        bool refused; /* and reported so */
         bool ended;
         uint8_t *head; /* what the client has sent before it was judged */
         size_t head_length;
         long long began;
 };
 
+static struct flow *open_flows;
+
+static void drop_head(struct flow *flow)
+{
+        relay_release(flow->head_length);
+        free(flow->head);
+        flow->head = NULL;
+        flow->head_length = 0;
+}
+
 static void end_flow(struct flow *flow, bool reset, const char *why)
 {
         if (flow->ended)
                 return;
         flow->ended = true;
+        *(flow->previous ? &flow->previous->next : &open_flows) = flow->next;
+        if (flow->next)
+                flow->next->previous = flow->previous;
         timer_stop(&flow->patience);
         if (flow->connecting)
                 connect_cancel(flow->connecting);
         relay_close(&flow->client, reset);
         relay_close(&flow->server, reset);
-        report_flow(&flow->target, flow->connected ? &flow->address : NULL, flow->client.taken, flow->server.taken,
-                    flow->began, why);
-        free(flow->head);
+        if (!flow->refused)
+                report_flow(&flow->target, flow->connected ? &flow->address : NULL, flow->client.taken, flow->server.taken,
+                            flow->began, why);
+        drop_head(flow);
         nat.flows--;
         free_later(flow);
 }
@@ -88,9 +103,7 @@ static void begin_relay(struct flow *flow)
                 end_flow(flow, true, strerror(ENOMEM));
                 return;
         }
-        free(flow->head);
-        flow->head = NULL;
-        flow->head_length = 0;
+        drop_head(flow);
         relay(flow, &flow->server, EPOLLOUT);
 }
 
@@ -104,6 +117,7 @@ static void judged(struct flow *flow)
 static void refuse_head(struct flow *flow, const char *what, const char *named)
 {
         report_mismatch(&flow->target, what, named);
+        flow->refused = true;
         end_flow(flow, true, "its first bytes were refused");
 }
 
@@ -162,8 +176,11 @@ static void read_head(struct flow *flow)
                 judge_head(flow);
                 return;
         }
-        uint8_t *head = realloc(flow->head, flow->head_length + (size_t)length);
+        bool room = relay_hold((size_t)length);
+        uint8_t *head = room ? realloc(flow->head, flow->head_length + (size_t)length) : NULL;
         if (!head) {
+                if (room)
+                        relay_release((size_t)length);
                 end_flow(flow, true, strerror(ENOMEM));
                 return;
         }
@@ -212,6 +229,7 @@ static void connected(void *context, int result, const struct in6_addr *address,
         struct flow *flow = context;
         flow->connecting = NULL;
         if (result < 0) {
+                report_failed(&flow->target, why);
                 end_flow(flow, true, why);
                 return;
         }
@@ -249,6 +267,10 @@ static struct flow *new_flow(int descriptor, const struct target *target)
         flow->server.source.descriptor = -1;
         flow->target = *target;
         flow->began = nat.now;
+        flow->next = open_flows;
+        if (open_flows)
+                open_flows->previous = flow;
+        open_flows = flow;
         nat.flows++;
         return flow;
 }
@@ -276,21 +298,10 @@ void flow_join(int sandbox, int host, const struct target *target)
         connected(flow, host, &target->address, NULL);
 }
 
-static void serve_again(struct timer *timer)
+void flow_end_all(const char *why)
 {
-        source_want(&OWNER(timer, struct listener, pause)->source, EPOLLIN);
-}
-
-/* The next connection of a listener, or -1. Without a descriptor for it the listener pauses: it would be ready
- * for ever. */
-static int accept_next(struct listener *listener)
-{
-        int accepted = accept4(listener->source.descriptor, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (accepted < 0 && errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
-                source_want(&listener->source, 0);
-                timer_start(&listener->pause, TIMER_ATTEMPT, serve_again);
-        }
-        return accepted;
+        while (open_flows)
+                end_flow(open_flows, true, why);
 }
 
 static void judge_and_open(int accepted)
@@ -314,10 +325,10 @@ static void judge_and_open(int accepted)
 
 static void accept_some(struct source *source, uint32_t events)
 {
-        struct listener *listener = OWNER(source, struct listener, source);
+        struct listener *listener = OWNER(source, struct listener, acceptor.source);
         (void)events;
         for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
-                int accepted = accept_next(listener);
+                int accepted = acceptor_next(&listener->acceptor);
                 if (accepted < 0)
                         return;
                 if (!listener->host_port) {
@@ -333,7 +344,7 @@ static void serve(int descriptor, uint16_t host_port)
 {
         struct listener *listener = str_or_die(calloc(1, sizeof(*listener)));
         listener->host_port = host_port;
-        if (!source_add(&listener->source, descriptor, EPOLLIN, accept_some))
+        if (!source_add(&listener->acceptor.source, descriptor, EPOLLIN, accept_some))
                 str_or_die(NULL);
 }
 

@@ -7,7 +7,6 @@
 #include "policy/addresses.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -22,24 +21,86 @@ static bool is_token_byte(uint8_t byte)
         return isalnum(byte) || (byte && strchr("!#$%&'*+-.^_`|~", byte));
 }
 
-/* Whether the bytes so far can be a request line. A method is short and upper case in every protocol that is
- * HTTP. */
-static enum sniff look_at_line(const uint8_t *bytes, size_t length)
+static struct piece trim(struct piece piece)
 {
-        enum { METHOD_MAX = 24 };
+        while (piece.length && (*piece.at == ' ' || *piece.at == '\t')) {
+                piece.at++;
+                piece.length--;
+        }
+        while (piece.length && (piece.at[piece.length - 1] == ' ' || piece.at[piece.length - 1] == '\t'))
+                piece.length--;
+        return piece;
+}
+
+static bool is_blank(uint8_t byte)
+{
+        return byte == ' ' || byte == '\t' || byte == '\v' || byte == '\f';
+}
+
+static bool is_upper(uint8_t byte)
+{
+        return (byte >= 'A' && byte <= 'Z') || byte == '-';
+}
+
+/* How a target of a request begins: a path, an absolute one, or that of OPTIONS. */
+static bool begins_target(struct piece piece)
+{
+        static const char scheme[] = "http";
+        size_t length = piece.length < sizeof(scheme) - 1 ? piece.length : sizeof(scheme) - 1;
+        return piece.length == 0 || *piece.at == '/' || *piece.at == '*' ||
+               strncasecmp(piece.at, scheme, length) == 0;
+}
+
+/* A first line without its end. It is waited for only where HTTP is likely, because what is no HTTP may be a
+ * whole command already: a method in upper case, as every client sends it, or any other before a target. */
+static enum sniff look_at_start(struct piece line)
+{
+        enum { METHOD_MIN = 3, METHOD_MAX = 24 };
         size_t method = 0;
-        while (method < length && method <= METHOD_MAX && ((bytes[method] >= 'A' && bytes[method] <= 'Z') || bytes[method] == '-'))
-                method++;
-        if (method == length)
-                return method <= METHOD_MAX ? SNIFF_MORE : SNIFF_OTHER;
-        if (method < 3 || bytes[method] != ' ')
+        bool upper = true;
+        while (method < line.length && method <= METHOD_MAX && is_token_byte((uint8_t)line.at[method]))
+                upper = is_upper((uint8_t)line.at[method++]) && upper;
+        if (method == 0 || method > METHOD_MAX)
                 return SNIFF_OTHER;
-        const uint8_t *end = memchr(bytes, '\n', length);
-        if (!end)
+        if (method == line.length)
+                return upper ? SNIFF_MORE : SNIFF_OTHER;
+        if (!is_blank((uint8_t)line.at[method]))
+                return SNIFF_OTHER;
+        for (size_t i = method; i < line.length; i++)
+                if ((uint8_t)line.at[i] < ' ' && !is_blank((uint8_t)line.at[i]) && line.at[i] != '\r')
+                        return SNIFF_OTHER;
+        struct piece target = trim((struct piece){line.at + method, line.length - method});
+        return (upper && method >= METHOD_MIN) || begins_target(target) ? SNIFF_MORE : SNIFF_OTHER;
+}
+
+/* A whole first line. Servers differ in what they forgive in one, so that every line with a version of HTTP
+ * in it counts, and the request of HTTP/0.9 that has a host in its target. */
+static enum sniff look_at_line(struct piece line)
+{
+        static const char version[] = "HTTP/", old[] = "GET http";
+        for (size_t i = 1; i + sizeof(version) - 1 <= line.length; i++)
+                if (is_blank((uint8_t)line.at[i - 1]) &&
+                    strncasecmp(line.at + i, version, sizeof(version) - 1) == 0)
+                        return SNIFF_NAME;
+        return line.length >= sizeof(old) - 1 && memcmp(line.at, old, sizeof(old) - 1) == 0 ? SNIFF_BAD
+                                                                                            : SNIFF_OTHER;
+}
+
+/* Whether the bytes so far begin a request: SNIFF_NAME, and its first line is there. */
+static enum sniff look(const uint8_t *bytes, size_t length)
+{
+        size_t skipped = 0;
+        while (skipped < length && (bytes[skipped] == '\r' || bytes[skipped] == '\n'))
+                skipped++; /* some servers do: what stands behind is judged, and refused once it is a request
+                            */
+        struct piece line = {(const char *)bytes + skipped, length - skipped};
+        if (line.length == 0)
                 return SNIFF_MORE;
-        static const char version[] = " HTTP/";
-        size_t line = (size_t)(end - bytes);
-        return memmem(bytes, line, version, sizeof(version) - 1) ? SNIFF_NAME : SNIFF_OTHER;
+        const char *newline = memchr(line.at, '\n', line.length);
+        if (!newline)
+                return look_at_start(line);
+        line.length = (size_t)(newline - line.at);
+        return look_at_line(line);
 }
 
 /* Takes a line off the head: ended by CR LF, without a CR, LF or NUL inside. False when it is not so. */
@@ -60,20 +121,18 @@ static bool equals(struct piece piece, const char *text)
         return piece.length == strlen(text) && strncasecmp(piece.at, text, piece.length) == 0;
 }
 
+static bool contains(struct piece piece, const char *text)
+{
+        size_t length = strlen(text);
+        for (size_t i = 0; i + length <= piece.length; i++)
+                if (strncasecmp(piece.at + i, text, length) == 0)
+                        return true;
+        return false;
+}
+
 static bool starts(struct piece piece, const char *text)
 {
         return piece.length >= strlen(text) && strncasecmp(piece.at, text, strlen(text)) == 0;
-}
-
-static struct piece trim(struct piece piece)
-{
-        while (piece.length && (*piece.at == ' ' || *piece.at == '\t')) {
-                piece.at++;
-                piece.length--;
-        }
-        while (piece.length && (piece.at[piece.length - 1] == ' ' || piece.at[piece.length - 1] == '\t'))
-                piece.length--;
-        return piece;
 }
 
 /* "HOST[:PORT]" as a name. */
@@ -104,7 +163,8 @@ static bool copy_authority(struct piece piece, char name[NAME_MAX_LENGTH + 1])
         for (size_t i = 0; i < host.length; i++)
                 name[i] = (char)tolower((unsigned char)host.at[i]);
         name[host.length] = 0;
-        return close ? address_parse(name, &parsed) : destination_is_name(name) || address_parse(name, &parsed);
+        return close ? address_parse(name, &parsed)
+                     : destination_is_name(name) || address_parse(name, &parsed);
 }
 
 /* The authority of an absolute target, if it is one. */
@@ -135,7 +195,8 @@ static enum sniff read_request_line(struct piece line, char name[NAME_MAX_LENGTH
         struct piece version = {last + 1, line.length - (size_t)(last + 1 - line.at)};
         if (!equals(version, "HTTP/1.1") && !equals(version, "HTTP/1.0"))
                 return SNIFF_BAD; /* HTTP/2 without TLS too: PRI * HTTP/2.0 */
-        if (equals(method, "CONNECT") || memchr(target.at, ' ', target.length) || memchr(target.at, '\t', target.length))
+        if (equals(method, "CONNECT") || memchr(target.at, ' ', target.length) ||
+            memchr(target.at, '\t', target.length))
                 return SNIFF_BAD;
         return read_target(target, name);
 }
@@ -164,20 +225,21 @@ static void read_field(struct piece line, struct fields *fields)
                         fields->bad = true;
         }
         /* Behind an upgrade to HTTP/2 each request has a host of its own. */
-        if (equals(key, "Upgrade") && memmem(value.at, value.length, "h2c", 3))
-                fields->bad = true;
-        if (equals(key, "HTTP2-Settings"))
+        if ((equals(key, "Upgrade") && contains(value, "h2c")) || equals(key, "HTTP2-Settings"))
                 fields->bad = true;
 }
 
 enum sniff http_head_name(const uint8_t *bytes, size_t length, char name[NAME_MAX_LENGTH + 1], size_t *end)
 {
-        enum sniff state = look_at_line(bytes, length);
-        if (state == SNIFF_OTHER)
-                return SNIFF_OTHER;
+        enum sniff state = look(bytes, length);
+        if (state == SNIFF_MORE && length >= HTTP_HEAD_MAX)
+                return SNIFF_BAD;
+        if (state != SNIFF_NAME)
+                return state;
         const char *blank = memmem(bytes, length, "\r\n\r\n", 4);
-        if (!blank && memmem(bytes, length, "\n\n", 2))
-                return SNIFF_BAD; /* some servers end a head there */
+        /* A head that ends otherwise does so for some servers only. */
+        if (!blank && (memmem(bytes, length, "\n\n", 2) || memmem(bytes, length, "\n\r\n", 3)))
+                return SNIFF_BAD;
         if (!blank)
                 return length < HTTP_HEAD_MAX ? SNIFF_MORE : SNIFF_BAD;
         *end = (size_t)(blank + 4 - (const char *)bytes);

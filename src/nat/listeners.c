@@ -22,6 +22,9 @@
 #ifndef PACKET_IGNORE_OUTGOING
 #define PACKET_IGNORE_OUTGOING 23 /* Linux 4.20 */
 #endif
+#ifndef IPV6_FREEBIND
+#define IPV6_FREEBIND 78 /* Linux 4.15 */
+#endif
 
 enum {
         BACKLOG = 4096, /* the kernel lowers it to net.core.somaxconn */
@@ -39,22 +42,7 @@ static bool fail(struct setup_failure *failure, const char *what, uint16_t port)
 static bool hand_over(int link, enum nat_socket_kind kind, uint16_t port, int descriptor)
 {
         struct nat_socket head = {.kind = kind, .port = port};
-        struct iovec part = {.iov_base = &head, .iov_len = sizeof(head)};
-        union {
-                struct cmsghdr align;
-                char bytes[CMSG_SPACE(sizeof(int))];
-        } control = {0};
-        struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-        if (descriptor >= 0) {
-                message.msg_control = control.bytes;
-                message.msg_controllen = sizeof(control.bytes);
-                struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
-                rights->cmsg_level = SOL_SOCKET;
-                rights->cmsg_type = SCM_RIGHTS;
-                rights->cmsg_len = CMSG_LEN(sizeof(int));
-                memcpy(CMSG_DATA(rights), &descriptor, sizeof(int));
-        }
-        return sendmsg(link, &message, MSG_NOSIGNAL) == (ssize_t)sizeof(head);
+        return fd_send(link, &head, sizeof(head), descriptor) == 0;
 }
 
 static int enable(int descriptor, int level, int option)
@@ -75,6 +63,10 @@ static int make_bound(int type, bool v6, bool loopback, uint16_t port)
                 return -1;
         if (type == SOCK_DGRAM &&
             (v6 ? enable(made, IPPROTO_IPV6, IPV6_RECVPKTINFO) : enable(made, IPPROTO_IP, IP_PKTINFO)) < 0)
+                return -1;
+        /* IPv6 asks whether the source of an answer is an address of an interface, which a local route is
+         * not. */
+        if (type == SOCK_DGRAM && v6 && enable(made, IPPROTO_IPV6, IPV6_FREEBIND) < 0)
                 return -1;
         struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
         struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons(port)};
@@ -101,13 +93,18 @@ static bool serve_every_port(int link, bool v6)
 {
         autoclose int made = make_bound(SOCK_STREAM, v6, false, TRANSPARENT_PORT);
         return made >= 0 && enable(made, IPPROTO_IP, IP_TRANSPARENT) == 0 &&
-               (!v6 || enable(made, IPPROTO_IPV6, IPV6_TRANSPARENT) == 0) && hand_over(link, NAT_SOCKET_TCP, 0, made);
+               (!v6 || enable(made, IPPROTO_IPV6, IPV6_TRANSPARENT) == 0) &&
+               hand_over(link, NAT_SOCKET_TCP, 0, made);
 }
 
 /* The filter of the attempts: what of it is let through is the first packet of a TCP connection, or any
  * datagram, to a port that nothing listens on. */
+enum {
+        PER_PORT = 2, /* instructions */
+        PER_FAMILY = 3 * PER_PORT * (SETUP_PORTS_MAX + 1) + 20,
+};
 struct filter {
-        struct sock_filter code[4 * SETUP_PORTS_MAX * 2 + 64];
+        struct sock_filter code[2 * PER_FAMILY + 20];
         unsigned short length;
 };
 
@@ -121,39 +118,57 @@ static void drop(struct filter *filter)
         put(filter, BPF_RET | BPF_K, 0, 0, 0);
 }
 
-/* The port is in the accumulator: dropped if it is one of these, else kept. */
-static void keep_other_ports(struct filter *filter, const uint16_t *ports, size_t count, uint16_t besides)
+static void keep(struct filter *filter)
 {
+        put(filter, BPF_RET | BPF_K, SNAP, 0, 0);
+}
+
+/* Loads a port of the transport header, and drops what has one of these. */
+static void drop_ports(struct filter *filter, uint32_t offset, const uint16_t *ports, size_t count)
+{
+        put(filter, BPF_LD | BPF_H | BPF_IND, offset, 0, 0);
         for (size_t i = 0; i < count; i++) {
                 put(filter, BPF_JMP | BPF_JEQ | BPF_K, ports[i], 0, 1);
                 drop(filter);
         }
-        put(filter, BPF_JMP | BPF_JEQ | BPF_K, besides, 0, 1);
+        put(filter, BPF_JMP | BPF_JEQ | BPF_K, DNS_PORT, 0, 1);
         drop(filter);
-        put(filter, BPF_RET | BPF_K, SNAP, 0, 0);
 }
 
 /* One family: its protocol field, and where the transport header begins is in X. */
 static void keep_attempts(struct filter *filter, const struct gateway_plan *plan, uint32_t protocol_at)
 {
-        size_t udp = plan->udp_count, tcp = plan->every_port ? 0 : plan->tcp_count;
+        enum { SOURCE = 0, DESTINATION = 2, FLAGS = 13, SYN = 0x02, ACK = 0x10 };
         put(filter, BPF_LD | BPF_B | BPF_ABS, protocol_at, 0, 0);
-        put(filter, BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_UDP, 0, (uint8_t)(2 * udp + 4));
-        put(filter, BPF_LD | BPF_H | BPF_IND, 2, 0, 0);
-        keep_other_ports(filter, plan->udp_ports, udp, DNS_PORT);
+        put(filter, BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_UDP, 1, 0);
+        unsigned short jump = filter->length;
+        put(filter, BPF_JMP | BPF_JA, 0, 0, 0);
+        /* Where the sandbox shares the gateway's loopback, hutch-nat's answers are seen too. */
+        drop_ports(filter, SOURCE, plan->udp_ports, plan->udp_count);
+        drop_ports(filter, DESTINATION, plan->udp_ports, plan->udp_count);
+        keep(filter);
+        filter->code[jump].k = (uint32_t)(filter->length - jump - 1);
         put(filter, BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_TCP, 1, 0);
         drop(filter);
-        put(filter, BPF_LD | BPF_B | BPF_IND, 13, 0, 0); /* the flags: SYN 2, ACK 16 */
-        put(filter, BPF_ALU | BPF_AND | BPF_K, 0x12, 0, 0);
-        put(filter, BPF_JMP | BPF_JEQ | BPF_K, 0x02, plan->every_port ? 0 : 1, 0);
+        put(filter, BPF_LD | BPF_B | BPF_IND, FLAGS, 0, 0);
+        put(filter, BPF_ALU | BPF_AND | BPF_K, SYN | ACK, 0, 0);
+        put(filter, BPF_JMP | BPF_JEQ | BPF_K, SYN, 1, 0);
         drop(filter);
-        put(filter, BPF_LD | BPF_H | BPF_IND, 2, 0, 0);
-        keep_other_ports(filter, plan->tcp_ports, tcp, DNS_PORT);
+        if (plan->every_port) {
+                drop(filter);
+                return;
+        }
+        drop_ports(filter, DESTINATION, plan->tcp_ports, plan->tcp_count);
+        keep(filter);
 }
 
 static void write_filter(struct filter *filter, const struct gateway_plan *plan)
 {
         struct filter four = {0};
+        /* A later fragment of a datagram has no header, and the first one was looked at. */
+        put(&four, BPF_LD | BPF_H | BPF_ABS, 6, 0, 0);
+        put(&four, BPF_JMP | BPF_JSET | BPF_K, 0x1fff, 0, 1);
+        drop(&four);
         put(&four, BPF_LDX | BPF_B | BPF_MSH, 0, 0, 0);
         keep_attempts(&four, plan, 9);
 
@@ -166,7 +181,8 @@ static void write_filter(struct filter *filter, const struct gateway_plan *plan)
         put(filter, BPF_JMP | BPF_JA, four.length, 0, 0);
         memcpy(filter->code + filter->length, four.code, four.length * sizeof(*four.code));
         filter->length = (unsigned short)(filter->length + four.length);
-        put(filter, BPF_LDX | BPF_W | BPF_IMM, 40, 0, 0); /* headers between are rare, and then not reported */
+        put(filter, BPF_LDX | BPF_W | BPF_IMM, 40, 0,
+            0); /* headers between are rare, and then not reported */
         keep_attempts(filter, plan, 6);
 }
 

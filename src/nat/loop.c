@@ -81,6 +81,25 @@ void timer_start(struct timer *timer, enum timer_kind kind, void (*fired)(struct
         queue->previous = timer;
 }
 
+static void accept_again(struct timer *timer)
+{
+        source_want(&OWNER(timer, struct acceptor, pause)->source, EPOLLIN);
+}
+
+void acceptor_pause(struct acceptor *acceptor)
+{
+        source_want(&acceptor->source, 0);
+        timer_start(&acceptor->pause, TIMER_ATTEMPT, accept_again);
+}
+
+int acceptor_next(struct acceptor *acceptor)
+{
+        int accepted = accept4(acceptor->source.descriptor, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (accepted < 0 && errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+                acceptor_pause(acceptor);
+        return accepted;
+}
+
 void free_later(void *pointer)
 {
         struct garbage *item = str_or_die(malloc(sizeof(*item)));

@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,6 +24,8 @@
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum {
         LINES_MAX = 64 << 20,    /* of a configuration: a hosts file may be long */
@@ -80,6 +83,10 @@ static void take_line(const char *line, bool *log)
                 take_rule(&nat.rules.deny, DESTINATION_DENY, rest);
         else if ((rest = after(line, "host-port")))
                 take_host_port(rest);
+        else if ((rest = after(line, "proxy")))
+                proxy_configure(rest);
+        else if ((rest = after(line, "no-proxy")))
+                proxy_except(rest);
         else if (str_equal(line, "log"))
                 *log = true;
 }
@@ -162,16 +169,29 @@ static void supervisor_ready(struct source *source, uint32_t events)
         (void)events;
         if (packet_receive_descriptor(source->descriptor, &head, sizeof(head), &descriptor) != sizeof(head))
                 _exit(0); /* hutch is gone, and the sandbox with it */
+        if (head.type == NAT_FINISH) {
+                flow_end_all("the sandbox ended");
+                datagrams_end_all("the sandbox ended");
+                _exit(0);
+        }
         if (head.type == NAT_RESOLVER && descriptor >= 0)
                 take_lines(descriptor, &log);
         else if (descriptor >= 0)
                 close(descriptor);
 }
 
+/* Of a caller that is root nothing is kept. */
+static int drop_capabilities(void)
+{
+        struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+        struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
+        return (int)syscall(SYS_capset, &head, none);
+}
+
 static void confine(void)
 {
         struct seccomp_program filter = {.code = program_nat, .length = sizeof(program_nat) / sizeof(*program_nat)};
-        if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+        if (drop_capabilities() < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
                 die("it cannot confine itself");
         int error = seccomp_install(&filter);
         if (error < 0) {
@@ -193,6 +213,8 @@ static void prepare(void)
         nat.names = names_new();
         if (!loop_start() || !resolve_start())
                 die("memory");
+        if (!host_routes_open())
+                die("a netlink socket");
 }
 
 int main(void)

@@ -81,6 +81,18 @@ void source_want(struct source *source, uint32_t events);
 void source_detach(struct source *source); /* out of the loop, open */
 void source_close(struct source *source);
 
+/* A listening socket in the loop, first member of what it belongs to. Zero it before source_add(). */
+struct acceptor {
+        struct source source;
+        struct timer pause;
+};
+
+/* loop.c: the next connection, or -1. Where there is no descriptor for it the acceptor pauses, because it would
+ * be ready for ever. */
+int acceptor_next(struct acceptor *acceptor);
+/* loop.c: leaves what waits to the kernel's queue for a moment. */
+void acceptor_pause(struct acceptor *acceptor);
+
 /* loop.c: starts a timer (again). Stopping one that does not run does nothing. */
 void timer_start(struct timer *timer, enum timer_kind kind, void (*fired)(struct timer *timer));
 void timer_stop(struct timer *timer);
@@ -112,6 +124,12 @@ enum verdict target_judge(struct target *target);
 /* target.c: the last check before a real address is used: special addresses, the host's own. */
 enum verdict target_judge_address(const struct target *target, const struct in6_addr *address);
 
+/* host_routes.c: opens what the kernel is asked with. False, with errno, when it cannot. */
+bool host_routes_open(void);
+/* host_routes.c: whether a packet to the address would leave this machine, or has no route; false for every
+ * address of the host's own, and when that cannot be found out. */
+bool host_routes_leave(const struct in6_addr *address);
+
 /* target.c: a socket address of an address (IPv4 mapped), and back. target_store() returns its length. */
 socklen_t target_store(const struct in6_addr *address, uint16_t port, struct sockaddr_storage *out);
 void target_load(const struct sockaddr_storage *stored, struct in6_addr *address, uint16_t *port);
@@ -125,6 +143,22 @@ typedef void connect_done(void *context, int result, const struct in6_addr *addr
 struct connecting *connect_begin(const struct target *target, connect_done *done, void *context);
 void connect_cancel(struct connecting *connecting);
 
+/* proxy.c: the upstream proxy, "HOST PORT [BASE64]"; one entry of NO_PROXY. */
+void proxy_configure(const char *text);
+void proxy_except(const char *entry);
+/* proxy.c: whether a flow to the target goes through the proxy, whose place is then written as a target: a name or
+ * an address, and a port, that no rule is asked about. */
+bool proxy_carries(const struct target *target, struct target *place);
+/* proxy.c: the proxy as "HOST:PORT". */
+const char *proxy_shown(void);
+/* proxy.c: asks the proxy for a tunnel to the target on a connected socket, which is taken over. `done` is called
+ * exactly once, never before proxy_begin() returns: with the socket, or with a negative errno and half a sentence.
+ * proxy_cancel() before that ends it without a call. NULL when memory or the kernel refuses. */
+struct tunnel;
+typedef void proxy_done(void *context, int result, const char *why);
+struct tunnel *proxy_begin(int connected, const struct target *target, proxy_done *done, void *context);
+void proxy_cancel(struct tunnel *tunnel);
+
 /* resolve.c: the addresses of a name in one family, from the hosts entries, the cache or the host's name
  * servers. `done` is called exactly once, possibly before resolve_begin() returns; `why` is half a sentence when
  * count is 0. NULL when it was called already. resolve_cancel() ends it without a call. */
@@ -135,7 +169,7 @@ void resolve_cancel(struct resolving *resolving);
 /* resolve.c: any other question about a name: the reply as it came, or NULL. Same rules. */
 typedef void query_done(void *context, const uint8_t *reply, size_t length);
 void resolve_query(const char *name, uint16_t type, query_done *done, void *context);
-/* resolve.c: opens c-ares, which reads a file for that: before the nat is confined. */
+/* resolve.c: opens c-ares, which may open files for that: before the nat is confined. */
 bool resolve_start(void);
 /* resolve.c: begins a new configuration; each line `nameserver` and `host` (wire.h), without its first word;
  * ends it. Lookups that are under way are asked again. */
@@ -153,6 +187,9 @@ void dns_serve_tcp(int descriptor);
 
 /* datagrams.c: NAT_SOCKET_UDP, taken over. */
 void datagrams_serve(int descriptor, uint16_t port);
+/* datagrams.c, flow.c: ends every flow, so that each is reported. */
+void datagrams_end_all(const char *why);
+void flow_end_all(const char *why);
 
 /* publish.c: NAT_SOCKET_PUBLISH, taken over: a listener of the host for a port of the sandbox. */
 void publish_serve(int descriptor, uint16_t port);
@@ -167,8 +204,13 @@ void report_denied(const struct target *target, enum verdict verdict);
 /* The same for an allowed name that leads to an address which the rules refuse. */
 void report_denied_address(const struct target *target, const struct in6_addr *address, enum verdict verdict);
 void report_mismatch(const struct target *target, const char *what, const char *named); /* SNI, Host */
+/* An allowed destination that could not be reached: inside it looks like a connection that was reset. */
+void report_failed(const struct target *target, const char *why);
 /* A name that was asked for and that no rule covers. */
 void report_name(const char *name);
+/* What the proxy did not do for a target, or (NULL) for any. */
+void report_proxy(const struct target *target, const char *why);
+/* A sentence of its own, said once in a run whatever its values are: the sandbox can cause it without end. */
 void report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void report_question(const char *name, uint16_t type, const char *decision);
 /* The end of a flow: `up` and `down` in bytes, from the sandbox's view; `why` NULL for a clean end. */

@@ -76,11 +76,15 @@ int netlink_run(int socket_, struct netlink_batch *batch, uint32_t *failed)
                 error = -errno;
         while (sent >= 0 && answered < expected) {
                 alignas(NLMSG_ALIGNTO) char answers[8192];
-                ssize_t length = recv(socket_, answers, sizeof(answers), 0);
+                /* The kernel works within send(), so that every answer is there. They may be fewer than the
+                 * requests: a transaction that cannot even begin has one for all of them. */
+                ssize_t length = recv(socket_, answers, sizeof(answers), MSG_DONTWAIT);
                 if (length < 0 && errno == EINTR)
                         continue;
+                if (length < 0 && errno == EAGAIN && error != 0)
+                        break;
                 if (length <= 0) {
-                        error = length < 0 ? -errno : -EPIPE;
+                        error = length < 0 && errno != EAGAIN ? -errno : -EPROTO;
                         break;
                 }
                 take_answers(answers, (size_t)length, &answered, &error, failed);

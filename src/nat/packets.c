@@ -73,7 +73,6 @@ void packet_answer(int descriptor, const struct packet_ends *ends, const uint8_t
         (void)sendmsg(descriptor, &out, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-
 ssize_t packet_receive_descriptor(int from, void *head, size_t size, int *descriptor)
 {
         union {

@@ -17,7 +17,7 @@
 enum { WAITING_MAX = 256 };
 
 struct published {
-        struct source source;
+        struct acceptor acceptor;
         uint16_t port; /* the sandbox's */
 };
 
@@ -131,9 +131,13 @@ static void dialler_ready(struct source *source, uint32_t events)
 
 static void host_connects(struct source *source, uint32_t events)
 {
-        const struct published *published = OWNER(source, struct published, source);
+        struct published *published = OWNER(source, struct published, acceptor.source);
         (void)events;
-        int host = accept4(source->descriptor, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (dialler.waiting >= WAITING_MAX) {
+                acceptor_pause(&published->acceptor);
+                return;
+        }
+        int host = acceptor_next(&published->acceptor);
         if (host < 0)
                 return;
         struct joining *joining = calloc(1, sizeof(*joining));
@@ -151,7 +155,7 @@ void publish_serve(int descriptor, uint16_t port)
 {
         struct published *published = str_or_die(calloc(1, sizeof(*published)));
         published->port = port;
-        if (!source_add(&published->source, descriptor, EPOLLIN, host_connects) ||
+        if (!source_add(&published->acceptor.source, descriptor, EPOLLIN, host_connects) ||
             (dialler.source.descriptor < 0 && !source_add(&dialler.source, NAT_DIALLER, EPOLLIN, dialler_ready)))
                 str_or_die(NULL);
 }

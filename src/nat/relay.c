@@ -10,23 +10,55 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-/* How much one end may move before the others have their turn. */
-enum { TURN_BYTES = 4 * NAT_BUFFER };
+enum {
+        TURN_BYTES = 4 * NAT_BUFFER,  /* how much one end may move before the others have their turn */
+        HELD_MAX = 128 << 20,         /* bytes that wait, of all flows */
+        HELD_MUCH = HELD_MAX / 4,     /* from here on a flow reads only so much at a time: */
+        SMALL_BUFFER = NAT_BUFFER >> 6,
+};
+
+static size_t held;
+
+bool relay_hold(size_t bytes)
+{
+        if (bytes > HELD_MAX - held)
+                return false;
+        held += bytes;
+        return true;
+}
+
+void relay_release(size_t bytes)
+{
+        held -= bytes;
+}
 
 bool relay_push(struct relay_end *end, const uint8_t *bytes, size_t length)
 {
         size_t kept = end->pending_to - end->pending_from;
-        uint8_t *pending = malloc(kept + length);
-        if (!pending)
+        if (!relay_hold(length))
                 return false;
+        uint8_t *pending = malloc(kept + length);
+        if (!pending) {
+                relay_release(length);
+                return false;
+        }
         if (kept)
                 memcpy(pending, end->pending + end->pending_from, kept);
         memcpy(pending + kept, bytes, length);
+        relay_release(end->pending_from);
         free(end->pending);
         end->pending = pending;
         end->pending_from = 0;
         end->pending_to = kept + length;
         return true;
+}
+
+static void drop_pending(struct relay_end *end)
+{
+        relay_release(end->pending_to);
+        free(end->pending);
+        end->pending = NULL;
+        end->pending_from = end->pending_to = 0;
 }
 
 /* Writes what is pending. False when the end is broken. */
@@ -40,9 +72,7 @@ static bool flush(struct relay_end *end)
                 end->pending_from += (size_t)sent;
                 if (end->pending_from < end->pending_to)
                         continue;
-                free(end->pending);
-                end->pending = NULL;
-                end->pending_from = end->pending_to = 0;
+                drop_pending(end);
         }
         return true;
 }
@@ -59,7 +89,8 @@ static void pass_end(struct relay_end *from, struct relay_end *to)
 /* Moves one buffer. 1: there may be more; 0: not now; negative: an end is broken. */
 static int move_once(struct relay_end *from, struct relay_end *to, size_t *moved)
 {
-        ssize_t length = recv(from->source.descriptor, nat.buffer, NAT_BUFFER, 0);
+        size_t most = held < HELD_MUCH ? NAT_BUFFER : SMALL_BUFFER;
+        ssize_t length = recv(from->source.descriptor, nat.buffer, most, 0);
         if (length < 0)
                 return errno == EAGAIN || errno == EINTR ? 0 : -errno;
         if (length == 0) {
@@ -76,7 +107,7 @@ static int move_once(struct relay_end *from, struct relay_end *to, size_t *moved
         if (sent < length)
                 return relay_push(to, nat.buffer + sent, (size_t)(length - sent)) ? 0 : -ENOMEM;
         /* A short read has emptied the socket: asking again would cost a call for nothing. */
-        return length == NAT_BUFFER;
+        return (size_t)length == most;
 }
 
 /* False, with errno, when an end is broken. */
@@ -145,6 +176,5 @@ void relay_close(struct relay_end *end, bool reset)
                 (void)setsockopt(end->source.descriptor, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
         }
         source_close(&end->source);
-        free(end->pending);
-        end->pending = NULL;
+        drop_pending(end);
 }

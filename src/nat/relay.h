@@ -28,6 +28,12 @@ enum relay_result {
 /* Moves what there is for the events of one end, in both directions, and sets what to wait for next. */
 enum relay_result relay_move(struct relay_end *end, struct relay_end *other, uint32_t events);
 
+/* Bytes of flows that wait in this process's memory, all flows together. A sandbox that opens thousands of flows and
+ * reads from none must not be able to take the machine's memory: holding fails when the bound is reached, which
+ * ends the flow that asked. */
+bool relay_hold(size_t bytes);
+void relay_release(size_t bytes);
+
 /* Gives an end bytes that something else has read for it. False when memory is out. */
 bool relay_push(struct relay_end *end, const uint8_t *bytes, size_t length);
 

@@ -27,6 +27,7 @@ static struct {
         int supervisor;
         bool log;
         struct str_list said; /* the destinations that were */
+        struct str_list noted; /* the formats of notes that were */
         long long second;     /* of the records that were counted */
         unsigned records;
         unsigned dropped; /* records that were not sent */
@@ -123,6 +124,18 @@ static void say_denied(const char *format, ...)
 void report_note(const char *format, ...)
 {
         va_list values;
+        if (str_list_has(&report.noted, format))
+                return;
+        str_list_add(&report.noted, format);
+        va_start(values, format);
+        say(NAT_NOTE, format, values);
+        va_end(values);
+}
+
+static void say_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void say_note(const char *format, ...)
+{
+        va_list values;
         va_start(values, format);
         say(NAT_NOTE, format, values);
         va_end(values);
@@ -213,6 +226,28 @@ void report_name(const char *name)
                    suggestion);
 }
 
+void report_failed(const struct target *target, const char *why)
+{
+        char destination[SPELLING];
+        spell(target, destination, sizeof(destination));
+        if (is_new(destination))
+                say_note("network: cannot reach %s: %s", destination, why);
+}
+
+void report_proxy(const struct target *target, const char *why)
+{
+        char destination[SPELLING] = "", once[2 * SPELLING];
+        if (target)
+                spell(target, destination, sizeof(destination));
+        snprintf(once, sizeof(once), "%s by proxy: %s", destination, why);
+        if (!is_new(once))
+                return;
+        if (!target)
+                say_denied("network: no connection to the proxy %s: %s", proxy_shown(), why);
+        else
+                say_denied("network: the proxy %s gives no connection to %s: %s", proxy_shown(), destination, why);
+}
+
 void report_question(const char *name, uint16_t type, const char *decision)
 {
         char members[NAT_TEXT_MAX];
@@ -225,13 +260,15 @@ void report_flow(const struct target *target, const struct in6_addr *address, ui
                  long long began, const char *why)
 {
         char destination[SPELLING], text[ADDRESS_TEXT] = "", members[NAT_TEXT_MAX];
+        struct target place;
         if (!report.log)
                 return;
+        bool proxied = proxy_carries(target, &place);
         if (address)
                 address_format(address, text);
         snprintf(members, sizeof(members),
-                 "\"event\":\"connection\",\"decision\":\"allowed\",\"destination\":\"%s\",\"address\":\"%s\","
+                 "\"event\":\"connection\",\"decision\":\"allowed\",\"destination\":\"%s\",\"%s\":\"%s\","
                  "\"bytes_up\":%" PRIu64 ",\"bytes_down\":%" PRIu64 ",\"duration_ms\":%lld,\"end\":\"%s\"",
-                 spell(target, destination, sizeof(destination)), text, up, down, nat.now - began, why ? why : "closed");
+                 spell(target, destination, sizeof(destination)), proxied ? "proxy_address" : "address", text, up, down, nat.now - began, why ? why : "closed");
         record(members);
 }

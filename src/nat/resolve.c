@@ -22,6 +22,7 @@ enum {
         ADDRESSES_MAX = 12,
         CACHE_SIZE = 256,
         KEEP_MAX_S = 60, /* an answer is not kept longer than this */
+        KEEP_NONE_S = 5, /* "no such address": most names have no IPv6 one, and each flow asks for both */
         PAYLOAD = 1232,
 };
 
@@ -45,7 +46,8 @@ struct resolving {
 struct answer {
         char name[NAME_MAX_LENGTH + 1];
         int family;
-        long long until; /* monotonic ms */
+        long long until; /* monotonic ms; 0: the place is free */
+        const char *why; /* without an address */
         size_t count;
         struct in6_addr addresses[ADDRESSES_MAX];
 };
@@ -61,8 +63,16 @@ struct ares_source {
         struct ares_source *next;
 };
 
+/* A name server with a link-local address, and the interface that it is behind. */
+struct zone {
+        struct in6_addr address;
+        unsigned interface;
+};
+
 static struct {
         ares_channel channel;
+        struct zone zones[8];
+        size_t zone_count;
         struct ares_source *sources;
         struct lookup *lookups;
         struct host *hosts;
@@ -102,9 +112,50 @@ static void ares_wants(void *context, ares_socket_t descriptor, int readable, in
         }
 }
 
+/* c-ares of some versions cannot be told the interface of a link-local server: the sockets are given it here. */
+static int connect_server(ares_socket_t made, const struct sockaddr *address, ares_socklen_t length, void *context)
+{
+        (void)context;
+        if (address->sa_family != AF_INET6 || length < (ares_socklen_t)sizeof(struct sockaddr_in6))
+                return connect(made, address, length);
+        struct sockaddr_in6 six;
+        memcpy(&six, address, sizeof(six));
+        for (size_t i = 0; i < resolver.zone_count; i++)
+                if (IN6_ARE_ADDR_EQUAL(&resolver.zones[i].address, &six.sin6_addr))
+                        six.sin6_scope_id = resolver.zones[i].interface;
+        return connect(made, (struct sockaddr *)&six, sizeof(six));
+}
+
+/* c-ares takes all of these calls or none. */
+static ares_socket_t make_socket(int family, int type, int protocol, void *context)
+{
+        (void)context;
+        return socket(family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol);
+}
+
+static int close_socket(ares_socket_t made, void *context)
+{
+        (void)context;
+        return close(made);
+}
+
+static ares_ssize_t receive(ares_socket_t from, void *bytes, size_t length, int flags, struct sockaddr *address,
+                            ares_socklen_t *address_length, void *context)
+{
+        (void)context;
+        return recvfrom(from, bytes, length, flags, address, address_length);
+}
+
+static ares_ssize_t send_vector(ares_socket_t to, const struct iovec *parts, int count, void *context)
+{
+        struct msghdr message = {.msg_iov = (struct iovec *)parts, .msg_iovlen = (size_t)count};
+        (void)context;
+        return sendmsg(to, &message, MSG_NOSIGNAL);
+}
+
 bool resolve_start(void)
 {
-        /* Everything is given, so that no configuration of the host's is interpreted here. */
+        /* Everything is given, so that no configuration of the host's is read here: it might be a fifo. */
         char lookups[] = "b";
         struct ares_options options = {
             .flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES | ARES_FLAG_EDNS,
@@ -113,12 +164,23 @@ bool resolve_start(void)
             .lookups = lookups,
             .sock_state_cb = ares_wants,
             .ednspsz = PAYLOAD,
+            .ndots = 1,
         };
         int given = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS | ARES_OPT_SOCK_STATE_CB |
-                    ARES_OPT_EDNSPSZ | ARES_OPT_DOMAINS;
+                    ARES_OPT_EDNSPSZ | ARES_OPT_DOMAINS | ARES_OPT_NDOTS | ARES_OPT_SORTLIST | ARES_OPT_SERVERS;
         resolver.servers = str_copy("");
-        return ares_library_init(ARES_LIB_INIT_ALL) == ARES_SUCCESS &&
-               ares_init_options(&resolver.channel, &options, given) == ARES_SUCCESS;
+        static const struct ares_socket_functions functions = {
+            .asocket = make_socket,
+            .aclose = close_socket,
+            .aconnect = connect_server,
+            .arecvfrom = receive,
+            .asendv = send_vector,
+        };
+        if (ares_library_init(ARES_LIB_INIT_ALL) != ARES_SUCCESS ||
+            ares_init_options(&resolver.channel, &options, given) != ARES_SUCCESS)
+                return false;
+        ares_set_socket_functions(resolver.channel, &functions, NULL);
+        return true;
 }
 
 static struct answer *cache_place(const char *name, int family)
@@ -190,15 +252,17 @@ static void got_answer(void *context, int status, int timeouts, struct ares_addr
                 return;
         }
         size_t count = status == ARES_SUCCESS ? read_addresses(found, addresses, &keep_s) : 0;
-        if (count) {
+        const char *why = count ? NULL : why_not(status == ARES_SUCCESS ? ARES_ENODATA : status);
+        if (status == ARES_SUCCESS || status == ARES_ENODATA || status == ARES_ENOTFOUND) {
                 struct answer *place = cache_place(lookup->name, lookup->family);
                 memcpy(place->name, lookup->name, sizeof(place->name));
                 place->family = lookup->family;
-                place->until = nat.now + keep_s * 1000LL;
+                place->until = nat.now + (count ? keep_s : KEEP_NONE_S) * 1000LL;
+                place->why = why;
                 place->count = count;
                 memcpy(place->addresses, addresses, count * sizeof(*addresses));
         }
-        answer_all(lookup, addresses, count, count ? NULL : why_not(status));
+        answer_all(lookup, addresses, count, why);
         if (found)
                 ares_freeaddrinfo(found);
 }
@@ -232,10 +296,10 @@ static bool answer_from_hosts(const char *name, int family, resolve_done *done, 
 static bool answer_from_cache(const char *name, int family, resolve_done *done, void *context)
 {
         const struct answer *place = cache_place(name, family);
-        if (place->count == 0 || place->until <= nat.now || place->family != family || !str_equal(place->name, name))
+        if (place->until <= nat.now || place->family != family || !str_equal(place->name, name))
                 return false;
         struct answer kept = *place;
-        done(context, kept.addresses, kept.count, NULL);
+        done(context, kept.addresses, kept.count, kept.why);
         return true;
 }
 
@@ -312,6 +376,7 @@ void resolve_configure_begin(void)
         resolver.host_count = 0;
         free(resolver.servers);
         resolver.servers = str_copy("");
+        resolver.zone_count = 0;
         memset(resolver.cache, 0, sizeof(resolver.cache));
 }
 
@@ -328,12 +393,18 @@ void resolve_add_server(const char *address_and_port)
         const char *port;
         autofree char *address = take_word(address_and_port, &port);
         struct in6_addr parsed;
-        /* A scope (fe80::1%eth0) is c-ares's to read. */
         bool six = strchr(address, ':') != NULL;
-        if (!six && !address_parse(address, &parsed))
+        char *zone = strchr(address, '%');
+        if (zone)
+                *zone++ = 0;
+        if (!address_parse(address, &parsed))
                 return;
-        char *servers = str_format("%s%s%s%s%s%s%s", resolver.servers, *resolver.servers ? "," : "",
-                                   six ? "[" : "", address, six ? "]" : "", *port ? ":" : "", port);
+        if (zone && resolver.zone_count < sizeof(resolver.zones) / sizeof(*resolver.zones))
+                resolver.zones[resolver.zone_count++] =
+                    (struct zone){.address = parsed, .interface = (unsigned)strtoul(zone, NULL, 10)};
+        /* Always with a port: c-ares refuses the whole list for brackets without one. */
+        char *servers = str_format("%s%s%s%s%s:%s", resolver.servers, *resolver.servers ? "," : "", six ? "[" : "",
+                                   address, six ? "]" : "", *port ? port : "53");
         free(resolver.servers);
         resolver.servers = servers;
 }

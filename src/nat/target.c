@@ -5,12 +5,10 @@
  */
 #include "nat/nat.h"
 
-#include "lib/fd.h"
 #include "policy/addresses.h"
 
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 enum verdict target_judge(struct target *target)
 {
@@ -53,31 +51,13 @@ void target_load(const struct sockaddr_storage *stored, struct in6_addr *address
         *port = ntohs(six->sin6_port);
 }
 
-/* Whether the host would talk to itself. A datagram socket that is connected sends nothing, but the kernel then
- * chooses the source address, and for an address of the host that is the address itself. */
-static bool is_own(const struct in6_addr *address)
-{
-        struct sockaddr_storage destination, source;
-        socklen_t length = target_store(address, 9, &destination);
-        autoclose int probe = socket(destination.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-        if (probe < 0 || connect(probe, (struct sockaddr *)&destination, length) < 0)
-                return false; /* then a connection will fail as well */
-        length = sizeof(source);
-        if (getsockname(probe, (struct sockaddr *)&source, &length) < 0)
-                return true;
-        struct in6_addr chosen;
-        uint16_t port;
-        target_load(&source, &chosen, &port);
-        return IN6_ARE_ADDR_EQUAL(&chosen, address);
-}
-
 enum verdict target_judge_address(const struct target *target, const struct in6_addr *address)
 {
         enum verdict verdict = rules_judge_address(&nat.rules, target->name, address, target->port, target->transport);
         if (verdict != VERDICT_ALLOWED)
                 return verdict;
         /* Nobody owns a documentation address: where one is the host's, somebody plays the internet on it. */
-        if (address_is_documentation(address) || !is_own(address) ||
+        if (address_is_documentation(address) || host_routes_leave(address) ||
             rules_name_address(&nat.rules, address, target->port, target->transport))
                 return VERDICT_ALLOWED;
         return VERDICT_SPECIAL;

@@ -17,7 +17,7 @@
  *   host-port INSIDE HOST      a port inside that stands for a port of the host's loopback
  *   proxy HOST PORT [BASE64]   the upstream proxy and its Basic credentials
  *   no-proxy TEXT              one entry of NO_PROXY
- *   nameserver ADDRESS [PORT]  in order of preference
+ *   nameserver ADDRESS [PORT]  in order of preference; a link-local one has %NUMBER of its interface behind it
  *   host ADDRESS NAME          one entry of the hosts file that a rule could ask for
  *   log                        flows and questions are wanted as NAT_RECORD
  */
@@ -54,6 +54,7 @@ struct nat_dial {
 enum nat_message_type {
         /* to the nat */
         NAT_RESOLVER = 1, /* with a memory file: lines `nameserver` and `host`, instead of the earlier ones */
+        NAT_FINISH,       /* report every flow that is open, and end */
         /* from the nat */
         NAT_READY,   /* it has every socket and is confined */
         NAT_DENIED,  /* text: one sentence for the person, with the option that would allow it */

@@ -9,6 +9,7 @@
 #include "seccomp-default.h"
 #include "seccomp-init-publish.h"
 #include "seccomp-init.h"
+#include "seccomp-names.h"
 #include "seccomp-supervisor.h"
 
 #define EMBEDDED(array)                                                                                      \
@@ -28,4 +29,9 @@ struct seccomp_program seccomp_for_init(bool dials)
 struct seccomp_program seccomp_for_supervisor(void)
 {
         return EMBEDDED(program_supervisor);
+}
+
+struct seccomp_program seccomp_for_names(void)
+{
+        return EMBEDDED(program_names);
 }

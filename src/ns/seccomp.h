@@ -33,6 +33,8 @@ struct seccomp_program seccomp_arguments(bool userns);
  * policy/seccomp/init.json (init-publish.json where it dials) and supervisor.json. */
 struct seccomp_program seccomp_for_init(bool dials);
 struct seccomp_program seccomp_for_supervisor(void);
+/* The process that watches the host's names: names.json. */
+struct seccomp_program seccomp_for_names(void);
 
 /* Compiles an OCI profile, as container engines write it too, for a server. `name` stands in messages. What
  * holds:

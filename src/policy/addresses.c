@@ -1,71 +1,104 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See addresses.h. The table is IANA's registries "IPv4 Special-Purpose Address Space" and "IPv6 Special-Purpose
- * Address Space", reduced to what nobody should reach unasked, and the clouds' metadata services, each as its
- * cloud documents it. Single-threaded.
+ * See addresses.h. The table is IANA's registries "IPv4 Special-Purpose Address Space" and "IPv6
+ * Special-Purpose Address Space", reduced to what nobody should reach unasked, and the clouds' metadata
+ * services, each as its cloud documents it.
  */
 #include "policy/addresses.h"
 
 #include <arpa/inet.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
+
+/* Addresses as constants: every flow is judged by these tables, so they are not parsed from text each time.
+ */
+#define V4(a, b, c, d)                                                                                       \
+        {                                                                                                    \
+                .s6_addr = { [10] = 0xff, [11] = 0xff, [12] = (a), [13] = (b), [14] = (c), [15] = (d) }      \
+        }
+#define HIGH(group) (uint8_t)((group) >> 8)
+#define LOW(group)  (uint8_t)((group)&0xff)
+/* The first three groups and the last two; those between are zero. */
+#define V6(a, b, c, g, h)                                                                                    \
+        {                                                                                                    \
+                .s6_addr = {                                                                                 \
+                        HIGH(a),                                                                             \
+                        LOW(a),                                                                              \
+                        HIGH(b),                                                                             \
+                        LOW(b),                                                                              \
+                        HIGH(c),                                                                             \
+                        LOW(c),                                                                              \
+                        [12] = HIGH(g),                                                                      \
+                        LOW(g),                                                                              \
+                        HIGH(h),                                                                             \
+                        LOW(h)                                                                               \
+                }                                                                                            \
+        }
+#define BITS4(prefix) (96 + (prefix))
+
+struct range {
+        struct in6_addr network;
+        unsigned prefix; /* of 128 */
+};
 
 /* The first that matches decides. */
 static const struct {
-        const char *address;
-        unsigned prefix; /* of the address as written */
+        struct range range;
         enum address_class class_;
 } special[] = {
-    {"169.254.169.254", 32, ADDRESS_METADATA}, /* AWS, Google, Azure, OpenStack and most others */
-    {"169.254.170.2", 32, ADDRESS_METADATA},   /* AWS: credentials of containers */
-    {"169.254.170.23", 32, ADDRESS_METADATA},  /* AWS: credentials of pods */
-    {"168.63.129.16", 32, ADDRESS_METADATA},   /* Azure: the wire server */
-    {"100.100.100.200", 32, ADDRESS_METADATA}, /* Alibaba */
-    {"192.0.0.192", 32, ADDRESS_METADATA},     /* Oracle */
-    {"fd00:ec2::254", 128, ADDRESS_METADATA},  /* AWS */
-    {"fd00:ec2::23", 128, ADDRESS_METADATA},   /* AWS: credentials of pods */
-    {"fd20:ce::254", 128, ADDRESS_METADATA},   /* Google */
-    {"0.0.0.0", 8, ADDRESS_RESERVED},          /* this network */
-    {"127.0.0.0", 8, ADDRESS_RESERVED},        /* loopback */
-    {"192.0.0.0", 24, ADDRESS_RESERVED},       /* protocol assignments */
-    {"192.88.99.0", 24, ADDRESS_RESERVED},     /* 6to4 relays, deprecated */
-    {"198.18.0.0", 15, ADDRESS_RESERVED},      /* benchmarks; hutch's synthetic addresses */
-    {"224.0.0.0", 4, ADDRESS_RESERVED},        /* multicast */
-    {"240.0.0.0", 4, ADDRESS_RESERVED},        /* future use, broadcast */
-    {"169.254.0.0", 16, ADDRESS_LINK_LOCAL},
-    {"10.0.0.0", 8, ADDRESS_PRIVATE}, /* RFC 1918 */
-    {"172.16.0.0", 12, ADDRESS_PRIVATE},
-    {"192.168.0.0", 16, ADDRESS_PRIVATE},
-    {"100.64.0.0", 10, ADDRESS_PRIVATE},      /* carrier-grade NAT, RFC 6598 */
-    {"::", 128, ADDRESS_RESERVED},            /* unspecified */
-    {"::1", 128, ADDRESS_RESERVED},           /* loopback */
-    {"100::", 64, ADDRESS_RESERVED},          /* discard only */
-    {"fd68:7574:6368::", 48, ADDRESS_RESERVED}, /* hutch's own */
-    {"ff00::", 8, ADDRESS_RESERVED},          /* multicast */
-    {"fe80::", 10, ADDRESS_LINK_LOCAL},
-    {"fec0::", 10, ADDRESS_PRIVATE}, /* site-local, deprecated */
-    {"fc00::", 7, ADDRESS_PRIVATE},  /* unique local */
-    {"5f00::", 16, ADDRESS_PRIVATE}, /* segment routing */
+    {{V4(169, 254, 169, 254), 128}, ADDRESS_METADATA}, /* AWS, Google, Azure, OpenStack and most others */
+    {{V4(169, 254, 170, 2), 128}, ADDRESS_METADATA},   /* AWS: credentials of containers */
+    {{V4(169, 254, 170, 23), 128}, ADDRESS_METADATA},  /* AWS: credentials of pods */
+    {{V4(169, 254, 0, 23), 128}, ADDRESS_METADATA},    /* Tencent */
+    {{V4(169, 254, 42, 42), 128}, ADDRESS_METADATA},   /* Scaleway */
+    {{V4(168, 63, 129, 16), 128}, ADDRESS_METADATA},   /* Azure: the wire server */
+    {{V4(100, 100, 100, 200), 128}, ADDRESS_METADATA}, /* Alibaba */
+    {{V4(192, 0, 0, 192), 128}, ADDRESS_METADATA},     /* Oracle */
+    {{V6(0xfd00, 0xec2, 0, 0, 0x254), 128}, ADDRESS_METADATA},   /* AWS */
+    {{V6(0xfd00, 0xec2, 0, 0, 0x23), 128}, ADDRESS_METADATA},    /* AWS: credentials of pods */
+    {{V6(0xfd20, 0xce, 0, 0, 0x254), 128}, ADDRESS_METADATA},    /* Google */
+    {{V6(0xfd00, 0x42, 0, 0, 0x42), 128}, ADDRESS_METADATA},     /* Scaleway */
+    {{V6(0xfe80, 0, 0, 0xa9fe, 0xa9fe), 128}, ADDRESS_METADATA}, /* OpenStack */
+
+    {{V4(0, 0, 0, 0), BITS4(8)}, ADDRESS_RESERVED},      /* this network */
+    {{V4(127, 0, 0, 0), BITS4(8)}, ADDRESS_RESERVED},    /* loopback */
+    {{V4(192, 0, 0, 0), BITS4(24)}, ADDRESS_RESERVED},   /* protocol assignments */
+    {{V4(192, 88, 99, 0), BITS4(24)}, ADDRESS_RESERVED}, /* 6to4 relays, deprecated */
+    {{V4(198, 18, 0, 0), BITS4(15)}, ADDRESS_RESERVED},  /* benchmarks; hutch's synthetic addresses */
+    {{V4(224, 0, 0, 0), BITS4(4)}, ADDRESS_RESERVED},    /* multicast */
+    {{V4(240, 0, 0, 0), BITS4(4)}, ADDRESS_RESERVED},    /* future use, broadcast */
+    {{V4(169, 254, 0, 0), BITS4(16)}, ADDRESS_LINK_LOCAL},
+    {{V4(10, 0, 0, 0), BITS4(8)}, ADDRESS_PRIVATE}, /* RFC 1918 */
+    {{V4(172, 16, 0, 0), BITS4(12)}, ADDRESS_PRIVATE},
+    {{V4(192, 168, 0, 0), BITS4(16)}, ADDRESS_PRIVATE},
+    {{V4(100, 64, 0, 0), BITS4(10)}, ADDRESS_PRIVATE}, /* carrier-grade NAT, RFC 6598 */
+    {{V4(0, 0, 0, 0), BITS4(0)}, ADDRESS_PUBLIC},
+
+    {{V6(0xfd68, 0x7574, 0x6368, 0, 0), 48}, ADDRESS_RESERVED}, /* hutch's own */
+    {{V6(0xfe80, 0, 0, 0, 0), 10}, ADDRESS_LINK_LOCAL},
+    {{V6(0xfec0, 0, 0, 0, 0), 10}, ADDRESS_PRIVATE},   /* site-local, deprecated */
+    {{V6(0xfc00, 0, 0, 0, 0), 7}, ADDRESS_PRIVATE},    /* unique local */
+    {{V6(0x5f00, 0, 0, 0, 0), 16}, ADDRESS_PRIVATE},   /* segment routing */
+    {{V6(0x64, 0xff9b, 0, 0, 0), 96}, ADDRESS_PUBLIC}, /* NAT64: what it carries decides */
+    {{V6(0x64, 0xff9b, 1, 0, 0), 48}, ADDRESS_PUBLIC}, /* NAT64 of the local network */
+    {{V6(0x2001, 0, 0, 0, 0), 23}, ADDRESS_RESERVED},  /* protocol assignments: Teredo, benchmarks, ORCHID */
+    {{V6(0x2000, 0, 0, 0, 0), 3}, ADDRESS_PUBLIC},     /* global unicast */
+    {{V6(0, 0, 0, 0, 0), 0}, ADDRESS_RESERVED},        /* ::, ::1, IPv4-compatible, discard, multicast… */
 };
 
-static const struct {
-        const char *address;
-        unsigned prefix;
-} documentation[] = {
-    {"192.0.2.0", 24}, {"198.51.100.0", 24}, {"203.0.113.0", 24}, {"2001:db8::", 32}, {"3fff::", 20},
+static const struct range documentation[] = {
+    {V4(192, 0, 2, 0), BITS4(24)},    {V4(198, 51, 100, 0), BITS4(24)}, {V4(203, 0, 113, 0), BITS4(24)},
+    {V6(0x2001, 0xdb8, 0, 0, 0), 32}, {V6(0x3fff, 0, 0, 0, 0), 20},
 };
 
-/* Where an IPv6 address carries an IPv4 one: RFC 4291 2.5.5.1, 6052, 8215, 3056, 4380, 5214. */
+/* Where an IPv6 address carries an IPv4 one: RFC 6052, 8215, 3056. */
 static const struct {
-        const char *address;
-        unsigned prefix;
-        unsigned at;    /* offset of the IPv4 address in bytes */
-        bool inverted;  /* its bits are flipped (Teredo) */
-} embedding[] = {
-    {"::", 96, 12, false},          {"64:ff9b::", 96, 12, false}, {"64:ff9b:1::", 48, 12, false},
-    {"2002::", 16, 2, false},       {"2001::", 32, 12, true},     {"2001::", 32, 4, false},
-    {"::ffff:0:0:0", 96, 12, false}, /* IPv4-translated, RFC 2765 */
+        struct range range;
+        size_t at; /* offset of the IPv4 address in bytes */
+} carrying[] = {
+    {{V6(0x64, 0xff9b, 0, 0, 0), 96}, 12},
+    {{V6(0x64, 0xff9b, 1, 0, 0), 48}, 12},
+    {{V6(0x2002, 0, 0, 0, 0), 16}, 2},
 };
 
 bool address_parse(const char *text, struct in6_addr *address)
@@ -95,43 +128,53 @@ bool address_in(const struct in6_addr *address, const struct in6_addr *network, 
         return bits == 0 || (address->s6_addr[bytes] ^ network->s6_addr[bytes]) >> (8 - bits) == 0;
 }
 
-/* The same with a network as a table has it. */
-static bool lies_in(const struct in6_addr *address, const char *text, unsigned prefix)
+static bool lies_in(const struct in6_addr *address, const struct range *range)
 {
-        struct in6_addr network;
-        (void)address_parse(text, &network);
-        return address_in(address, &network, strchr(text, ':') ? prefix : prefix + 96);
+        return address_in(address, &range->network, range->prefix);
 }
 
 static enum address_class classify_plain(const struct in6_addr *address)
 {
-        for (size_t i = 0; i < sizeof(special) / sizeof(*special); i++)
-                if (lies_in(address, special[i].address, special[i].prefix))
-                        return special[i].class_;
-        return ADDRESS_PUBLIC;
+        size_t row = 0;
+        while (!lies_in(address, &special[row].range)) /* the last one holds every address */
+                row++;
+        return special[row].class_;
+}
+
+static struct in6_addr read_inner(const struct in6_addr *address, size_t at)
+{
+        struct in6_addr inner = V4(0, 0, 0, 0);
+        memcpy(inner.s6_addr + 12, address->s6_addr + at, 4);
+        return inner;
+}
+
+/* ISATAP (RFC 5214): below any prefix, the interface identifier is 0000:5efe or 0200:5efe, then the IPv4
+ * address. */
+static bool is_isatap(const struct in6_addr *address)
+{
+        return (address->s6_addr[8] & 0xfd) == 0 && address->s6_addr[9] == 0 &&
+               address->s6_addr[10] == 0x5e && address->s6_addr[11] == 0xfe;
+}
+
+size_t address_carried(const struct in6_addr *address, struct in6_addr inner[ADDRESS_CARRIED_MAX])
+{
+        size_t count = 0;
+        /* None of the ranges overlaps another. */
+        for (size_t i = 0; i < sizeof(carrying) / sizeof(*carrying); i++)
+                if (lies_in(address, &carrying[i].range))
+                        inner[count++] = read_inner(address, carrying[i].at);
+        if (is_isatap(address))
+                inner[count++] = read_inner(address, 12);
+        return count;
 }
 
 enum address_class address_classify(const struct in6_addr *address)
 {
+        struct in6_addr inner[ADDRESS_CARRIED_MAX];
+        size_t count = address_carried(address, inner);
         enum address_class worst = classify_plain(address);
-        for (size_t i = 0; i < sizeof(embedding) / sizeof(*embedding); i++) {
-                struct in6_addr inner = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
-                if (IN6_IS_ADDR_V4MAPPED(address) ||
-                    !lies_in(address, embedding[i].address, embedding[i].prefix))
-                        continue;
-                for (size_t byte = 0; byte < 4; byte++)
-                        inner.s6_addr[12 + byte] = (uint8_t)(address->s6_addr[embedding[i].at + byte] ^
-                                                             (embedding[i].inverted ? 0xff : 0));
-                enum address_class class_ = classify_plain(&inner);
-                if (class_ > worst)
-                        worst = class_;
-        }
-        /* ISATAP: the interface identifier is 0000:5efe or 0200:5efe, then the IPv4 address. */
-        if (!IN6_IS_ADDR_V4MAPPED(address) && (address->s6_addr[8] & 0xfd) == 0 && address->s6_addr[9] == 0 &&
-            address->s6_addr[10] == 0x5e && address->s6_addr[11] == 0xfe) {
-                struct in6_addr inner = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
-                memcpy(inner.s6_addr + 12, address->s6_addr + 12, 4);
-                enum address_class class_ = classify_plain(&inner);
+        for (size_t i = 0; i < count; i++) {
+                enum address_class class_ = classify_plain(&inner[i]);
                 if (class_ > worst)
                         worst = class_;
         }
@@ -141,7 +184,7 @@ enum address_class address_classify(const struct in6_addr *address)
 bool address_is_documentation(const struct in6_addr *address)
 {
         for (size_t i = 0; i < sizeof(documentation) / sizeof(*documentation); i++)
-                if (lies_in(address, documentation[i].address, documentation[i].prefix))
+                if (lies_in(address, &documentation[i]))
                         return true;
         return false;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What kind of address an address is, by the special-purpose registries of IANA (RFC 6890 and its successors).
+ * What kind of address an address is, by the special-purpose registries of IANA (RFC 6890 and its
+ * successors).
  */
 #ifndef HUTCH_POLICY_ADDRESSES_H
 #define HUTCH_POLICY_ADDRESSES_H
@@ -18,9 +19,15 @@ enum address_class {
         ADDRESS_RESERVED,   /* loopback, multicast, "this network", hutch's own…: nothing permits them */
 };
 
-/* IPv4 in its mapped form. An address that carries an IPv4 address (mapped, NAT64 of 64:ff9b::/96 and
- * 64:ff9b:1::/48, 6to4, Teredo, ISATAP, IPv4-compatible) is of the worse of both classes. */
+/* IPv4 in its mapped form. An address that carries another one (address_carried) is of the worst class of
+ * them all. */
 enum address_class address_classify(const struct in6_addr *address);
+
+enum { ADDRESS_CARRIED_MAX = 2 };
+/* The IPv4 addresses, in their mapped form, that a gateway might read out of an IPv6 one: NAT64 of
+ * 64:ff9b::/96 and 64:ff9b:1::/48, 6to4, ISATAP. A mapped address carries none: it is one. Returns how many.
+ */
+size_t address_carried(const struct in6_addr *address, struct in6_addr inner[ADDRESS_CARRIED_MAX]);
 
 /* Whether the first `prefix` bits (of 128) are those of `network`. */
 bool address_in(const struct in6_addr *address, const struct in6_addr *network, unsigned prefix);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See destinations.h. What is not exactly in the grammar is refused, with the spelling that was probably meant:
- * a rule that means something else than its author thinks is worse than none.
+ * See destinations.h. What is not exactly in the grammar is refused, with the spelling that was probably
+ * meant: a rule that means something else than its author thinks is worse than none.
  */
 #include "policy/destinations.h"
 
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PORT_MAX = 65535, WIDEST_PREFIX4 = 8, WIDEST_PREFIX6 = 16 };
+enum { PORT_MAX = 65535, WIDEST_PREFIX4 = 8, WIDEST_PREFIX6 = 7 };
 
 /* One destination while it is read. */
 struct reading {
@@ -28,11 +28,14 @@ static const char *option_of(const struct reading *reading)
         return reading->use == DESTINATION_DENY ? "--network-deny" : "--network-allow";
 }
 
-/* Refuses it; `instead` says what to write. */
+/* Refuses it; `instead` says what to write. So much of either is shown that the sentence fits into an error.
+ */
 static bool refuse(const struct reading *reading, const char *why, const char *instead)
 {
-        return error_set(reading->error, EXIT_USAGE, "%s %s: %s; write %s", option_of(reading), reading->text, why,
-                         instead);
+        enum { SHOWN = 160 };
+        const char *cut = strlen(reading->text) > SHOWN ? "…" : "";
+        return error_set(reading->error, EXIT_USAGE, "%s %.*s%s: %s; write %.*s", option_of(reading), SHOWN,
+                         reading->text, cut, why, SHOWN, instead);
 }
 
 void destinations_free(struct destinations *list)
@@ -50,8 +53,8 @@ static bool is_label(const char *text, size_t length)
         if (length == 0 || length > 63 || text[0] == '-' || text[length - 1] == '-')
                 return false;
         for (size_t i = 0; i < length; i++)
-                if (!(text[i] >= 'a' && text[i] <= 'z') && !(text[i] >= '0' && text[i] <= '9') && text[i] != '-' &&
-                    text[i] != '_')
+                if (!(text[i] >= 'a' && text[i] <= 'z') && !(text[i] >= '0' && text[i] <= '9') &&
+                    text[i] != '-' && text[i] != '_')
                         return false;
         return true;
 }
@@ -79,16 +82,54 @@ bool destination_is_name(const char *text)
         }
 }
 
-/* Second levels under which registries of countries sell names, and hosts of everybody's pages: from the Public
- * Suffix List, the ones that a person is likely to meet. Every top-level domain is one anyway. */
-static const char *const country_levels[] = {"ac",  "co",  "com", "edu", "gob", "go",  "gov", "gv",
-                                             "ltd", "mil", "ne",  "net", "nom", "or",  "org", "plc", "sch"};
+/* Second levels under which registries of countries sell names, and hosts of everybody's pages: those of the
+ * Public Suffix List that a person is likely to meet. Every top-level domain is one anyway. */
+static const char *const country_levels[] = {
+    "ac",  "asso", "biz", "co", "com", "edu", "gob", "go",  "gouv", "gov",  "gv",  "info",
+    "int", "ltd",  "mil", "ne", "net", "nom", "or",  "org", "plc",  "priv", "sch", "web",
+};
 static const char *const shared_hosts[] = {
-    "appspot.com",     "azurewebsites.net", "blogspot.com",  "cloudfront.net",   "codeberg.page", "deno.dev",
-    "firebaseapp.com", "fly.dev",           "github.io",     "gitlab.io",        "glitch.me",     "herokuapp.com",
-    "loca.lt",         "netlify.app",       "ngrok-free.app", "ngrok.app",       "ngrok.io",      "onrender.com",
-    "pages.dev",       "r2.dev",            "readthedocs.io", "repl.co",         "s3.amazonaws.com", "surge.sh",
-    "trycloudflare.com", "vercel.app",      "web.app",       "workers.dev",
+    "appspot.com",
+    "azurestaticapps.net",
+    "azurewebsites.net",
+    "blogspot.com",
+    "cloudapp.net",
+    "cloudfront.net",
+    "cloudfunctions.net",
+    "codeberg.page",
+    "ddns.net",
+    "deno.dev",
+    "duckdns.org",
+    "elasticbeanstalk.com",
+    "firebaseapp.com",
+    "fly.dev",
+    "github.io",
+    "gitlab.io",
+    "glitch.me",
+    "herokuapp.com",
+    "myshopify.com",
+    "netlify.app",
+    "ngrok.io",
+    "no-ip.org",
+    "now.sh",
+    "ondigitalocean.app",
+    "onrender.com",
+    "pages.dev",
+    "pythonanywhere.com",
+    "r2.dev",
+    "readthedocs.io",
+    "repl.co",
+    "run.app",
+    "s3.amazonaws.com",
+    "streamlit.app",
+    "supabase.co",
+    "translate.goog",
+    "trycloudflare.com",
+    "ts.net",
+    "vercel.app",
+    "vercel.dev",
+    "web.app",
+    "workers.dev",
 };
 
 bool destination_is_public_suffix(const char *name)
@@ -105,6 +146,13 @@ bool destination_is_public_suffix(const char *name)
                 if (strlen(country_levels[i]) == (size_t)(dot - name) && str_starts(name, country_levels[i]))
                         return true;
         return false;
+}
+
+/* Names that lead to the asking machine itself, wherever they are asked (RFC 6761). */
+static bool is_loopback_name(const char *name)
+{
+        const char *last = strrchr(name, '.');
+        return str_equal(last ? last + 1 : name, "localhost");
 }
 
 static bool read_name(struct reading *reading, char *host)
@@ -125,8 +173,12 @@ static bool read_name(struct reading *reading, char *host)
                 return refuse(reading, "* stands for whole labels at the front only", "*.example.com");
         if (!destination_is_name(name))
                 return refuse(reading, "this is no domain name and no address", "a name as example.com");
+        if (is_loopback_name(name))
+                return refuse(reading, "the sandbox has a loopback of its own",
+                              "localhost:PORT for a port of your own machine");
         if (below && destination_is_public_suffix(name)) {
-                autofree char *instead = str_format("a name of its own below it, as example.%s or *.example.%s", name, name);
+                autofree char *instead =
+                    str_format("a name of its own below it, as example.%s or *.example.%s", name, name);
                 return refuse(reading, "anybody can have a name there", instead);
         }
         made->kind = below ? DESTINATION_BELOW : DESTINATION_NAME;
@@ -151,13 +203,16 @@ static bool read_address(struct reading *reading, const char *host, bool *is_add
                 char *end;
                 unsigned long value = strtoul(length + 1, &end, 10);
                 if (!isdigit((unsigned char)length[1]) || *end || value > bits)
-                        return refuse(reading, "a prefix length that is none", six ? "2001:db8::/32" : "10.0.0.0/8");
+                        return refuse(reading, "a prefix length that is none",
+                                      six ? "2001:db8::/32" : "10.0.0.0/8");
                 prefix = (unsigned)value;
         }
-        if (prefix < (six ? WIDEST_PREFIX6 : WIDEST_PREFIX4))
-                return refuse(reading, "so wide a network is no rule", "public for every public destination, or a narrower one");
-        made->kind = DESTINATION_ADDRESS;
         made->prefix = six ? prefix : prefix + 96;
+        bool maps4 = IN6_IS_ADDR_V4MAPPED(&made->address);
+        if (made->prefix < (maps4 ? 96 + WIDEST_PREFIX4 : WIDEST_PREFIX6))
+                return refuse(reading, "so wide a network is no rule",
+                              "public for every public destination, or a narrower one");
+        made->kind = DESTINATION_ADDRESS;
 
         struct in6_addr network = made->address;
         for (unsigned bit = made->prefix; bit < 128; bit++)
@@ -179,7 +234,8 @@ static bool check_address(const struct reading *reading)
                 return true;
         if (IN6_ARE_ADDR_EQUAL(&made->address, &six) ||
             (IN6_IS_ADDR_V4MAPPED(&made->address) && made->address.s6_addr[12] == 127)) {
-                autofree char *instead = str_format("localhost:%u for that port of your own machine", made->ports[0].first);
+                autofree char *instead =
+                    str_format("localhost:%u for that port of your own machine", made->ports[0].first);
                 return refuse(reading, "the sandbox has a loopback of its own", instead);
         }
         return refuse(reading, "no rule can permit that address", "another");
@@ -266,11 +322,13 @@ static bool split(struct reading *reading, char *text, char **host, char **ports
         if (text[0] == '[') {
                 char *close = strchr(text, ']');
                 if (!close || (close[1] && close[1] != ':'))
-                        return refuse(reading, "the bracket is not closed, or something stands behind it", "[2001:db8::1]:443");
+                        return refuse(reading, "the bracket is not closed, or something stands behind it",
+                                      "[2001:db8::1]:443");
                 *host = text + 1;
                 *close = 0;
                 *ports = close[1] ? close + 2 : NULL;
-                return strchr(*host, ':') || refuse(reading, "brackets are for IPv6 addresses", "the rest without them");
+                return strchr(*host, ':') ||
+                       refuse(reading, "brackets are for IPv6 addresses", "the rest without them");
         }
         char *colon = strchr(text, ':');
         if (colon && !strchr(colon + 1, ':')) {
@@ -286,10 +344,13 @@ static bool check_shape(const struct reading *reading)
         const char *text = reading->text;
         const char *scheme = strstr(text, "://");
         if (!*text)
-                return error_set(reading->error, EXIT_USAGE, "%s: an empty destination; write %s HOST,HOST2 without a comma too many",
+                return error_set(reading->error, EXIT_USAGE,
+                                 "%s: an empty destination; write %s HOST,HOST2 without a comma too many",
                                  option_of(reading), option_of(reading));
-        if (str_equal(text, "*") || str_equal(text, "*:*") || str_equal(text, "all") || str_equal(text, "any"))
-                return refuse(reading, "everything is no rule", "public for every public destination, or the names that are needed");
+        if (str_equal(text, "*") || str_equal(text, "*:*") || str_equal(text, "all") ||
+            str_equal(text, "any"))
+                return refuse(reading, "everything is no rule",
+                              "public for every public destination, or the names that are needed");
         if (scheme) {
                 const char *user = strchr(scheme + 3, '@');
                 size_t length = strcspn(scheme + 3, "/?#");
@@ -315,13 +376,15 @@ static bool read_word(struct reading *reading, const char *host, bool has_ports)
         struct destination *made = reading->made;
         if (str_equal(host, "public")) {
                 made->kind = DESTINATION_PUBLIC;
-                return !made->private_too || refuse(reading, "public and private exclude each other", "the private network's address, as 10.0.0.0/8");
+                return !made->private_too || refuse(reading, "public and private exclude each other",
+                                                    "the private network's address, as 10.0.0.0/8");
         }
         made->kind = DESTINATION_LOCALHOST;
         if (reading->use == DESTINATION_DENY)
                 return refuse(reading, "the host's loopback is denied anyway", "nothing");
         if (made->transport == TRANSPORT_UDP || made->private_too)
-                return refuse(reading, "only TCP ports of the host's loopback can be shown", "localhost:PORT");
+                return refuse(reading, "only TCP ports of the host's loopback can be shown",
+                              "localhost:PORT");
         return has_ports || refuse(reading, "which of your own ports", "localhost:PORT");
 }
 
@@ -354,7 +417,8 @@ static bool read_destination(struct reading *reading)
         return read_name(reading, host);
 }
 
-bool destinations_add(struct destinations *list, enum destination_use use, const char *text, struct error *error)
+bool destinations_add(struct destinations *list, enum destination_use use, const char *text,
+                      struct error *error)
 {
         for (;;) {
                 size_t length = strcspn(text, ",");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Destinations: the words of --network-allow and --network-deny, parsed and matched. Grammar and meaning are in
- * hutch-mcp(1). Nothing here resolves a name or touches the network; hutch checks the person's rules with it,
- * hutch-nat judges flows with it.
+ * Destinations: the words of --network-allow and --network-deny, parsed and matched. Grammar and meaning are
+ * in hutch-mcp(1). Nothing here resolves a name or touches the network; hutch checks the person's rules with
+ * it, hutch-nat judges flows with it.
  */
 #ifndef HUTCH_POLICY_DESTINATIONS_H
 #define HUTCH_POLICY_DESTINATIONS_H
@@ -48,12 +48,14 @@ struct destinations {
         size_t count;
 };
 
-/* What a destination without a port means: HTTPS and HTTP where it is permitted, everything where it is denied. */
+/* What a destination without a port means: HTTPS and HTTP where it is permitted, everything where it is
+ * denied. */
 enum destination_use { DESTINATION_ALLOW, DESTINATION_DENY };
 
 /* Adds every destination of a comma-separated list. False with a usage sentence that names the option and the
  * nearest valid spelling; what was added before stays for destinations_free(). */
-bool destinations_add(struct destinations *list, enum destination_use use, const char *text, struct error *error);
+bool destinations_add(struct destinations *list, enum destination_use use, const char *text,
+                      struct error *error);
 void destinations_free(struct destinations *list);
 
 /* Whether `text` is a domain name as rules have them: lower case, no final dot, labels of letters, digits,

@@ -68,11 +68,13 @@ bool rules_cover_name(const struct rules *rules, const char *name)
         return false;
 }
 
-enum verdict rules_judge_name(const struct rules *rules, const char *name, uint16_t port, enum transport transport)
+enum verdict rules_judge_name(const struct rules *rules, const char *name, uint16_t port,
+                              enum transport transport)
 {
         enum verdict verdict = VERDICT_NO_RULE;
         for (size_t i = 0; i < rules->deny.count; i++)
-                if (matches_name(&rules->deny.items[i], name) && matches_port(&rules->deny.items[i], port, transport))
+                if (matches_name(&rules->deny.items[i], name) &&
+                    matches_port(&rules->deny.items[i], port, transport))
                         return VERDICT_DENIED;
         for (size_t i = 0; i < rules->allow.count; i++) {
                 const struct destination *rule = &rules->allow.items[i];
@@ -90,21 +92,36 @@ static bool covers_address(const struct destination *rule, const struct in6_addr
         return rule->kind == DESTINATION_ADDRESS && address_in(address, &rule->address, rule->prefix);
 }
 
-static bool denies_address(const struct rules *rules, const struct in6_addr *address, uint16_t port,
-                           enum transport transport)
+/* Whether a rule of --network-deny means the address. A gateway that takes an IPv4 address out of an IPv6 one
+ * must not lead round the rule. */
+static bool forbids_address(const struct destination *rule, const struct in6_addr *address,
+                            enum address_class class_)
 {
-        for (size_t i = 0; i < rules->deny.count; i++) {
-                const struct destination *rule = &rules->deny.items[i];
-                bool meant = covers_address(rule, address) ||
-                             (rule->kind == DESTINATION_PUBLIC && address_classify(address) == ADDRESS_PUBLIC);
-                if (meant && matches_port(rule, port, transport))
+        struct in6_addr inner[ADDRESS_CARRIED_MAX];
+        if (rule->kind == DESTINATION_PUBLIC)
+                return class_ == ADDRESS_PUBLIC;
+        if (covers_address(rule, address))
+                return true;
+        size_t count = address_carried(address, inner);
+        for (size_t i = 0; i < count; i++)
+                if (covers_address(rule, &inner[i]))
                         return true;
-        }
+        return false;
+}
+
+static bool denies_address(const struct rules *rules, const struct in6_addr *address, uint16_t port,
+                           enum transport transport, enum address_class class_)
+{
+        for (size_t i = 0; i < rules->deny.count; i++)
+                if (matches_port(&rules->deny.items[i], port, transport) &&
+                    forbids_address(&rules->deny.items[i], address, class_))
+                        return true;
         return false;
 }
 
 /* Whether a literal rule permits an address of this class. */
-static bool permits_address(const struct destination *rule, const struct in6_addr *address, enum address_class class_)
+static bool permits_address(const struct destination *rule, const struct in6_addr *address,
+                            enum address_class class_)
 {
         if (rule->kind == DESTINATION_PUBLIC)
                 return class_ == ADDRESS_PUBLIC;
@@ -127,7 +144,8 @@ static enum verdict judge_literal(const struct rules *rules, const struct in6_ad
 }
 
 /* Whether the name's own rules let it lead to a private address. */
-static bool permits_private(const struct rules *rules, const char *name, uint16_t port, enum transport transport)
+static bool permits_private(const struct rules *rules, const char *name, uint16_t port,
+                            enum transport transport)
 {
         for (size_t i = 0; i < rules->allow.count; i++) {
                 const struct destination *rule = &rules->allow.items[i];
@@ -143,7 +161,7 @@ enum verdict rules_judge_address(const struct rules *rules, const char *name, co
         enum address_class class_ = address_classify(address);
         if (class_ == ADDRESS_RESERVED)
                 return VERDICT_RESERVED;
-        if (denies_address(rules, address, port, transport))
+        if (denies_address(rules, address, port, transport, class_))
                 return VERDICT_DENIED;
         if (name && class_ == ADDRESS_PUBLIC)
                 return VERDICT_ALLOWED;
@@ -173,17 +191,19 @@ static char *explain_miss(const struct rules *rules, const char *name)
                 if (rule->kind == DESTINATION_BELOW && str_equal(rule->name, name))
                         return str_format("*.%s does not cover %s itself", name, name);
                 if (rule->kind == DESTINATION_NAME && is_below(name, rule->name))
-                        return str_format("%s covers that name alone; *.%s covers what is below it", rule->name,
-                                          rule->name);
+                        return str_format("%s covers that name alone; *.%s covers what is below it",
+                                          rule->name, rule->name);
+                if (rule->kind == DESTINATION_NAME && is_below(rule->name, name))
+                        return str_format("%s covers that name alone, not %s", rule->name, name);
                 if (rule->kind == DESTINATION_NAME && !str_equal(rule->name, name) &&
                     str_distance(rule->name, name) <= 2)
-                        return str_format("%s is allowed: is it spelled right", rule->name);
+                        return str_format("%s is allowed: is one of them misspelled?", rule->name);
         }
         return NULL;
 }
 
-char *rules_suggest(const struct rules *rules, const char *name, const struct in6_addr *address, uint16_t port,
-                    enum transport transport)
+char *rules_suggest(const struct rules *rules, const char *name, const struct in6_addr *address,
+                    uint16_t port, enum transport transport)
 {
         char text[ADDRESS_TEXT] = "";
         bool usual = transport == TRANSPORT_TCP && (port == 443 || port == 80);

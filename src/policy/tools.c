@@ -60,6 +60,17 @@ bool tool_pattern_matches(const char *pattern, const char *name, size_t length)
         return *pattern == 0;
 }
 
+void tool_rules_copy(struct tool_rules *copy, const struct tool_rules *rules)
+{
+        *copy = *rules;
+        copy->allow = copy->deny = (struct str_list){0};
+        copy->pins = NULL;
+        for (size_t i = 0; i < rules->allow.count; i++)
+                str_list_add(&copy->allow, rules->allow.values[i]);
+        for (size_t i = 0; i < rules->deny.count; i++)
+                str_list_add(&copy->deny, rules->deny.values[i]);
+}
+
 void tool_rules_free(struct tool_rules *rules)
 {
         str_list_free(&rules->allow);
@@ -71,5 +82,5 @@ void tool_rules_free(struct tool_rules *rules)
 bool tool_rules_exist(const struct tool_rules *rules)
 {
         return rules->allow.count || rules->deny.count || rules->deny_sampling || rules->deny_elicitation ||
-               rules->deny_roots || rules->pins || rules->explain;
+               rules->deny_roots || rules->pins;
 }

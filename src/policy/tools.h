@@ -24,12 +24,13 @@ struct tool_rules {
         bool deny_sampling, deny_elicitation, deny_roots;
         char *pins; /* --pin FILE: absolute, or NULL */
         bool pin_accept;
-        bool explain;
         size_t message_max; /* bytes of a line */
 };
 
 #define TOOL_MESSAGE_MAX_DEFAULT (64UL << 20)
 
+/* Fills a zeroed copy, without the pins. */
+void tool_rules_copy(struct tool_rules *copy, const struct tool_rules *rules);
 void tool_rules_free(struct tool_rules *rules);
 
 /* Whether hutch-filter is needed. */

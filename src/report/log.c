@@ -50,15 +50,39 @@ static bool put_key(struct log_line *line, const char *key)
         return false;
 }
 
-void log_line_begin(struct log_line *line, const char *event)
+static void put_time(struct log_line *line)
 {
         struct timespec now;
-        line->length = 0;
-        line->in_list = false;
         clock_gettime(CLOCK_REALTIME, &now);
+        log_line_number(line, "time_ms", (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000);
+}
+
+static void clear(struct log_line *line)
+{
+        line->length = 0;
+        line->in_list = line->ended = false;
+}
+
+void log_line_begin(struct log_line *line, const char *event)
+{
+        clear(line);
         (void)put(line, "{\"event\":", strlen("{\"event\":"));
         (void)put_text(line, event, LOG_TEXT_MAX);
-        log_line_number(line, "time_ms", (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000);
+        put_time(line);
+}
+
+bool log_line_begin_members(struct log_line *line, const char *members)
+{
+        enum { ROOM = 128 }; /* for what the supervisor adds */
+        size_t length = strlen(members);
+        for (size_t i = 0; i < length; i++)
+                if (members[i] < ' ' || members[i] > '~')
+                        return false;
+        clear(line);
+        if (length == 0 || length > LOG_LINE_MAX - ROOM || !put(line, "{", 1) || !put(line, members, length))
+                return false;
+        put_time(line);
+        return true;
 }
 
 void log_line_text(struct log_line *line, const char *key, const char *text, size_t limit)
@@ -106,9 +130,12 @@ void log_line_list_end(struct log_line *line)
 
 int log_line_write(struct log_line *line, int fd)
 {
-        log_line_list_end(line);
-        line->bytes[line->length++] = '}';
-        line->bytes[line->length++] = '\n';
+        if (!line->ended) {
+                log_line_list_end(line);
+                line->bytes[line->length++] = '}';
+                line->bytes[line->length++] = '\n';
+                line->ended = true;
+        }
         ssize_t written;
         do
                 written = write(fd, line->bytes, line->length);

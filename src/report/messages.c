@@ -73,6 +73,15 @@ void message(const char *format, ...)
         va_end(arguments);
 }
 
+void message_unrecorded(const char *format, ...)
+{
+        va_list arguments;
+
+        va_start(arguments, format);
+        send_line(false, format, arguments);
+        va_end(arguments);
+}
+
 void message_verbose(const char *format, ...)
 {
         va_list arguments;

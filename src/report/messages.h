@@ -19,6 +19,9 @@ void messages_record(message_sink *sink, void *context);
 /* One line of hutch's own. */
 void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* The same, for what is said in every run alike: it is not recorded. */
+void message_unrecorded(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* The same, only when `--verbose` was given. */
 void message_verbose(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void messages_set_verbose(unsigned level);

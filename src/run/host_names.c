@@ -10,6 +10,9 @@
 #include "policy/addresses.h"
 
 #include <ctype.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -19,16 +22,27 @@ enum {
 
 static const char blanks[] = " \t\r\f\v";
 
-/* An address, perhaps with the zone of a link-local one. */
-static bool is_server(const char *text)
+/* The number of a network interface, which is what hutch-nat can use of a zone; 0: there is none. */
+static unsigned interface_number(const char *zone)
+{
+        if (*zone && zone[strspn(zone, "0123456789")] == 0)
+                return (unsigned)strtoul(zone, NULL, 10);
+        return if_nametoindex(zone);
+}
+
+static void write_server(char *value, FILE *out)
 {
         struct in6_addr parsed;
-        autofree char *address = str_copy_n(text, strcspn(text, "%"));
-        const char *zone = strchr(text, '%');
-        if (zone && (!zone[1] || strspn(zone + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") !=
-                                     strlen(zone + 1)))
-                return false;
-        return address_parse(address, &parsed);
+        char *zone = strchr(value, '%');
+        if (zone)
+                *zone++ = 0;
+        unsigned number = zone ? interface_number(zone) : 0;
+        if (!address_parse(value, &parsed) || (zone && !number))
+                return;
+        if (number)
+                fprintf(out, "nameserver %s%%%u\n", value, number);
+        else
+                fprintf(out, "nameserver %s\n", value);
 }
 
 static void write_servers(char *text, FILE *out)
@@ -39,15 +53,22 @@ static void write_servers(char *text, FILE *out)
              line = strtok_r(NULL, "\n", &lines)) {
                 char *words = NULL;
                 const char *key = strtok_r(line, blanks, &words);
-                const char *value = key ? strtok_r(NULL, blanks, &words) : NULL;
-                if (!value || !str_equal(key, "nameserver") || !is_server(value))
+                char *value = key ? strtok_r(NULL, blanks, &words) : NULL;
+                if (!value || !str_equal(key, "nameserver"))
                         continue;
-                fprintf(out, "nameserver %s\n", value);
+                write_server(value, out);
                 count++;
         }
 }
 
-static void write_hosts(char *text, const struct rules *rules, FILE *out)
+/* Whether the proxy ("HOST PORT") is called so. */
+static bool is_proxy(const struct network *network, const char *name)
+{
+        size_t length = strlen(name);
+        return network->proxy && strncmp(network->proxy, name, length) == 0 && network->proxy[length] == ' ';
+}
+
+static void write_hosts(char *text, const struct network *network, FILE *out)
 {
         char *lines = NULL;
         for (char *line = strtok_r(text, "\n", &lines); line; line = strtok_r(NULL, "\n", &lines)) {
@@ -60,18 +81,22 @@ static void write_hosts(char *text, const struct rules *rules, FILE *out)
                 for (char *name; (name = strtok_r(NULL, blanks, &words)) != NULL;) {
                         for (char *at = name; *at; at++)
                                 *at = (char)tolower((unsigned char)*at);
-                        if (rules_cover_name(rules, name))
+                        if (rules_cover_name(&network->rules, name) || is_proxy(network, name))
                                 fprintf(out, "host %s %s\n", address, name);
                 }
         }
 }
 
-void host_names_write(const char *resolv_conf, const char *hosts, const struct rules *rules, FILE *out)
+char *host_names_read(const struct network *network)
 {
         autofree char *servers = NULL;
         autofree char *names = NULL;
-        if (fd_read_file(resolv_conf, FILE_MAX_BYTES, &servers) > 0)
+        char *text = NULL;
+        size_t length = 0;
+        FILE *out = str_or_die(open_memstream(&text, &length));
+        if (fd_read_file(HOST_RESOLV_CONF, FILE_MAX_BYTES, &servers) > 0)
                 write_servers(servers, out);
-        if (fd_read_file(hosts, FILE_MAX_BYTES, &names) > 0)
-                write_hosts(names, rules, out);
+        if (fd_read_file(HOST_HOSTS, FILE_MAX_BYTES, &names) > 0)
+                write_hosts(names, network, out);
+        return str_or_die(fclose(out) == 0 ? text : NULL);
 }

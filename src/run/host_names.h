@@ -6,15 +6,13 @@
 #ifndef HUTCH_RUN_HOST_NAMES_H
 #define HUTCH_RUN_HOST_NAMES_H
 
-#include "policy/rules.h"
-
-#include <stdio.h>
+#include "box/box.h"
 
 #define HOST_RESOLV_CONF "/etc/resolv.conf"
 #define HOST_HOSTS       "/etc/hosts"
 
-/* Writes a line `nameserver` for each of resolv.conf (5), and a line `host` for each name of hosts (5) that a
- * rule covers. Missing and unreadable files are empty ones. */
-void host_names_write(const char *resolv_conf, const char *hosts, const struct rules *rules, FILE *out);
+/* Lines: `nameserver` for each of resolv.conf (5), and `host` for each name of hosts (5) that a rule covers
+ * or the proxy has. Missing and unreadable files are empty ones. The caller frees. */
+char *host_names_read(const struct network *network);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See nat_helper.h. What the helper says is text that it made of hostile input: it is printed as one line, like
- * every message, and nothing in it is acted on.
+ * See nat_helper.h. What the helper says is text that it made of hostile input: it is printed as one line,
+ * like every message, and nothing in it is acted on.
  */
 #include "run/nat_helper.h"
 
@@ -11,19 +11,20 @@
 #include "nat/listeners.h"
 #include "nat/wire.h"
 #include "report/messages.h"
+#include "run/helper.h"
 #include "run/host_names.h"
+#include "run/names_watch.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
+#include <poll.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 
-/* How many descriptors the helper is given, from NAT_SETUP on. */
-enum { GIVEN = NAT_DIALLER - NAT_SETUP + 1 };
+enum {
+        LAST_MS = 500,       /* how long it may be silent before it has ended, once it was asked to */
+        LAST_RECORDS = 4096, /* and how much it may say: it reads hostile bytes */
+};
 
 static void write_destinations(const char *word, const struct destinations *list, FILE *out)
 {
@@ -32,59 +33,34 @@ static void write_destinations(const char *word, const struct destinations *list
                         fprintf(out, "%s %s\n", word, list->items[i].text);
 }
 
-static void write_rules(const struct network *network, FILE *out)
+static void write_rules(const struct box *box, FILE *out)
 {
+        const struct network *network = &box->network;
+        if (box->log_path)
+                fputs("log\n", out);
         write_destinations("allow", &network->rules.allow, out);
         write_destinations("deny", &network->rules.deny, out);
         for (size_t i = 0; i < network->host_port_count; i++)
                 fprintf(out, "host-port %u %u\n", network->host_ports[i].inside, network->host_ports[i].host);
-        host_names_write(HOST_RESOLV_CONF, HOST_HOSTS, &network->rules, out);
+        if (network->proxy)
+                fprintf(out, "proxy %s%s%s\n", network->proxy, network->proxy_credentials ? " " : "",
+                        network->proxy_credentials ? network->proxy_credentials : "");
+        for (size_t i = 0; i < network->no_proxy.count; i++)
+                fprintf(out, "no-proxy %s\n", network->no_proxy.values[i]);
 }
 
-/* A memory file of lines, or -1. */
-static int make_rules(const struct network *network)
+/* A memory file of lines: the rules, and `names`. */
+static int make_rules(const struct box *box, const char *names)
 {
-        autoclose int made = memfd_create("rules", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-        int copy = made < 0 ? -1 : fcntl(made, F_DUPFD_CLOEXEC, 0);
-        FILE *out = copy < 0 ? NULL : fdopen(copy, "w");
-        if (!out)
-                return -1;
-        write_rules(network, out);
-        if (fclose(out) != 0 || fcntl(made, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK) < 0)
-                return -1;
-        return fd_take(&made);
-}
-
-/* The forked child: makes system calls only. */
-static _Noreturn void become_nat(const char *program, int null, const int given[GIVEN])
-{
-        enum { FIRST = NAT_SETUP, AFTER = FIRST + GIVEN, HIGH = 64 };
-        char *const argv[] = {(char *)"hutch-nat", NULL}, *const environment[] = {NULL};
-        sigset_t none;
-        int high[GIVEN];
-        for (int i = 0; i < GIVEN; i++)
-                if ((high[i] = fcntl(given[i], F_DUPFD, HIGH)) < 0)
-                        _exit(EXIT_SETUP);
-        for (int i = 0; i < 3; i++)
-                if (dup2(null, i) < 0)
-                        _exit(EXIT_SETUP);
-        for (int i = 0; i < GIVEN; i++)
-                if (dup2(high[i], FIRST + i) < 0)
-                        _exit(EXIT_SETUP);
-        if (syscall(SYS_close_range, AFTER, ~0U, 0) < 0)
-                _exit(EXIT_SETUP);
-        sigemptyset(&none);
-        sigprocmask(SIG_SETMASK, &none, NULL);
-        execve(program, argv, environment);
-        _exit(EXIT_NOT_FOUND);
-}
-
-static pid_t spawn(const char *program, int null, const int given[GIVEN])
-{
-        pid_t process = vfork(); /* NOLINT(clang-analyzer-security.insecureAPI.vfork) */
-        if (process == 0)
-                become_nat(program, null, given);
-        return process;
+        autofree char *text = NULL;
+        size_t length = 0;
+        FILE *out = str_or_die(open_memstream(&text, &length));
+        write_rules(box, out);
+        fputs(names, out);
+        str_or_die(fclose(out) == 0 ? text : NULL);
+        int made = fd_memory_file("rules", text, length);
+        explicit_bzero(text, length); /* it has the proxy's credentials */
+        return made;
 }
 
 static bool fail(struct error *error, const char *what)
@@ -92,17 +68,19 @@ static bool fail(struct error *error, const char *what)
         return error_set(error, EXIT_SETUP, "cannot start the network helper: %s: %s", what, strerror(errno));
 }
 
-/* Binds the published ports. The sandbox's end of the set-up is used, because nothing else writes to it yet. */
+/* Binds the published ports. The sandbox's end of the set-up is used, because nothing else writes to it yet.
+ */
 static bool publish(const struct nat_helper *helper, const struct network *network, struct error *error)
 {
         for (size_t i = 0; i < network->publish_count; i++) {
                 uint16_t port = network->publish[i].host;
                 if (!listeners_publish(helper->setup, port, network->publish[i].inside))
-                        return error_set(error, EXIT_SETUP,
-                                         "--publish %u: cannot listen on 127.0.0.1:%u: %s%s", port, port, strerror(errno),
-                                         errno == EADDRINUSE ? "; close the program that does, or name another port as "
-                                                               "--publish HOSTPORT:PORT"
-                                                             : "");
+                        return error_set(
+                            error, EXIT_SETUP, "--publish %u: cannot listen on 127.0.0.1:%u: %s%s", port,
+                            port, strerror(errno),
+                            errno == EADDRINUSE ? "; close the program that does, or name another port as "
+                                                  "--publish HOSTPORT:PORT"
+                                                : "");
         }
         return true;
 }
@@ -112,9 +90,10 @@ bool nat_helper_start(struct nat_helper *helper, const struct box *box, struct e
         int talk[2], setup[2], dial[2];
         autofree char *program = program_find("hutch-nat");
         if (!program)
-                return error_set(error, EXIT_SETUP,
-                                 "the network options need hutch-nat, which this installation lacks; install it, or "
-                                 "leave them out");
+                return error_set(
+                    error, EXIT_SETUP,
+                    "the network options need hutch-nat, which this installation lacks; install it, or "
+                    "leave them out");
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, talk) < 0)
                 return fail(error, "a socket");
         helper->talk = talk[0];
@@ -128,12 +107,15 @@ bool nat_helper_start(struct nat_helper *helper, const struct box *box, struct e
         autoclose int sandbox_dial = dial[0], nat_dial = dial[1];
         if (!publish(helper, &box->network, error))
                 return false;
-        autoclose int rules = make_rules(&box->network);
+        helper->names = host_names_read(&box->network);
+        autoclose int rules = make_rules(box, helper->names);
+        if (rules < 0)
+                errno = -rules;
         autoclose int null = open("/dev/null", O_RDWR | O_CLOEXEC);
         if (rules < 0 || null < 0)
                 return fail(error, "a memory file");
-        const int given[GIVEN] = {nat_setup, nat_talk, rules, nat_dial};
-        pid_t process = spawn(program, null, given);
+        const int given[] = {null, null, null, nat_setup, nat_talk, rules, nat_dial};
+        pid_t process = helper_spawn(program, given, sizeof(given) / sizeof(*given));
         if (process < 0)
                 return fail(error, "a process");
         helper->process = process;
@@ -148,7 +130,17 @@ void nat_helper_entered(struct nat_helper *helper)
         fd_close(&helper->dialler);
 }
 
-bool nat_helper_read(struct nat_helper *helper)
+void nat_helper_watch_names(struct nat_helper *helper, const struct box *box)
+{
+        helper->watcher = names_watch_start(&box->network, helper->names, helper->talk);
+        if (helper->watcher < 0)
+                message("note: changes of /etc/resolv.conf and /etc/hosts are not followed in this run: %s",
+                        strerror(errno));
+        free(helper->names);
+        helper->names = NULL;
+}
+
+bool nat_helper_read(struct nat_helper *helper, struct record *record)
 {
         struct {
                 struct nat_message head;
@@ -169,21 +161,35 @@ bool nat_helper_read(struct nat_helper *helper)
                 message_verbose("the network helper is ready");
                 break;
         case NAT_RECORD:
+                record_members(record, in.text);
+                break;
         case NAT_RESOLVER:
+        case NAT_FINISH:
                 break;
         }
         return true;
 }
 
-void nat_helper_end(struct nat_helper *helper)
+/* What flows were open when the sandbox ended is known only now. */
+static void take_last_records(struct nat_helper *helper, struct record *record)
+{
+        struct nat_message last = {.type = NAT_FINISH};
+        if (fd_send(helper->talk, &last, sizeof(last), -1) < 0)
+                return;
+        struct pollfd news = {.fd = helper->talk, .events = POLLIN};
+        for (unsigned i = 0; i < LAST_RECORDS && poll(&news, 1, LAST_MS) > 0; i++)
+                if (!nat_helper_read(helper, record))
+                        break;
+}
+
+void nat_helper_end(struct nat_helper *helper, struct record *record)
 {
         nat_helper_entered(helper);
+        if (helper->talk >= 0 && helper->process > 0 && record->log >= 0)
+                take_last_records(helper, record);
         fd_close(&helper->talk);
-        if (helper->process <= 0)
-                return;
-        /* It ends at the hang-up; a helper that hangs is not waited for. */
-        (void)kill(helper->process, SIGKILL);
-        while (waitpid(helper->process, NULL, 0) < 0 && errno == EINTR)
-                ;
-        helper->process = 0;
+        helper_end(&helper->watcher);
+        helper_end(&helper->process);
+        free(helper->names);
+        helper->names = NULL;
 }

@@ -6,9 +6,12 @@
 #define HUTCH_RUN_NAT_HELPER_H
 
 #include "box/box.h"
+#include "run/record.h"
 
 struct nat_helper {
         pid_t process; /* 0: none */
+        pid_t watcher; /* of the host's names (names_watch.h); 0 or less: none */
+        char *names;   /* what it was told about the host's names, until they are watched */
         int talk;      /* wire.h's descriptor 4, this end; -1: none */
         int dialler;   /* descriptor 6, the end that pid 1 has, where a port is published; -1: none */
         int setup;     /* descriptor 3, the end that the sandbox is entered with; -1: none */
@@ -23,10 +26,13 @@ bool nat_helper_start(struct nat_helper *helper, const struct box *box, struct e
 /* Closes what the sandbox was entered with. */
 void nat_helper_entered(struct nat_helper *helper);
 
-/* Says what it has to say. False when it has ended: the sandbox must too. */
-bool nat_helper_read(struct nat_helper *helper);
+/* Begins to tell it of changes of the host's names. Once, and before the supervisor's filter. */
+void nat_helper_watch_names(struct nat_helper *helper, const struct box *box);
 
-/* Ends it, if it has not ended, and waits for that. */
-void nat_helper_end(struct nat_helper *helper);
+/* Says what it has to say, and records it. False when it has ended: the sandbox must too. */
+bool nat_helper_read(struct nat_helper *helper, struct record *record);
+
+/* Ends it, if it has not ended, and waits for that; before, it may record its last for a moment. */
+void nat_helper_end(struct nat_helper *helper, struct record *record);
 
 #endif

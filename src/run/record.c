@@ -11,9 +11,12 @@
 #include "lib/fd.h"
 #include "report/log.h"
 #include "report/messages.h"
+#include "run/log_file.h"
 #include "run/state.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -61,7 +64,7 @@ static void take_line(void *context, const char *line, size_t length)
 
 void record_prepare(struct record *record, int count, char **words)
 {
-        *record = (struct record){.file = -1, .begun_ms = now_ms()};
+        *record = (struct record){.file = -1, .log = -1, .id = state_new_id(), .begun_ms = now_ms()};
         for (int i = 0; i < count && !record->command.values; i++)
                 if (str_equal(words[i], "--"))
                         record->command = (struct str_list){words + i + 1, (size_t)(count - i - 1)};
@@ -85,34 +88,62 @@ static void put_grants(struct log_line *line, const struct box *box)
         log_line_number(line, "grant_count", count);
 }
 
-static int write_start(int file, const char *name, const char *command, const struct box *box)
+static void put_id(struct log_line *line, const struct record *record)
+{
+        char id[9];
+        snprintf(id, sizeof(id), "%08" PRIx32, record->id);
+        log_line_text(line, "sandbox", id, sizeof(id));
+}
+
+/* To the file of --log. One that cannot be written any more is said and given up. */
+static void write_log(struct record *record, struct log_line *line)
+{
+        int written = record->log < 0 ? 0 : log_line_write(line, record->log);
+        if (written >= 0)
+                return;
+        fd_close(&record->log);
+        message("--log: cannot write any more: %s; what follows is in no log", strerror(-written));
+}
+
+static void put_rules(struct log_line *line, const char *key, const struct destinations *list)
+{
+        log_line_list(line, key);
+        for (size_t i = 0; i < list->count; i++)
+                log_line_item(line, list->items[i].text, GRANT_BYTES_MAX);
+        log_line_list_end(line);
+}
+
+static int write_start(struct record *record, int file, const char *name, const struct box *box)
 {
         struct log_line line;
-        const char *slash = strrchr(command, '/');
+        const char *command = record->command.values[0], *slash = strrchr(command, '/');
         log_line_begin(&line, "start");
+        put_id(&line, record);
         log_line_text(&line, "name", name, SERVER_NAME_MAX);
         log_line_text(&line, "kind", box->kind == BOX_MCP ? "mcp" : "run", LOG_TEXT_MAX);
         log_line_number(&line, "pid", (uint64_t)getpid());
         log_line_text(&line, "command", slash ? slash + 1 : command, COMMAND_BYTES_MAX);
         put_grants(&line, box);
-        return log_line_write(&line, file);
+        put_rules(&line, "network_allow", &box->network.rules.allow);
+        put_rules(&line, "network_deny", &box->network.rules.deny);
+        write_log(record, &line);
+        return file < 0 ? 0 : log_line_write(&line, file);
 }
 
 /* 0, or a negative errno. */
 static int make_file(struct record *record, const struct box *box)
 {
-        autoclose int runs = state_open(true);
-        if (runs < 0)
-                return runs;
-        if (state_is_exposed(runs, box))
-                return -EXDEV;
         autofree char *cwd = getcwd(NULL, 0);
         autofree char *work = path_join(cwd && cwd[0] == '/' ? cwd : "/", record->cwd ? record->cwd : ".");
         autofree char *name = server_name(&record->command, work);
-        autoclose int file = state_add_run(runs, name);
-        int written = file < 0 ? file : write_start(file, name, record->command.values[0], box);
+        autoclose int runs = state_open(true);
+        bool exposed = runs >= 0 && state_is_exposed(runs, box);
+        autoclose int file = runs < 0 ? runs : exposed ? -EXDEV : state_add_run(runs, name, record->id);
+        int written = write_start(record, file, name, box);
+        if (file < 0)
+                return file;
         if (written < 0) /* an empty file is no run; the next ones remove it */
-                return file < 0 || ftruncate(file, 0) == 0 ? written : -errno;
+                return ftruncate(file, 0) == 0 ? written : -errno;
         record->file = fd_take(&file);
         return 0;
 }
@@ -137,6 +168,22 @@ void record_begin(struct record *record, const struct box *box)
         str_list_free(&record->early);
 }
 
+bool record_open_log(struct record *record, const struct box *box, struct error *error)
+{
+        if (box->log_path)
+                record->log = log_file_open(box, "--log", box->log_path, O_WRONLY, error);
+        return !box->log_path || record->log >= 0;
+}
+
+void record_members(struct record *record, const char *members)
+{
+        struct log_line line;
+        if (record->log < 0 || !log_line_begin_members(&line, members))
+                return;
+        put_id(&line, record);
+        write_log(record, &line);
+}
+
 void record_end(struct record *record, int status)
 {
         static const char *const words[] = {
@@ -148,15 +195,19 @@ void record_end(struct record *record, int status)
         struct log_line line;
         messages_record(NULL, NULL);
         str_list_free(&record->early);
-        if (record->file < 0)
+        if (record->file < 0 && record->log < 0)
                 return;
         log_line_begin(&line, "end");
+        put_id(&line, record);
         log_line_text(&line, "how", words[record->ending], LOG_TEXT_MAX);
         log_line_number(&line, "status", (uint64_t)status);
         if (record->signal_number)
                 log_line_number(&line, "signal", (uint64_t)record->signal_number);
         log_line_number(&line, "duration_ms", (uint64_t)(now_ms() - record->begun_ms));
         log_line_number(&line, "lines_left_out", record->left_out);
-        (void)log_line_write(&line, record->file);
+        write_log(record, &line);
+        if (record->file >= 0)
+                (void)log_line_write(&line, record->file);
         fd_close(&record->file);
+        fd_close(&record->log);
 }

@@ -27,6 +27,8 @@ struct record {
         struct str_list command; /* the words after --, which are main()'s */
         const char *cwd;         /* --cwd as written, or NULL; its owner's */
         int file;                /* -1: nothing is kept (yet) */
+        int log;                 /* --log; -1: not wanted, or lost */
+        uint32_t id;             /* of the sandbox, in both */
         bool begun;              /* it was tried */
         long long begun_ms;      /* monotonic */
         enum ending ending;      /* whoever learns it sets this, and the signal where there is one */
@@ -38,6 +40,12 @@ struct record {
 /* From here on hutch's own lines are taken down. `words` (NULL-terminated) are what follows the subcommand.
  */
 void record_prepare(struct record *record, int count, char **words);
+
+/* Opens the file of --log, if there is one: before anything runs. False with a sentence, 125. */
+bool record_open_log(struct record *record, const struct box *box, struct error *error);
+
+/* A record that hutch-nat or hutch-filter has made, for --log alone. */
+void record_members(struct record *record, const char *members);
 
 /* Makes the file of this run and says what it is; `box` may be unfinished when the run has failed. Once only,
  * and before the supervisor's filter, because it opens files. */

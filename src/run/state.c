@@ -277,7 +277,13 @@ static void remove_oldest_servers(int runs)
         str_list_free(&names);
 }
 
-int state_add_run(int runs, const char *name)
+uint32_t state_new_id(void)
+{
+        uint32_t id = 0;
+        return getrandom(&id, sizeof(id), GRND_NONBLOCK) == sizeof(id) ? id : (uint32_t)getpid();
+}
+
+int state_add_run(int runs, const char *name, uint32_t id)
 {
         bool made = false;
         autofree char *folder_name = make_folder_name(name);
@@ -290,11 +296,8 @@ int state_add_run(int runs, const char *name)
                 remove_oldest_runs(folder, STATE_RUNS_MAX - 1);
 
         struct timespec now;
-        uint32_t id = 0;
         char file[FILE_NAME_LENGTH + 1];
         clock_gettime(CLOCK_REALTIME, &now);
-        if (getrandom(&id, sizeof(id), GRND_NONBLOCK) != sizeof(id))
-                id = (uint32_t)getpid();
         snprintf(file, sizeof(file), "%013" PRIx64 ".%08" PRIx32,
                  ((uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000) & ((UINT64_C(1) << 52) - 1),
                  id);

@@ -29,9 +29,12 @@ int state_open(bool create);
 /* True when `box` grants something writable through which the folder `runs` could be reached. */
 bool state_is_exposed(int runs, const struct box *box);
 
+/* A number for a new run. */
+uint32_t state_new_id(void);
+
 /* Makes the file of a new run of the server `name` (server_name.h), locked, opened for appending. Removes the
  * oldest of the runs that are over where there are too many, and what a killed hutch left half made. */
-int state_add_run(int runs, const char *name);
+int state_add_run(int runs, const char *name, uint32_t id);
 
 /* A run, as its file has it. */
 struct state_run {

@@ -23,6 +23,7 @@
 #include "ns/launch.h"
 #include "report/messages.h"
 #include "run/bridge.h"
+#include "run/filter_helper.h"
 #include "run/nat_helper.h"
 #include "run/terminal.h"
 #include "run/watch.h"
@@ -55,12 +56,15 @@ static const int forwarded[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
 
 struct supervisor {
         const struct box *box;
+        struct record *record;
         struct bridge *bridge;
         struct terminal terminal;
         bool lent; /* the terminal's foreground is the server's, and hutch gave it */
         struct launch launch;
         struct nat_helper nat;
         bool nat_failed; /* it ended before the sandbox did */
+        struct filter_helper filter;
+        bool filter_failed; /* the same */
         struct watch *watch; /* what happens to the sandbox's mounts on the host, or NULL */
         int signals;
         bool ignores_hang_up; /* the caller made it so (nohup) */
@@ -242,6 +246,8 @@ static bool read_failure(struct supervisor *supervisor, struct held_sources *hel
         supervisor->started = true;
         message_verbose("the command was started %lld ms after the namespaces were asked for",
                         now_ms() - supervisor->launched_at);
+        if (supervisor->nat.process)
+                nat_helper_watch_names(&supervisor->nat, supervisor->box);
         confine(supervisor);
         supervisor->settle_at = now_ms() + SETTLE_MS;
         if (supervisor->box->timeout_seconds) {
@@ -352,9 +358,20 @@ static void lose_network(struct supervisor *supervisor)
         kill_sandbox(supervisor);
 }
 
+/* The same of the firewall, without which nothing may pass. */
+static void lose_filter(struct supervisor *supervisor)
+{
+        fd_close(&supervisor->filter.talk);
+        if (supervisor->ended)
+                return;
+        supervisor->filter_failed = true;
+        message("the MCP firewall (hutch-filter) has ended; ending the sandbox, which must not run without it");
+        kill_sandbox(supervisor);
+}
+
 static bool run_loop(struct supervisor *supervisor, struct held_sources *held, struct error *error)
 {
-        enum { SIGNALS, CONTROL, FAILURE, TERMINAL, WATCH, NAT, OWN };
+        enum { SIGNALS, CONTROL, FAILURE, TERMINAL, WATCH, NAT, FILTER, OWN };
         while (!is_finished(supervisor)) {
                 struct pollfd polls[OWN + BRIDGE_POLL_MAX] = {
                     [SIGNALS] = {.fd = supervisor->signals, .events = POLLIN},
@@ -367,6 +384,7 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                                             : supervisor->terminal.descriptor},
                     [WATCH] = {.fd = watch_descriptor(supervisor->watch), .events = POLLIN},
                     [NAT] = {.fd = supervisor->nat.talk, .events = POLLIN},
+                    [FILTER] = {.fd = supervisor->filter.talk, .events = POLLIN},
                 };
                 size_t bridged = bridge_poll(supervisor->bridge, polls + OWN);
                 int ready = poll(polls, OWN + bridged, next_timeout(supervisor));
@@ -382,8 +400,10 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                                 end_exposed(supervisor);
                         if (polls[CONTROL].revents && !polls[FAILURE].revents)
                                 read_control(supervisor);
-                        if (polls[NAT].revents && !nat_helper_read(&supervisor->nat))
+                        if (polls[NAT].revents && !nat_helper_read(&supervisor->nat, supervisor->record))
                                 lose_network(supervisor);
+                        if (polls[FILTER].revents && !filter_helper_read(&supervisor->filter, supervisor->record))
+                                lose_filter(supervisor);
                 }
                 watch_client(supervisor);
                 meet_deadlines(supervisor);
@@ -393,7 +413,7 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
 
 static enum ending judge_ending(const struct supervisor *supervisor)
 {
-        if (supervisor->exposed || supervisor->nat_failed)
+        if (supervisor->exposed || supervisor->nat_failed || supervisor->filter_failed)
                 return ENDING_UNENFORCED;
         if (supervisor->timed_out)
                 return ENDING_TIMED_OUT;
@@ -461,13 +481,21 @@ static bool block_signals(struct supervisor *supervisor, struct error *error)
 static bool start(struct supervisor *supervisor, struct held_sources *held, struct error *error)
 {
         const struct box *box = supervisor->box;
-        bool lines = box->kind == BOX_MCP && !box->raw_stdout;
+        bool filtered = tool_rules_exist(&box->tools);
+        bool lines = box->kind == BOX_MCP && !box->raw_stdout && !filtered; /* the filter judges them itself */
         int server[3] = {-1, -1, -1};
         supervisor->bridge = bridge_new(lines, supervisor->terminal.passed, server, error);
         if (!supervisor->bridge)
                 return false;
         messages_send_to(bridge_say, supervisor->bridge);
 
+        if (!record_open_log(supervisor->record, box, error))
+                return false;
+        if (filtered && !filter_helper_start(&supervisor->filter, box, server, error)) {
+                for (int i = 0; i < 3; i++)
+                        fd_close(&server[i]);
+                return false;
+        }
         if (box_has_network(box) && !nat_helper_start(&supervisor->nat, box, error))
                 return false;
         struct launch_stdio stdio = {
@@ -482,6 +510,9 @@ static bool start(struct supervisor *supervisor, struct held_sources *held, stru
         supervisor->watch = watch_new(box, held, landlock_guards_sockets(box, landlock_abi()));
         supervisor->launched_at = now_ms();
         bool started = launch_start(box, &stdio, &supervisor->launch, error);
+        /* While the sandbox builds itself, and before the command can have said anything. */
+        if (started && !box_has_network(box))
+                message_unrecorded("network: deny-all (use --network-allow to permit outbound hosts)");
         for (int i = 0; i < 3; i++)
                 fd_close(&server[i]);
         nat_helper_entered(&supervisor->nat);
@@ -501,7 +532,8 @@ static void finish(struct supervisor *supervisor)
                        errno == EINTR)
                         ;
         }
-        nat_helper_end(&supervisor->nat);
+        nat_helper_end(&supervisor->nat, supervisor->record);
+        filter_helper_end(&supervisor->filter, supervisor->record);
         bool by_itself = supervisor->exited && WIFEXITED(supervisor->wait_status);
         if (supervisor->lent && supervisor->started && !by_itself)
                 terminal_restore(&supervisor->terminal);
@@ -519,8 +551,10 @@ int supervise(const struct box *box, struct held_sources *held, struct record *r
 {
         struct supervisor supervisor = {
             .box = box,
+            .record = record,
             .launch = {.init = -1, .control = -1, .failure = -1},
             .nat = NAT_HELPER_NONE,
+            .filter = FILTER_HELPER_NONE,
             .signals = -1,
             .terminal = {.descriptor = -1},
             .settle_at = NEVER,

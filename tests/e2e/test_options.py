@@ -3,6 +3,7 @@
 import json
 import os
 
+import harness
 import pytest
 
 LONG = "x" * 120_000  # more than any path, name or number may have, less than one argument of execve may
@@ -176,6 +177,15 @@ def test_verbose_names_secrets_and_never_shows_them(hutch):
 
 def test_verbose_says_nothing_on_stdout(hutch):
     assert hutch("mcp", "-v", "--", "true", input="").out == ""
+
+
+@pytest.mark.parametrize("kind", ["run", "mcp"])
+def test_no_network_is_said_once(hutch, kind):
+    assert hutch(kind, "--", "true", input="").whole_err == harness.DENY_ALL
+    assert hutch(kind, "--network-deny", "public", "--", "true", input="").whole_err == harness.DENY_ALL
+    assert harness.DENY_ALL not in hutch(kind, "--network-allow", "example.com", "--", "true", input="").whole_err
+    assert hutch(kind, "--dry-run", "--", "true").whole_err == ""
+    assert hutch(kind, "--", "/no/such/command").whole_err.count("\n") == 1
 
 
 @pytest.mark.parametrize("words", [["--help"], ["run", "--help"], ["mcp", "--help"], ["help"], ["help", "run"], ["version"], ["--version"]],

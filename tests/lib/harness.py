@@ -151,11 +151,20 @@ def assert_nothing_left(before, timeout=3.0):
         time.sleep(0.01)
 
 
+DENY_ALL = "[hutch] network: deny-all (use --network-allow to permit outbound hosts)\n"
+
+
+def without_deny_all(text):
+    """What else is on stderr: this line is on it whenever a sandbox without a network is made."""
+    return text.replace(DENY_ALL, "", 1)
+
+
 class Finished:
     """How a run ended."""
 
     def __init__(self, status, out, err, seconds):
-        self.status, self.out, self.err, self.seconds = status, out, err, seconds
+        self.status, self.out, self.seconds = status, out, seconds
+        self.whole_err, self.err = err, without_deny_all(err)
 
     @property
     def own_lines(self):

@@ -7,9 +7,10 @@
 
 # What a build needs, what the demonstration needs, what the tests need besides.
 # shellcheck disable=SC2034  # both are used where this file is sourced
-BUILD_PACKAGES=(gcc libc6-dev pkg-config meson ninja-build libseccomp-dev libcap-dev libmnl-dev libcjson-dev libcmocka-dev)
+BUILD_PACKAGES=(gcc libc6-dev pkg-config meson ninja-build libseccomp-dev libcap-dev libmnl-dev libcjson-dev libc-ares-dev libcmocka-dev)
 # shellcheck disable=SC2034
-TEST_PACKAGES=(python3 python3-pytest util-linux procps bubblewrap mandoc bash-completion zsh fish)
+TEST_PACKAGES=(python3 python3-pytest util-linux procps bubblewrap mandoc bash-completion zsh fish
+        iproute2 openssl curl git bind9-dnsutils musl-tools golang-go)
 
 say() {
         printf '==> %s\n' "$*"

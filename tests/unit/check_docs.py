@@ -62,6 +62,7 @@ def options_of_page(text):
         letter, name, argument = re.fullmatch(r"Fl (?:(\w) , Fl )?-([a-z-]+)(.*)", item).groups()
         argument = re.sub(r"Op (\S+) Ns Ar (\S+)", r"[\1\2]", argument)
         argument = re.sub(r"Op (\S+)", r"[\1]", argument)
+        argument = re.sub(r"Oo (.*?) Oc", r"[\1]", argument)
         options.add((letter or "", name, re.sub(r"\b(Ns|Ar)\b| ", "", argument)))
     return options
 

@@ -87,12 +87,32 @@ static void test_a_full_disk_is_an_error(void **state)
         assert_int_equal(log_line_write(&line, full), -ENOSPC);
 }
 
+static void test_members_of_another_program(void **state)
+{
+        static const char *const refused[] = {"", "\"a\":1}\n{\"b\":2", "\"a\":\"\x1b[2J\"", "\"a\":\"\xc3\xa4\"", "\"a\":\"\x7f\""};
+        struct log_line line;
+        char much[LOG_LINE_MAX];
+        (void)state;
+        assert_true(log_line_begin_members(&line, "\"event\":\"dns\",\"type\":1"));
+        log_line_text(&line, "sandbox", "0123abcd", 9);
+        cJSON *object = written(&line);
+        assert_string_equal(text_of(object, "event"), "dns");
+        assert_string_equal(text_of(object, "sandbox"), "0123abcd");
+        cJSON_Delete(object);
+        for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++)
+                assert_false(log_line_begin_members(&line, refused[i]));
+        memset(much, 'a', sizeof(much) - 1);
+        much[sizeof(much) - 1] = 0;
+        assert_false(log_line_begin_members(&line, much));
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_a_value_stays_a_value),
             cmocka_unit_test(test_what_does_not_fit_is_left_out_whole),
             cmocka_unit_test(test_a_full_disk_is_an_error),
+            cmocka_unit_test(test_members_of_another_program),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

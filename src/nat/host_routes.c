@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the host's routing table says about an address: whether the host would talk to itself. The kernel is
+ * asked each time, because addresses come and go. (Which source address it would choose tells less: for a second
+ * address of an interface that is the first one.) It must never do anything with its socket but ask.
+ */
+#include "nat/nat.h"
+
+#include <errno.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+#include <unistd.h>
+
+static int routes = -1;
+
+bool host_routes_open(void)
+{
+        routes = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+        return routes >= 0;
+}
+
+struct route_request {
+        struct nlmsghdr header;
+        struct rtmsg route;
+        struct rtattr attribute;
+        uint8_t address[16];
+};
+
+static size_t write_request(struct route_request *request, const struct in6_addr *address, uint32_t number)
+{
+        bool four = IN6_IS_ADDR_V4MAPPED(address);
+        size_t size = four ? 4 : 16;
+        *request = (struct route_request){
+            .header.nlmsg_type = RTM_GETROUTE,
+            .header.nlmsg_flags = NLM_F_REQUEST,
+            .header.nlmsg_seq = number,
+            .route.rtm_family = four ? AF_INET : AF_INET6,
+            .route.rtm_dst_len = (uint8_t)(size * 8),
+            .attribute.rta_type = RTA_DST,
+            .attribute.rta_len = (uint16_t)RTA_LENGTH(size),
+        };
+        memcpy(request->address, address->s6_addr + 16 - size, size);
+        request->header.nlmsg_len = (uint32_t)(offsetof(struct route_request, address) + size);
+        return request->header.nlmsg_len;
+}
+
+static bool leaves(uint8_t type)
+{
+        return type != RTN_LOCAL && type != RTN_ANYCAST && type != RTN_BROADCAST && type != RTN_MULTICAST;
+}
+
+bool host_routes_leave(const struct in6_addr *address)
+{
+        static uint32_t number;
+        struct route_request request;
+        union {
+                struct nlmsghdr header;
+                uint8_t bytes[4096];
+        } reply;
+        size_t length = write_request(&request, address, ++number);
+        if (send(routes, &request, length, MSG_DONTWAIT) != (ssize_t)length)
+                return false;
+        /* The kernel has answered before send() returns; an older answer may lie before it. */
+        for (;;) {
+                ssize_t got = recv(routes, &reply, sizeof(reply), MSG_DONTWAIT);
+                if (got < (ssize_t)NLMSG_LENGTH(sizeof(struct rtmsg)))
+                        return false;
+                if (reply.header.nlmsg_seq != number)
+                        continue;
+                if (reply.header.nlmsg_type == NLMSG_ERROR)
+                        return true; /* no route: a connection will fail by itself */
+                const struct rtmsg *route = NLMSG_DATA(&reply.header);
+                return reply.header.nlmsg_type == RTM_NEWROUTE && leaves(route->rtm_type);
+        }
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The upstream proxy: which flows go through it, and the tunnel that it is asked for (CONNECT, RFC 9110). The
+ * rules have judged the flow before. It must never show the credentials, nor take a byte from the proxy that
+ * stands behind its answer: that is the server's.
+ */
+#include "nat/nat.h"
+#include "nat/proxy_reply.h"
+#include "nat/relay.h"
+
+#include "lib/fd.h"
+#include "lib/str.h"
+#include "policy/addresses.h"
+#include "policy/no_proxy.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+struct tunnel {
+        struct source source;
+        struct target target;
+        proxy_done *done;
+        void *context;
+        char *request;
+        size_t request_length, sent;
+        size_t received; /* of the answer's head */
+        uint8_t head[PROXY_REPLY_MAX];
+};
+
+static struct {
+        struct target place; /* port 0: there is no proxy */
+        char *shown;
+        char *credentials;
+        struct str_list except;
+        bool told; /* that names are not checked behind it */
+} proxy;
+
+void proxy_configure(const char *text)
+{
+        char host[NAME_MAX_LENGTH + 1], credentials[4096] = "";
+        unsigned port;
+        if (sscanf(text, "%253s %u %4095s", host, &port, credentials) < 2)
+                return;
+        struct target *place = &proxy.place;
+        place->port = (uint16_t)port;
+        if (str_equal(host, "localhost"))
+                place->host_loopback = true;
+        else if (!address_parse(host, &place->address))
+                place->name = str_copy(host);
+        proxy.shown = str_format(strchr(host, ':') ? "[%s]:%u" : "%s:%u", host, port);
+        if (*credentials)
+                proxy.credentials = str_copy(credentials);
+}
+
+void proxy_except(const char *entry)
+{
+        str_list_add(&proxy.except, entry);
+}
+
+const char *proxy_shown(void)
+{
+        return proxy.shown;
+}
+
+bool proxy_carries(const struct target *target, struct target *place)
+{
+        if (!proxy.place.port || target->host_loopback || target->transport != TRANSPORT_TCP ||
+            no_proxy_covers(&proxy.except, target->name, &target->address, target->port))
+                return false;
+        *place = proxy.place;
+        return true;
+}
+
+/* The target as CONNECT and Host name it. Names were checked, so nothing in it can end the line. */
+static char *make_request(const struct target *target)
+{
+        char address[ADDRESS_TEXT];
+        const char *host = target->name ? target->name : address_format(&target->address, address);
+        const char *open = strchr(host, ':') ? "[" : "", *close = *open ? "]" : "";
+        return str_format("CONNECT %s%s%s:%u HTTP/1.1\r\nHost: %s%s%s:%u\r\n%s%s%s\r\n", open, host, close,
+                          target->port, open, host, close, target->port,
+                          proxy.credentials ? "Proxy-Authorization: Basic " : "",
+                          proxy.credentials ? proxy.credentials : "", proxy.credentials ? "\r\n" : "");
+}
+
+static void forget(struct tunnel *tunnel)
+{
+        explicit_bzero(tunnel->request, tunnel->request_length);
+        free(tunnel->request);
+        source_close(&tunnel->source);
+        relay_release(sizeof(*tunnel));
+        free_later(tunnel);
+}
+
+void proxy_cancel(struct tunnel *tunnel)
+{
+        forget(tunnel);
+}
+
+static void fail(struct tunnel *tunnel, int error, const char *why)
+{
+        forget(tunnel);
+        report_proxy(&tunnel->target, why);
+        tunnel->done(tunnel->context, error, why);
+}
+
+static void refuse_answer(struct tunnel *tunnel, int status)
+{
+        char why[96];
+        if (status == 407) {
+                fail(tunnel, -EACCES,
+                     proxy.credentials
+                         ? "it does not accept the user name and password of the proxy variable (407)"
+                         : "it wants a user name and password; write them into the proxy variable as "
+                           "http://USER:PASSWORD@HOST:PORT (407)");
+                return;
+        }
+        if (status < 0)
+                snprintf(why, sizeof(why), "its answer is not one of an HTTP proxy");
+        else
+                snprintf(why, sizeof(why), "it refuses with status %d", status);
+        fail(tunnel, -ECONNREFUSED, why);
+}
+
+/* The answer's head is there. */
+static void judge_answer(struct tunnel *tunnel)
+{
+        int status = proxy_reply_status(tunnel->head, tunnel->received);
+        if (status < 200 || status > 299) {
+                refuse_answer(tunnel, status);
+                return;
+        }
+        int connected = tunnel->source.descriptor;
+        source_detach(&tunnel->source);
+        tunnel->source.descriptor = -1;
+        forget(tunnel);
+        tunnel->done(tunnel->context, connected, NULL);
+}
+
+/* Takes the head and nothing behind it: what there is is looked at first, because the server may have spoken.
+ */
+static void read_answer(struct tunnel *tunnel)
+{
+        int from = tunnel->source.descriptor;
+        uint8_t *into = tunnel->head + tunnel->received;
+        ssize_t length = recv(from, into, sizeof(tunnel->head) - tunnel->received, MSG_PEEK);
+        if (length < 0 && (errno == EAGAIN || errno == EINTR))
+                return;
+        if (length <= 0) {
+                fail(tunnel, -ECONNRESET, "it closed the connection");
+                return;
+        }
+        size_t end = proxy_reply_end(tunnel->head, tunnel->received + (size_t)length);
+        size_t taken = end ? end - tunnel->received : (size_t)length;
+        if (recv(from, into, taken, 0) != (ssize_t)taken) {
+                fail(tunnel, -ECONNRESET, "it closed the connection");
+                return;
+        }
+        tunnel->received += taken;
+        if (end)
+                judge_answer(tunnel);
+        else if (tunnel->received == sizeof(tunnel->head))
+                refuse_answer(tunnel, -1);
+}
+
+static void tunnel_ready(struct source *source, uint32_t events)
+{
+        struct tunnel *tunnel = OWNER(source, struct tunnel, source);
+        (void)events;
+        if (tunnel->sent == tunnel->request_length) {
+                read_answer(tunnel);
+                return;
+        }
+        ssize_t sent = send(source->descriptor, tunnel->request + tunnel->sent,
+                            tunnel->request_length - tunnel->sent, MSG_NOSIGNAL);
+        if (sent < 0 && errno != EAGAIN && errno != EINTR) {
+                fail(tunnel, -errno, "it closed the connection");
+                return;
+        }
+        tunnel->sent += sent > 0 ? (size_t)sent : 0;
+        if (tunnel->sent == tunnel->request_length)
+                source_want(source, EPOLLIN);
+}
+
+struct tunnel *proxy_begin(int connected, const struct target *target, proxy_done *done, void *context)
+{
+        if (!relay_hold(sizeof(struct tunnel))) {
+                close(connected);
+                return NULL;
+        }
+        struct tunnel *tunnel = str_or_die(calloc(1, sizeof(*tunnel)));
+        tunnel->target = *target;
+        tunnel->done = done;
+        tunnel->context = context;
+        tunnel->request = make_request(target);
+        tunnel->request_length = strlen(tunnel->request);
+        if (!source_add(&tunnel->source, connected, EPOLLOUT, tunnel_ready)) {
+                forget(tunnel);
+                return NULL;
+        }
+        if (target->name && !proxy.told)
+                report_note("network: connections go through the proxy %s, which looks the names up: hutch "
+                            "cannot see "
+                            "there whether a name leads to a private address",
+                            proxy.shown);
+        proxy.told |= target->name != NULL;
+        return tunnel;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See names_watch.h. /etc/resolv.conf is a file, a link, a link to a link in a folder that does not exist
+ * yet, or nothing, and is changed by writing to it, by a rename over it, or by another link in its place; so
+ * every folder is watched that decides what the path leads to, and what it leads to. After any event
+ * everything is looked at anew: first watched, then read, so that nothing is missed in between.
+ */
+#include "run/names_watch.h"
+
+#include "lib/fd.h"
+#include "nat/wire.h"
+#include "ns/seccomp.h"
+#include "run/host_names.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/inotify.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+enum {
+        TALK = 3,        /* where the descriptor is in the watching process */
+        SETTLE_MS = 100, /* what changes once mostly changes a few times more */
+        LOOK_MS = 10000, /* between looks where the kernel lets nothing be watched */
+        LINKS_MAX = 40,  /* as the kernel has it */
+};
+
+static const uint32_t folder_events =
+    IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
+static const uint32_t file_events = IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF;
+
+/* Watches what decides where `path` (absolute) leads to. What cannot be watched is left out. */
+static void watch_path(int inotify, const char *path)
+{
+        autofree char *folder = str_copy("/");
+        autofree char *rest = str_copy(path);
+        for (int links = 0;;) {
+                size_t skipped = strspn(rest, "/"), length = strcspn(rest + skipped, "/");
+                autofree char *name = str_copy_n(rest + skipped, length);
+                char *remaining = str_copy(rest + skipped + length);
+                /* ".." is folded as text, which is right here: no folder on the way is a link. */
+                char *next = path_join(folder, name);
+                char text[PATH_MAX];
+                ssize_t link = readlink(next, text, sizeof(text) - 1);
+                free(rest);
+                rest = remaining;
+                if (link > 0) {
+                        text[link] = 0;
+                        (void)inotify_add_watch(inotify, folder, folder_events);
+                        rest = str_format("%s%s", text, remaining);
+                        free(remaining);
+                        free(next);
+                        if (text[0] == '/')
+                                folder[1] = 0;
+                        if (++links > LINKS_MAX)
+                                return;
+                        continue;
+                }
+                bool missing = access(next, F_OK) < 0, last = rest[strspn(rest, "/")] == 0;
+                if (missing || last)
+                        (void)inotify_add_watch(inotify, folder, folder_events);
+                if (!missing && last)
+                        (void)inotify_add_watch(inotify, next, file_events);
+                free(folder);
+                folder = next;
+                if (missing || last)
+                        return;
+        }
+}
+
+static void wait_for_change(int inotify)
+{
+        struct pollfd change = {.fd = inotify, .events = POLLIN};
+        (void)poll(&change, 1, inotify < 0 ? LOOK_MS : -1);
+        (void)poll(NULL, 0, SETTLE_MS);
+}
+
+static void tell(const char *names)
+{
+        struct nat_message head = {.type = NAT_RESOLVER};
+        autoclose int file = fd_memory_file("names", names, strlen(names));
+        if (file >= 0 && fd_send(TALK, &head, sizeof(head), file) < 0)
+                _exit(0); /* hutch-nat has gone */
+}
+
+static _Noreturn void watch(const struct network *network, const char *known)
+{
+        char *told = str_copy(known);
+        for (;;) {
+                autoclose int inotify = inotify_init1(IN_CLOEXEC);
+                if (inotify >= 0) {
+                        watch_path(inotify, HOST_RESOLV_CONF);
+                        watch_path(inotify, HOST_HOSTS);
+                }
+                char *names = host_names_read(network);
+                if (!str_equal(names, told))
+                        tell(names);
+                free(told);
+                told = names;
+                wait_for_change(inotify);
+        }
+}
+
+/* The forked child: it keeps nothing of hutch's but the one descriptor. */
+static void confine(pid_t parent, int talk)
+{
+        struct seccomp_program filter = seccomp_for_names();
+        (void)prctl(PR_SET_NAME, "hutch-names", 0, 0, 0);
+        int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+        for (int i = 0; i < 3; i++)
+                if (dup2(null, i) < 0)
+                        _exit(EXIT_SETUP);
+        if ((talk != TALK && dup2(talk, TALK) < 0) || syscall(SYS_close_range, TALK + 1, ~0U, 0) < 0 ||
+            prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ||
+            getppid() != parent || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || seccomp_install(&filter) < 0)
+                _exit(EXIT_SETUP);
+}
+
+pid_t names_watch_start(const struct network *network, const char *told, int talk)
+{
+        pid_t parent = getpid(), child = fork();
+        if (child != 0)
+                return child;
+        confine(parent, talk);
+        watch(network, told);
+}

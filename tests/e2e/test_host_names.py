@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the host's resolver is configured with, in every shape, and its changes while a sandbox runs: the first name
+server leads allowed.test to 198.51.100.10, the second to .11."""
+import os
+import subprocess
+
+import pytest
+
+from harness import PYTHON, descendants
+from offline import world  # noqa: F401 (a fixture)
+
+ASK = """
+import sys, time, urllib.request as u
+def ask(tries=60):
+    try: return u.urlopen('http://allowed.test/', timeout=20).read().decode().split()[-1]
+    except OSError as e: return 'nothing'
+print(ask(), flush=True)
+for line in sys.stdin:
+    wanted = line.strip()
+    for i in range(100):
+        got = ask()
+        if got == wanted: break
+        time.sleep(0.05)
+    print(got, flush=True)
+"""
+FIRST, SECOND = "198.51.100.10", "198.51.100.11"
+
+
+class Asking:
+    """A command inside that asks for allowed.test again and again."""
+
+    def __init__(self, world):
+        self.process = world.start("run", "--network-allow", "allowed.test", "--", PYTHON, "-c", ASK, stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.first = self.process.stdout.readline().strip()
+
+    def until(self, wanted):
+        self.process.stdin.write(wanted + "\n")
+        self.process.stdin.flush()
+        return self.process.stdout.readline().strip()
+
+    def end(self):
+        self.process.stdin.close()
+        assert self.process.wait(10) == 0, self.process.stderr.read()
+
+
+@pytest.fixture
+def ask(world):
+    started = []
+
+    def start():
+        started.append(Asking(world))
+        return started[-1]
+    yield start
+    for asking in started:
+        asking.end()
+
+
+def replace(path, text):
+    new = path.with_name("new")
+    new.write_text(text)
+    new.rename(path)
+
+
+def link(path, target):
+    new = path.with_name("new")
+    new.symlink_to(target)
+    new.rename(path)
+
+
+def server(address):
+    return f"# made by a test\noptions edns0\nnameserver {address}\n"
+
+
+def resolv(world):
+    return world.etc / "resolv.conf"
+
+
+@pytest.mark.parametrize("text, served_by", [
+    ("nameserver 198.51.100.54\nnameserver 198.51.100.53\n", SECOND),
+    ("nameserver\t198.51.100.54   # trailing\r\n", SECOND),
+    ("; comment\nsearch example\n\nnameserver nonsense\nnameserver 198.51.100.54", SECOND),
+    ("nameserver 198.51.100.99\nnameserver 198.51.100.54\n", SECOND),  # nobody is there
+    ("nameserver fe80::53%d0\n", SECOND),
+    ("nameserver fe80::53%nowhere\nnameserver 198.51.100.53\n", FIRST),
+    ("nameserver 2001:db8::dead\nnameserver 198.51.100.53\n", FIRST),
+    ("", "nothing"),
+])
+def test_shapes(world, ask, text, served_by):
+    resolv(world).write_text(text)
+    asking = ask()
+    assert asking.first == served_by
+    if "nowhere" in text:  # what the watcher reads is read in the same way
+        replace(resolv(world), "nameserver fe80::53%d0\n")
+        assert asking.until(SECOND) == SECOND
+
+
+def test_absent_and_then_there(world, ask):
+    resolv(world).unlink()
+    asking = ask()
+    assert asking.first == "nothing"
+    resolv(world).write_text(server("198.51.100.54"))
+    assert asking.until(SECOND) == SECOND
+
+
+def test_a_link_that_dangles_until_its_folder_is_made(world, ask):
+    resolv(world).unlink()
+    resolv(world).symlink_to("later/on/resolv.conf")
+    asking = ask()
+    assert asking.first == "nothing"
+    (world.etc / "later").mkdir()
+    (world.etc / "later/on").mkdir()
+    (world.etc / "later/on/resolv.conf").write_text(server("198.51.100.54"))
+    assert asking.until(SECOND) == SECOND
+
+
+def test_rewritten_in_place(world, ask):
+    asking = ask()
+    assert asking.first == FIRST
+    resolv(world).write_text(server("198.51.100.54"))
+    assert asking.until(SECOND) == SECOND
+    resolv(world).write_text(server("198.51.100.53"))
+    assert asking.until(FIRST) == FIRST
+
+
+def test_replaced_by_rename(world, ask):
+    asking = ask()
+    for address, served_by in [("198.51.100.54", SECOND), ("198.51.100.53", FIRST)] * 3:
+        replace(resolv(world), server(address))
+        assert asking.until(served_by) == served_by
+
+
+def test_the_target_of_a_link_is_replaced(world, ask):
+    folder = world.etc / "stub"
+    folder.mkdir()
+    (folder / "resolv.conf").write_text(server("198.51.100.53"))
+    link(resolv(world), "stub/resolv.conf")
+    asking = ask()
+    assert asking.first == FIRST
+    replace(folder / "resolv.conf", server("198.51.100.54"))
+    assert asking.until(SECOND) == SECOND
+
+
+def test_another_link_takes_its_place(world, ask):
+    for name, address in [("one", "198.51.100.53"), ("two", "198.51.100.54")]:
+        (world.etc / name).mkdir()
+        (world.etc / name / "resolv.conf").write_text(server(address))
+    link(world.etc / "current", "one")
+    link(resolv(world), "current/resolv.conf")
+    asking = ask()
+    assert asking.first == FIRST
+    link(world.etc / "current", "two")  # a link in the middle
+    assert asking.until(SECOND) == SECOND
+    link(resolv(world), "/etc/one/resolv.conf")  # and at the end
+    assert asking.until(FIRST) == FIRST
+
+
+def test_a_folder_that_is_removed_and_made_again(world, ask):
+    folder = world.etc / "run"
+    folder.mkdir()
+    (folder / "resolv.conf").write_text(server("198.51.100.53"))
+    link(resolv(world), "run/resolv.conf")
+    asking = ask()
+    assert asking.first == FIRST
+    (folder / "resolv.conf").unlink()
+    folder.rmdir()
+    assert asking.until("nothing") == "nothing"
+    folder.mkdir()
+    (folder / "resolv.conf").write_text(server("198.51.100.54"))
+    assert asking.until(SECOND) == SECOND
+
+
+def test_the_hosts_file_changes(world, ask):
+    asking = ask()
+    assert asking.first == FIRST
+    replace(world.etc / "hosts", "127.0.0.1 localhost\n198.51.100.11 Allowed.Test other.test\n")
+    assert asking.until(SECOND) == SECOND
+    replace(world.etc / "hosts", "127.0.0.1 localhost\n")
+    assert asking.until(FIRST) == FIRST
+
+
+def test_a_change_of_nothing_is_not_told(world, ask):
+    asking = ask()
+    questions = world.log("dns.log").count("allowed.test 1\n")
+    for _ in range(5):
+        replace(resolv(world), "nameserver 198.51.100.53\n")
+    replace(world.etc / "hosts", "127.0.0.1 localhost\n198.51.100.99 somebody.else\n")
+    assert asking.until(FIRST) == FIRST
+    assert world.log("dns.log").count("allowed.test 1\n") == questions  # the answers that are kept were not forgotten
+
+
+def test_the_watcher_is_there_only_with_a_network_and_ends_with_hutch(world, ask, hutch):
+    asking = ask()
+    watchers = [pid for pid, name in descendants().items() if name.startswith("hutch-names")]
+    assert len(watchers) == 1
+    status = open(f"/proc/{watchers[0]}/status").read()
+    assert "Seccomp:\t2" in status and "NoNewPrivs:\t1" in status
+    held = [os.readlink(f"/proc/{watchers[0]}/fd/{fd}") for fd in os.listdir(f"/proc/{watchers[0]}/fd")] \
+        if os.access(f"/proc/{watchers[0]}/fd", os.R_OK) else []
+    assert all(name == "/dev/null" or name.startswith(("socket:", "anon_inode:inotify")) for name in held)
+    asking.end()
+    assert not [name for name in descendants().values() if name.startswith("hutch-names")]
