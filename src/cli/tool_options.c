@@ -25,7 +25,8 @@ static bool read_message_max(struct tool_rules *rules, const char *value, struct
         if (!value_read_size("--max-message", value, &bytes, error))
                 return false;
         if (bytes < MESSAGE_MAX_LEAST || bytes > MESSAGE_MAX_MOST)
-                return error_set(error, EXIT_USAGE, "--max-message %s: a size from 64k to 1g", name_shown(value));
+                return error_set(error, EXIT_USAGE, "--max-message %s: a size from 64k to 1g",
+                                 name_shown(value));
         rules->message_max = bytes;
         return true;
 }
@@ -61,11 +62,13 @@ bool tool_options_check(struct options *options, struct error *error)
         if (rules->pin_accept && !rules->pins)
                 return error_set(error, EXIT_USAGE, "--pin-accept needs --pin FILE, which it writes to");
         if (tool_rules_exist(rules) && options->raw_stdout)
-                return error_set(error, EXIT_USAGE,
-                                 "--raw-stdout passes bytes that no rule for tools can judge; leave one of the two out");
+                return error_set(
+                    error, EXIT_USAGE,
+                    "--raw-stdout passes bytes that no rule for tools can judge; leave one of the two out");
         if (rules->message_max && !tool_rules_exist(rules))
-                return error_set(error, EXIT_USAGE,
-                                 "--max-message bounds nothing without a rule for tools, as --allow-tool or --pin");
+                return error_set(
+                    error, EXIT_USAGE,
+                    "--max-message bounds nothing without a rule for tools, as --allow-tool or --pin");
         if (!rules->message_max)
                 rules->message_max = TOOL_MESSAGE_MAX_DEFAULT;
         return true;

@@ -39,7 +39,8 @@ static void take_block(uint32_t H[8], const uint8_t *block)
         for (int t = 0; t < ROUNDS; t++) {
                 uint32_t S1 = rotr(v[4], 6) ^ rotr(v[4], 11) ^ rotr(v[4], 25);
                 uint32_t S0 = rotr(v[0], 2) ^ rotr(v[0], 13) ^ rotr(v[0], 22);
-                uint32_t Ch = (v[4] & v[5]) ^ (~v[4] & v[6]), Maj = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]);
+                uint32_t Ch = (v[4] & v[5]) ^ (~v[4] & v[6]),
+                         Maj = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]);
                 uint32_t T1 = v[7] + S1 + Ch + K[t] + W[t];
                 memmove(v + 1, v, 7 * sizeof(*v));
                 v[4] += T1;
@@ -52,7 +53,8 @@ static void take_block(uint32_t H[8], const uint8_t *block)
 void sha256(const void *data, size_t length, uint8_t digest[SHA256_SIZE])
 {
         /* The same of the square roots of the first 8 primes. */
-        uint32_t H[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+        uint32_t H[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                         0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
         const uint8_t *at = data;
         uint8_t last[2 * BLOCK] = {0};
         size_t left = length;

@@ -134,21 +134,25 @@ struct comparison {
         char place[PLACE_MAX + 1];
 };
 
-/* True for characters that show nothing, or change how others are shown: what hides an instruction in a text. */
+/* True for characters that show nothing, or change how others are shown: what hides an instruction in a text.
+ */
 static bool is_hidden(const unsigned char *at, size_t length, uint32_t *code)
 {
         if (length < 3)
                 return false;
-        *code = length == 3 ? (at[0] & 0x0FU) << 12 | (at[1] & 0x3FU) << 6 | (at[2] & 0x3FU)
-                            : (at[0] & 0x07U) << 18 | (at[1] & 0x3FU) << 12 | (at[2] & 0x3FU) << 6 | (at[3] & 0x3FU);
+        *code = length == 3
+                    ? (at[0] & 0x0FU) << 12 | (at[1] & 0x3FU) << 6 | (at[2] & 0x3FU)
+                    : (at[0] & 0x07U) << 18 | (at[1] & 0x3FU) << 12 | (at[2] & 0x3FU) << 6 | (at[3] & 0x3FU);
         return (*code >= 0x200B && *code <= 0x200F) || (*code >= 0x2028 && *code <= 0x202E) ||
-               (*code >= 0x2060 && *code <= 0x206F) || *code == 0xFEFF || (*code >= 0xE0000 && *code <= 0xE0FFF);
+               (*code >= 0x2060 && *code <= 0x206F) || *code == 0xFEFF ||
+               (*code >= 0xE0000 && *code <= 0xE0FFF);
 }
 
 /* A part of a value, from shortly before the byte where it begins to differ. `out` has room for all of it. */
 static void show(struct json_span value, size_t differs, char out[16 * SHOWN_MAX])
 {
-        const unsigned char *begin = (const unsigned char *)value.at, *end = begin + value.length, *at = begin;
+        const unsigned char *begin = (const unsigned char *)value.at, *end = begin + value.length,
+                            *at = begin;
         size_t used = 0, shown = 0;
         if (differs > SHOWN_BEFORE) {
                 at += differs - SHOWN_BEFORE;
@@ -182,10 +186,9 @@ static void say_difference(struct comparison *comparison, struct json_span was, 
                 show(was, same, before);
         if (is.at)
                 show(is, same, now);
-        autofree char *line = !was.at ? str_format("%s is new: %s", comparison->place, now)
-                              : !is.at
-                                  ? str_format("%s is gone; it was %s", comparison->place, before)
-                                  : str_format("%s was %s and is %s", comparison->place, before, now);
+        autofree char *line = !was.at  ? str_format("%s is new: %s", comparison->place, now)
+                              : !is.at ? str_format("%s is gone; it was %s", comparison->place, before)
+                                       : str_format("%s was %s and is %s", comparison->place, before, now);
         comparison->say(comparison->context, line);
 }
 
@@ -196,8 +199,9 @@ static void compare_member(struct comparison *comparison, struct json_span key, 
                            struct json_span is)
 {
         size_t length = strlen(comparison->place);
-        (void)snprintf(comparison->place + length, sizeof(comparison->place) - length, "%s%.*s", length ? "." : "",
-                       (int)(key.length < PLACE_MAX ? key.length - 2 : PLACE_MAX), key.at + 1);
+        (void)snprintf(comparison->place + length, sizeof(comparison->place) - length, "%s%.*s",
+                       length ? "." : "", (int)(key.length < PLACE_MAX ? key.length - 2 : PLACE_MAX),
+                       key.at + 1);
         compare(comparison, was, is);
         comparison->place[length] = 0;
 }
@@ -237,7 +241,8 @@ static void compare(struct comparison *comparison, struct json_span was, struct 
                         compare_member(comparison, key, (struct json_span){0}, value);
 }
 
-void canonical_compare(struct json_span was, struct json_span is, size_t most, canonical_say *say, void *context)
+void canonical_compare(struct json_span was, struct json_span is, size_t most, canonical_say *say,
+                       void *context)
 {
         struct comparison comparison = {.left = most, .say = say, .context = context};
         compare(&comparison, was, is);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * hutch-filter: the program. It stands between the client's bridge and the server, is started by hutch with the
- * descriptors of wire.h, an empty environment and no arguments, takes its rules, confines itself and runs until the
- * supervisor is gone. It reads hostile bytes of both sides: it must never open a file, start a program or make a
- * socket; policy/seccomp/filter.json says what is left.
+ * hutch-filter: the program. It stands between the client's bridge and the server, is started by hutch with
+ * the descriptors of wire.h, an empty environment and no arguments, takes its rules, confines itself and runs
+ * until the supervisor is gone. It reads hostile bytes of both sides: it must never open a file, start a
+ * program or make a socket; policy/seccomp/filter.json says what is left.
  */
 #include "mcp/firewall.h"
 #include "mcp/lane.h"
@@ -27,9 +27,11 @@ enum { RULES_MAX = 64 << 20 };
 
 static struct firewall firewall;
 
+/* `errno` says why, or is 0. */
 static _Noreturn void die(const char *what)
 {
-        report_note("the MCP firewall (hutch-filter) cannot start: %s: %s", what, strerror(errno));
+        const char *why = errno ? strerror(errno) : "";
+        report_note("the MCP firewall (hutch-filter) cannot start: %s%s%s", what, errno ? ": " : "", why);
         _exit(EXIT_SETUP);
 }
 
@@ -70,7 +72,7 @@ static void take_rule(const char *line)
 static char *take_file(int descriptor, size_t most, size_t *length)
 {
         char *text = NULL;
-        ssize_t got = fd_read_all(descriptor, most, &text);
+        ssize_t got = lseek(descriptor, 0, SEEK_SET) < 0 ? -errno : fd_read_all(descriptor, most, &text);
         close(descriptor);
         if (got < 0) {
                 errno = (int)-got;
@@ -87,6 +89,10 @@ static void take_rules(void)
         char *position = NULL;
         for (char *line = strtok_r(lines, "\n", &position); line; line = strtok_r(NULL, "\n", &position))
                 take_rule(line);
+        if (firewall.rules.message_max == 0) {
+                errno = 0;
+                die("its rules are incomplete");
+        }
 }
 
 static void take_pins(void)
@@ -94,7 +100,7 @@ static void take_pins(void)
         size_t length;
         autofree char *text = take_file(FILTER_PINS, PINS_FILE_MAX, &length);
         if (firewall.pins.on && !pins_read(&firewall.pins, &firewall.scanner, text, length)) {
-                errno = EINVAL;
+                errno = 0;
                 die("the file of --pin has a line that is no record; repair or remove it");
         }
 }
@@ -117,7 +123,8 @@ static void prepare(void)
         uint64_t seed;
         signal(SIGPIPE, SIG_IGN);
         (void)prctl(PR_SET_NAME, "hutch-filter", 0, 0, 0);
-        if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ||
+            getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
                 die("prctl");
         take_rules();
         firewall_begin(&firewall, seed);
@@ -142,8 +149,8 @@ static _Noreturn void run(struct lane lanes[SIDES])
                         polls[1 + 2 * i] =
                             (struct pollfd){.fd = lane_wants_to_read(lane) ? lane->in : -1, .events = POLLIN};
                         /* Without an event too: an error on it is how the reader's end shows. */
-                        polls[2 + 2 * i] =
-                            (struct pollfd){.fd = lane->out, .events = lane_wants_to_write(lane) ? POLLOUT : 0};
+                        polls[2 + 2 * i] = (struct pollfd){.fd = lane->out,
+                                                           .events = lane_wants_to_write(lane) ? POLLOUT : 0};
                 }
                 if (poll(polls, sizeof(polls) / sizeof(*polls), -1) < 0)
                         continue;
@@ -156,8 +163,7 @@ static _Noreturn void run(struct lane lanes[SIDES])
                                 lane_read(&lanes[i]);
                 }
                 for (int i = 0; i < SIDES; i++)
-                        if (lane_wants_to_write(&lanes[i]))
-                                lane_write(&lanes[i]);
+                        lane_write(&lanes[i]);
         }
 }
 

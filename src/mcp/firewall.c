@@ -2,17 +2,17 @@
  *
  * See firewall.h.
  *
- * Theory of operation. The two directions are two worlds of ids: the client's requests, whose answers come from the
- * server, and the server's requests, whose answers come from the client. Of the first world every request is kept
- * until it is answered (pending.h), because an answer can only be judged by what was asked, and because an answer
- * to nothing must not reach a client that may take it for something. Of the second world nothing needs to be kept:
- * a request of the server is either passed on or refused at once.
+ * Theory of operation. The two directions are two worlds of ids: the client's requests, whose answers come
+ * from the server, and the server's requests, whose answers come from the client. Of the first world every
+ * request is kept until it is answered (pending.h), because an answer can only be judged by what was asked,
+ * and because an answer to nothing must not reach a client that may take it for something. Of the second
+ * world nothing needs to be kept: a request of the server is either passed on or refused at once.
  *
  *     tools/call        judged by name (judge_call), before anything of it reaches the server
  *     tools/list        its answer loses the tools that may not be called (filter_list)
  *     initialize        its answer says which revision holds, and so whether there are batches
- *     sampling/…, elicitation/…, roots/list     of the server: refused where the person said so; since 2026-07-28
- *                       they are no requests but stand in results as inputRequests
+ *     sampling/…, elicitation/…, roots/list     of the server: refused where the person said so; since
+ * 2026-07-28 they are no requests but stand in results as inputRequests
  *
  * Everything else passes as it was understood: methods and members that are not known today too.
  */
@@ -27,7 +27,13 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { NAME_SHOWN_MAX = 100, ERROR_INVALID_REQUEST = -32600, ERROR_METHOD = -32601, ERROR_PARAMS = -32602, ERROR_INTERNAL = -32603 };
+enum {
+        NAME_SHOWN_MAX = 100,
+        ERROR_INVALID_REQUEST = -32600,
+        ERROR_METHOD = -32601,
+        ERROR_PARAMS = -32602,
+        ERROR_INTERNAL = -32603
+};
 
 static const char VERSION_KEY[] = "io.modelcontextprotocol/protocolVersion";
 
@@ -83,8 +89,8 @@ static char *show(struct json_span string)
 
 /* ---- lines that are no messages ---- */
 
-/* The id that ends an object, as `"id":7}`, in the last bytes of a line that could not be read to there. What it
- * finds is used only where somebody waits for an answer of that very id. */
+/* The id that ends an object, as `"id":7}`, in the last bytes of a line that could not be read to there. What
+ * it finds is used only where somebody waits for an answer of that very id. */
 static struct json_span find_last_id(char *text, size_t length)
 {
         char *end = text + length, *begin = NULL;
@@ -138,12 +144,13 @@ static void refuse_line(struct firewall *firewall, enum side from, const char *w
                        message->id.at ? message->id : find_last_id(tail, tail_length));
 }
 
-void firewall_refuse_long(struct firewall *firewall, enum side from, char *head, size_t head_length, char *tail,
-                          size_t tail_length)
+void firewall_refuse_long(struct firewall *firewall, enum side from, char *head, size_t head_length,
+                          char *tail, size_t tail_length)
 {
         char why[96];
         struct jsonl_message message;
-        snprintf(why, sizeof(why), "it is longer than --max-message permits (%zu bytes)", firewall->rules.message_max);
+        snprintf(why, sizeof(why), "it is longer than --max-message permits (%zu bytes)",
+                 firewall->rules.message_max);
         (void)jsonl_scan(&firewall->scanner, head, head_length, false, &message);
         refuse_line(firewall, from, why, &message, tail, tail_length);
 }
@@ -209,11 +216,13 @@ static void refuse_call(struct firewall *firewall, const struct jsonl_message *m
         report_note("refused a call of the tool \"%s\": %s%s", name, refusal->why, advice);
         if (!message->id.at)
                 return;
-        autofree char *text = str_format("hutch refused to call the tool \"%s\": %s%s. The server was not asked. Only the "
-                                         "person who configures this server can change that.",
-                                         name, refusal->why, advice);
+        autofree char *text =
+            str_format("hutch refused to call the tool \"%s\": %s%s. The server was not asked. Only the "
+                       "person who configures this server can change that.",
+                       name, refusal->why, advice);
         if (json_member(message->params, "task").at)
-                put_error(&firewall->answers[CLIENT], message->id, ERROR_PARAMS, "the call of a tool", refusal->why);
+                put_error(&firewall->answers[CLIENT], message->id, ERROR_PARAMS, "the call of a tool",
+                          refusal->why);
         else
                 put_tool_error(&firewall->answers[CLIENT], message->id, modern, text);
 }
@@ -287,8 +296,8 @@ static bool denies_any(const struct tool_rules *rules)
         return rules->deny_sampling || rules->deny_elicitation || rules->deny_roots;
 }
 
-/* The same for the inputRequests of a result or a notification. What has another form than the protocol's could
- * hide anything, and is refused too. */
+/* The same for the inputRequests of a result or a notification. What has another form than the protocol's
+ * could hide anything, and is refused too. */
 static const char *find_denied_input(const struct tool_rules *rules, struct json_span holder)
 {
         struct json_span requests = json_member(holder, "inputRequests"), key, request;
@@ -315,7 +324,8 @@ static bool asks_by_error(const struct tool_rules *rules, struct json_span error
         if (!rules->deny_elicitation || !error.at)
                 return false;
         autofree char *number = code.at ? str_copy_n(code.at, code.length) : str_copy("0");
-        return (long)strtod(number, NULL) == -32042 || json_member(json_member(error, "data"), "elicitations").at;
+        return (long)strtod(number, NULL) == -32042 ||
+               json_member(json_member(error, "data"), "elicitations").at;
 }
 
 static void report_denied(const char *what, const char *denial)
@@ -420,9 +430,10 @@ static void refuse_answer(struct firewall *firewall, const struct pending *reque
                 put_error(out, id, ERROR_INTERNAL, what, why);
                 return;
         }
-        autofree char *text = str_format("hutch refused %s: %s. Only the person who configures this server can "
-                                         "change that.",
-                                         what, why);
+        autofree char *text =
+            str_format("hutch refused %s: %s. Only the person who configures this server can "
+                       "change that.",
+                       what, why);
         put_tool_error(out, id, request->modern, text);
 }
 
@@ -439,7 +450,8 @@ static size_t judge_answer(struct firewall *firewall, const struct pending *requ
                 return 0;
         }
         if (request->kind == PENDING_INITIALIZE)
-                firewall->batches = json_text_is(json_member(message->result, "protocolVersion"), "2025-03-26");
+                firewall->batches =
+                    json_text_is(json_member(message->result, "protocolVersion"), "2025-03-26");
         if (request->kind != PENDING_LIST || message->kind != JSONL_RESPONSE)
                 return message->length;
         size_t length = filter_list(firewall, request, line, message);
@@ -471,7 +483,8 @@ static size_t judge_server(struct firewall *firewall, char *line, struct jsonl_m
 
 /* ---- a line ---- */
 
-static size_t judge_message(struct firewall *firewall, enum side from, char *line, struct jsonl_message *message)
+static size_t judge_message(struct firewall *firewall, enum side from, char *line,
+                            struct jsonl_message *message)
 {
         if (message->kind == JSONL_BLANK)
                 return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The MCP firewall: judges the messages of both sides by the person's rules. Nothing passes that the scanner did
- * not understand; a call that is refused is answered here and never reaches the server.
+ * The MCP firewall: judges the messages of both sides by the person's rules. Nothing passes that the scanner
+ * did not understand; a call that is refused is answered here and never reaches the server.
  *
  * Theory of operation: in firewall.c.
  */
@@ -29,20 +29,20 @@ struct firewall {
         struct jsonl scanner;
         struct pending_table requests; /* of the client */
         struct listing listing;
-        bool batches;                /* revision 2025-03-26 was negotiated */
+        bool batches;                 /* revision 2025-03-26 was negotiated */
         struct outbox answers[SIDES]; /* lines of the filter's own, by whom they are for */
 };
 
 /* `rules` and the pins are filled by the caller; `seed` is random. */
 void firewall_begin(struct firewall *firewall, uint64_t seed);
 
-/* Judges a line (no LF) of the side it is `from`, in place. Returns how much of it, from its beginning, goes to the
- * other side with an LF behind it; 0: nothing. */
+/* Judges a line (no LF) of the side it is `from`, in place. Returns how much of it, from its beginning, goes
+ * to the other side with an LF behind it; 0: nothing. */
 size_t firewall_judge(struct firewall *firewall, enum side from, char *line, size_t length);
 
-/* A line that is longer than rules.message_max and was not kept: its first bytes and its last, both of which this
- * may change. */
-void firewall_refuse_long(struct firewall *firewall, enum side from, char *head, size_t head_length, char *tail,
-                          size_t tail_length);
+/* A line that is longer than rules.message_max and was not kept: its first bytes and its last, both of which
+ * this may change. */
+void firewall_refuse_long(struct firewall *firewall, enum side from, char *head, size_t head_length,
+                          char *tail, size_t tail_length);
 
 #endif

@@ -46,8 +46,8 @@ struct jsonl {
 
 /* Reads `length` bytes of a line, its LF not among them, and writes the message to the same place without the
  * white space that means nothing. `batches`: an array of messages is accepted too. NULL with *message filled,
- * or half a sentence that says why the line is refused. The line is spoiled then; which parts of a message were
- * begun shows at their `at`, and `id` is whole, or absent. */
+ * or half a sentence that says why the line is refused. The line is spoiled then; which parts of a message
+ * were begun shows at their `at`, and `id` is whole, or absent. */
 const char *jsonl_scan(struct jsonl *jsonl, char *line, size_t length, bool batches,
                        struct jsonl_message *message);
 

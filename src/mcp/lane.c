@@ -2,9 +2,10 @@
  *
  * See lane.h.
  *
- * Theory of operation. Bytes are read behind what is there; lines are judged in place, and what passes of them is
- * moved together at the front, so that many short lines are one write. While some of that is unwritten nothing more
- * is read: a side that takes nothing stops the side that writes. The filter's own lines go between whole lines only.
+ * Theory of operation. Bytes are read behind what is there; lines are judged in place, and what passes of
+ * them is moved together at the front, so that many short lines are one write. While some of that is
+ * unwritten nothing more is read: a side that takes nothing stops the side that writes. The filter's own
+ * lines go between whole lines only.
  */
 #include "mcp/lane.h"
 
@@ -74,57 +75,52 @@ static void end_skipping(struct lane *lane)
                              lane->tail_length);
 }
 
-/* The line that has no end yet is too long already. */
-static void begin_skipping(struct lane *lane)
+/* bytes[line..end) is too long, or the beginning of what is. */
+static void begin_skipping(struct lane *lane, size_t end)
 {
-        const char *line = lane->bytes + lane->line;
-        size_t length = lane->used - lane->line;
+        size_t length = end - lane->line;
         lane->skipping = true;
         lane->head_length = length < LANE_KEPT ? length : LANE_KEPT;
         lane->tail_length = 0;
-        memcpy(lane->head, line, lane->head_length);
-        keep_tail(lane, line, length);
-        lane->searched = lane->used = lane->line;
+        memcpy(lane->head, lane->bytes + lane->line, lane->head_length);
+}
+
+/* The line that begins at `line` ends at `end`. */
+static void end_line(struct lane *lane, size_t end)
+{
+        if (!lane->skipping && end - lane->line > lane->firewall->rules.message_max)
+                begin_skipping(lane, end);
+        if (lane->skipping) {
+                keep_tail(lane, lane->bytes + lane->line, end - lane->line);
+                end_skipping(lane);
+        } else {
+                judge(lane, end);
+        }
 }
 
 /* Goes through what was read. */
 static void judge_lines(struct lane *lane)
 {
-        size_t most = lane->firewall->rules.message_max;
         char *newline;
         while ((newline = memchr(lane->bytes + lane->searched, '\n', lane->used - lane->searched))) {
                 size_t end = (size_t)(newline - lane->bytes);
-                if (!lane->skipping && end - lane->line > most) {
-                        size_t used = lane->used;
-                        lane->used = end;
-                        begin_skipping(lane);
-                        lane->used = used;
-                        lane->line = end;
-                }
-                if (lane->skipping) {
-                        keep_tail(lane, lane->bytes + lane->line, end - lane->line);
-                        end_skipping(lane);
-                } else {
-                        judge(lane, end);
-                }
+                end_line(lane, end);
                 lane->line = lane->searched = end + 1;
         }
         lane->searched = lane->used;
+        if (!lane->skipping && lane->used - lane->line > lane->firewall->rules.message_max)
+                begin_skipping(lane, lane->used);
         if (lane->skipping) {
                 keep_tail(lane, lane->bytes + lane->line, lane->used - lane->line);
                 lane->used = lane->searched = lane->line;
-        } else if (lane->used - lane->line > most + 1) { /* one more may be the CR before the LF */
-                begin_skipping(lane);
         }
 }
 
 /* The end of input ends the last line too. */
 static void judge_rest(struct lane *lane)
 {
-        if (lane->skipping)
-                end_skipping(lane);
-        else if (lane->line < lane->used)
-                judge(lane, lane->used);
+        if (lane->skipping || lane->line < lane->used)
+                end_line(lane, lane->used);
         lane->line = lane->searched = lane->used = lane->passing;
 }
 
@@ -204,6 +200,10 @@ static bool put(struct lane *lane, const char *bytes, size_t length, size_t *sen
 void lane_write(struct lane *lane)
 {
         struct outbox *own = answers(lane);
+        if (lane->out < 0) { /* nobody is there to hear it */
+                outbox_clear(own);
+                return;
+        }
         /* One of the filter's own lines that was begun is ended first. */
         if (own->sent > 0 && !put(lane, own->bytes + own->sent, own->length - own->sent, &own->sent))
                 return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One direction of the filter: bytes in, lines judged, bytes out. What it keeps is bounded by the longest message;
- * a longer line is counted through and forgotten.
+ * One direction of the filter: bytes in, lines judged, bytes out. What it keeps is bounded by the longest
+ * message; a longer line is counted through and forgotten.
  */
 #ifndef HUTCH_MCP_LANE_H
 #define HUTCH_MCP_LANE_H
@@ -20,8 +20,9 @@ struct lane {
 
         char *bytes;
         size_t room;
-        size_t passing, passed;      /* bytes[passed..passing): judged lines that are still to be written */
-        size_t line, searched, used; /* bytes[line..used): not judged; before `searched` there is no LF in them */
+        size_t passing, passed; /* bytes[passed..passing): judged lines that are still to be written */
+        size_t line, searched,
+            used; /* bytes[line..used): not judged; before `searched` there is no LF in them */
 
         bool skipping; /* in a line that is too long: head and tail are all that is kept */
         size_t head_length, tail_length;
@@ -36,7 +37,7 @@ bool lane_wants_to_write(const struct lane *lane);
 /* Whether it takes more bytes now: not before what it has is written, nor while an answer is stuck. */
 bool lane_wants_to_read(const struct lane *lane);
 
-/* Each is called when poll() says so, and never blocks. */
+/* Neither blocks. lane_write() may be called at any time, lane_read() when poll() says so. */
 void lane_read(struct lane *lane);
 void lane_write(struct lane *lane);
 

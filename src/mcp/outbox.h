@@ -17,8 +17,8 @@ struct outbox {
 void outbox_put(struct outbox *box, const void *bytes, size_t length);
 void outbox_put_text(struct outbox *box, const char *text);
 
-/* Text as the inside of a JSON string: what must be escaped is, and what is not UTF-8 becomes U+FFFD. Of a text
- * longer than `limit` bytes, the beginning and an ellipsis. */
+/* Text as the inside of a JSON string: what must be escaped is, and what is not UTF-8 becomes U+FFFD. Of a
+ * text longer than `limit` bytes, the beginning and an ellipsis. */
 void outbox_put_escaped(struct outbox *box, const char *text, size_t length, size_t limit);
 
 /* Forgets what it holds; a large room is given back. */

@@ -32,7 +32,8 @@ static struct pending **find_bucket(const struct pending_table *table, const cha
 
 static struct pending *find(const struct pending_table *table, const char *key, size_t length)
 {
-        for (struct pending *request = *find_bucket(table, key, length); request; request = request->next_in_bucket)
+        for (struct pending *request = *find_bucket(table, key, length); request;
+             request = request->next_in_bucket)
                 if (request->id_length == length && memcmp(request->id, key, length) == 0)
                         return request;
         return NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The client's requests that have no answer yet, by id. An answer counts only when it names one exactly: a client
- * that takes "1" or "0x1" for 1 (some do) would otherwise read what nobody judged. What is kept is bounded; the
- * oldest makes room.
+ * The client's requests that have no answer yet, by id. An answer counts only when it names one exactly: a
+ * client that takes "1" or "0x1" for 1 (some do) would otherwise read what nobody judged. What is kept is
+ * bounded; the oldest makes room.
  */
 #ifndef HUTCH_MCP_PENDING_H
 #define HUTCH_MCP_PENDING_H
@@ -19,16 +19,16 @@ enum pending_kind { PENDING_OTHER, PENDING_INITIALIZE, PENDING_LIST, PENDING_CAL
 struct pending {
         struct pending *next_in_bucket, *older, *newer;
         enum pending_kind kind;
-        bool modern;         /* it is of revision 2026-07-28 or later */
-        bool first_page;     /* of PENDING_LIST */
-        bool is_task;        /* of PENDING_CALL: the answer is a task */
-        long long began_ms;  /* monotonic */
-        uint64_t refused;    /* of PENDING_CALL: the network's refusals before it */
-        uint64_t bytes;      /* of the request */
-        char *name;          /* of PENDING_CALL: the tool, as JSON text without its quotes */
-        char *arguments;     /* the same, where the log wants them */
+        bool modern;        /* it is of revision 2026-07-28 or later */
+        bool first_page;    /* of PENDING_LIST */
+        bool is_task;       /* of PENDING_CALL: the answer is a task */
+        long long began_ms; /* monotonic */
+        uint64_t refused;   /* of PENDING_CALL: the network's refusals before it */
+        uint64_t bytes;     /* of the request */
+        char *name;         /* of PENDING_CALL: the tool, as JSON text without its quotes */
+        char *arguments;    /* the same, where the log wants them */
         size_t id_length;
-        char id[];           /* a number as spelled, or " and a string's text */
+        char id[]; /* a number as spelled, or " and a string's text */
 };
 
 struct pending_table {
@@ -38,8 +38,8 @@ struct pending_table {
         struct pending *buckets[1024];
 };
 
-/* Adds a request, instead of an earlier one of that id; `id` is one that the scanner accepted. It belongs to the
- * table; *request until it is taken. */
+/* Adds a request, instead of an earlier one of that id; `id` is one that the scanner accepted. It belongs to
+ * the table; *request until it is taken. */
 struct pending *pending_add(struct pending_table *table, struct json_span id);
 
 /* The request that an id names, or NULL. */

@@ -45,7 +45,8 @@ static void clear_list(struct pin_list *list)
         *list = (struct pin_list){0};
 }
 
-/* Adds a pin, which the list owns from then on, instead of an earlier one of that name. False when it is full. */
+/* Adds a pin, which the list owns from then on, instead of an earlier one of that name. False when it is
+ * full. */
 static bool set_pin(struct pin_list *list, struct pin *pin)
 {
         struct pin *earlier = find_pin(list, pin->name, pin->name_length);
@@ -214,11 +215,13 @@ static void say_line(void *context, const char *line)
 static void say_change(const struct pin *was, const struct pin *is)
 {
         autofree char *name = show_name(is->name, is->name_length);
-        report_line("tool \"%s\" is another than the one pinned, and refused; to accept it as it is now: --pin-accept", name);
+        report_line("tool \"%s\" is another than the one pinned, and refused; to accept it as it is now: "
+                    "--pin-accept",
+                    name);
         if (was->definition && is->definition)
                 canonical_compare((struct json_span){was->definition, was->definition_length},
-                                  (struct json_span){is->definition, is->definition_length}, CHANGES_SHOWN_MAX, say_line,
-                                  NULL);
+                                  (struct json_span){is->definition, is->definition_length},
+                                  CHANGES_SHOWN_MAX, say_line, NULL);
         else
                 report_line("  its definition is too large to be kept and shown; its hash differs");
 }
@@ -228,7 +231,8 @@ static bool collect(struct pins *pins, struct pin *pin)
 {
         if (pin->name_length < FILTER_PIN_MAX / 8 && set_pin(&pins->listed, pin))
                 return true;
-        report_note("a server may have %d tools pinned, of names of reasonable length; what is beyond that is refused",
+        report_note("a server may have %d tools pinned, of names of reasonable length; what is beyond that "
+                    "is refused",
                     PINS_MAX);
         free_pin(pin);
         return false;
@@ -251,9 +255,10 @@ bool pins_list_tool(struct pins *pins, struct json_span tool)
         struct pin *pin = find_pin(&pins->pinned, now.name, now.name_length);
         if (!pin) {
                 autofree char *name = show_name(now.name, now.name_length);
-                report_note("tool \"%s\" is new since this server's tools were pinned, and refused; to accept it: "
-                            "--pin-accept",
-                            name);
+                report_note(
+                    "tool \"%s\" is new since this server's tools were pinned, and refused; to accept it: "
+                    "--pin-accept",
+                    name);
                 free_pin(&now);
                 return false;
         }
@@ -290,7 +295,8 @@ static void record_listed(struct pins *pins)
         if (!pins->known)
                 report_line("pinned %zu tools of this server, as they are now", pins->listed.count);
         else
-                report_line("--pin-accept: %zu of this server's tools were added, changed or removed", changes);
+                report_line("--pin-accept: %zu of this server's tools were added, changed or removed",
+                            changes);
         clear_list(&pins->pinned);
         pins->pinned = pins->listed;
         pins->listed = (struct pin_list){0};
@@ -320,5 +326,6 @@ const char *pins_refuse_call(const struct pins *pins, const char *name, size_t l
         const struct pin *pin = find_pin(&pins->pinned, name, length);
         if (!pin)
                 return "it is not among the tools that were pinned; to accept it: --pin-accept";
-        return pin->changed ? "it is another than the one pinned; to accept it as it is now: --pin-accept" : NULL;
+        return pin->changed ? "it is another than the one pinned; to accept it as it is now: --pin-accept"
+                            : NULL;
 }

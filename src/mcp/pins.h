@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pinned tools: what each tool of a server was when a person first used it (or said --pin-accept). A tool that is
- * another now is refused, because its description is read by a model as if the person had written it.
+ * Pinned tools: what each tool of a server was when a person first used it (or said --pin-accept). A tool
+ * that is another now is refused, because its description is read by a model as if the person had written it.
  *
  * The file has one record a line, of any number of servers; the last one of a tool counts:
  *
@@ -9,9 +9,9 @@
  *   {"server":"S","tool":"T","sha256":"…","definition":{…}}
  *   {"server":"S","tool":"T","removed":true}
  *
- * `definition` is canonical (canonical.h) and holds what a model or a person is shown: name, title, description,
- * inputSchema, outputSchema, annotations. A definition of more than PINS_KEPT_MAX bytes is not kept, its hash is.
- * Records are only ever appended, by the supervisor, one write() each.
+ * `definition` is canonical (canonical.h) and holds what a model or a person is shown: name, title,
+ * description, inputSchema, outputSchema, annotations. A definition of more than PINS_KEPT_MAX bytes is not
+ * kept, its hash is. Records are only ever appended, by the supervisor, one write() each.
  */
 #ifndef HUTCH_MCP_PINS_H
 #define HUTCH_MCP_PINS_H
@@ -41,10 +41,10 @@ struct pin_list {
 };
 
 struct pins {
-        bool on;         /* --pin */
-        bool accept;     /* --pin-accept, until the first whole list */
-        bool known;      /* the file has records of this server */
-        char *server;    /* its identity, as JSON text without quotes */
+        bool on;      /* --pin */
+        bool accept;  /* --pin-accept, until the first whole list */
+        bool known;   /* the file has records of this server */
+        char *server; /* its identity, as JSON text without quotes */
         struct pin_list pinned;
         struct pin_list listed; /* of this listing, while nothing is compared */
 };
@@ -53,8 +53,8 @@ struct pins {
  * trusted then. */
 bool pins_read(struct pins *pins, struct jsonl *scanner, char *text, size_t length);
 
-/* A listing: begins, one tool after the other, ends with its last page. pins_list_tool() says whether the client
- * may see the tool, and tells the person why not. */
+/* A listing: begins, one tool after the other, ends with its last page. pins_list_tool() says whether the
+ * client may see the tool, and tells the person why not. */
 void pins_list_begin(struct pins *pins);
 bool pins_list_tool(struct pins *pins, struct json_span tool);
 void pins_list_end(struct pins *pins);

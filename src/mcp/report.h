@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the filter tells its supervisor. It blocks while the supervisor is busy, which never waits for the filter.
+ * What the filter tells its supervisor. It blocks while the supervisor is busy, which never waits for the
+ * filter.
  */
 #ifndef HUTCH_MCP_REPORT_H
 #define HUTCH_MCP_REPORT_H

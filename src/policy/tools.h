@@ -12,7 +12,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* False, with status 2 and a sentence that names `option`, for what no tool's name can match as it was meant. */
+/* False, with status 2 and a sentence that names `option`, for what no tool's name can match as it was meant.
+ */
 bool tool_pattern_check(const char *option, const char *pattern, struct error *error);
 
 /* `name` may hold anything, NUL too. Takes time in proportion to both lengths at most. */

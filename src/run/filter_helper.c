@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See filter_helper.h. What the filter says is text that it made of hostile input: it is printed as one line, like
- * every message, and what it wants pinned is written behind a server that is not its to choose.
+ * See filter_helper.h. What the filter says is text that it made of hostile input: it is printed as one line,
+ * like every message, and what it wants pinned is written behind a server that is not its to choose.
  */
 #include "run/filter_helper.h"
 
@@ -24,16 +24,16 @@ static bool fail(struct error *error, const char *what)
         return error_set(error, EXIT_SETUP, "cannot start the MCP firewall: %s: %s", what, strerror(errno));
 }
 
-/* By what a server is known among the pins: the words of its command, so that other arguments are another server.
- * The caller frees. */
-static char *make_identity(const struct box *box)
+/* By what a server is known among the pins: its command and its package, whatever their versions and
+ * arguments, for a new version is what has to be compared. Two servers that share a name are compared with
+ * each other, which refuses and permits nothing more. The caller frees. */
+static char *make_identity(const struct box *box, const struct record *record)
 {
         struct outbox identity = {0};
-        for (size_t i = 0; i < box->argv.count; i++) {
-                const char *word = box->argv.values[i];
-                outbox_put(&identity, " ", i > 0);
-                outbox_put_escaped(&identity, word, strlen(word), FILTER_TEXT_MAX);
-        }
+        const char *command = box->argv.values[0], *slash = strrchr(command, '/');
+        autofree char *name = record_server_name(record);
+        autofree char *text = str_format("%s %s", slash ? slash + 1 : command, name);
+        outbox_put_escaped(&identity, text, strlen(text), FILTER_TEXT_MAX / 8);
         outbox_put(&identity, "", 1);
         return identity.bytes;
 }
@@ -78,20 +78,22 @@ static bool make_pipe(int ends[2], int own)
         return pipe2(ends, O_CLOEXEC) == 0 && fcntl(ends[own], F_SETFL, O_NONBLOCK) == 0;
 }
 
-bool filter_helper_start(struct filter_helper *helper, const struct box *box, int server[3], struct error *error)
+bool filter_helper_start(struct filter_helper *helper, const struct box *box, const struct record *record,
+                         int server[3], struct error *error)
 {
         int talk[2], input[2], output[2];
         autofree char *program = program_find("hutch-filter");
         if (!program)
-                return error_set(error, EXIT_SETUP,
-                                 "the options for tools need hutch-filter, which this installation lacks; install it, "
-                                 "or leave them out");
+                return error_set(
+                    error, EXIT_SETUP,
+                    "the options for tools need hutch-filter, which this installation lacks; install it, "
+                    "or leave them out");
         if (box->tools.pins) {
                 helper->pins = log_file_open(box, "--pin", box->tools.pins, O_RDWR, error);
                 if (helper->pins < 0)
                         return false;
         }
-        helper->server = make_identity(box);
+        helper->server = make_identity(box, record);
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, talk) < 0)
                 return fail(error, "a socket");
         helper->talk = talk[0];
@@ -111,8 +113,14 @@ bool filter_helper_start(struct filter_helper *helper, const struct box *box, in
         if (fcntl(server[0], F_SETFL, O_NONBLOCK) < 0 || fcntl(server[1], F_SETFL, O_NONBLOCK) < 0)
                 return fail(error, "a pipe");
         const int given[] = {
-            server[0],          server[1], null, [FILTER_SUPERVISOR] = filter_talk, [FILTER_TO_SERVER] = to_server,
-            [FILTER_FROM_SERVER] = from_server, [FILTER_RULES] = rules, [FILTER_PINS] = pins,
+            server[0],
+            server[1],
+            null,
+            [FILTER_SUPERVISOR] = filter_talk,
+            [FILTER_TO_SERVER] = to_server,
+            [FILTER_FROM_SERVER] = from_server,
+            [FILTER_RULES] = rules,
+            [FILTER_PINS] = pins,
         };
         pid_t process = helper_spawn(program, given, sizeof(given) / sizeof(*given));
         if (process < 0)
@@ -138,7 +146,8 @@ static void write_pin(struct filter_helper *helper, const char *members, size_t 
         outbox_put_text(&line, "}\n");
         ssize_t written = write(helper->pins, line.bytes, line.length);
         if (written != (ssize_t)line.length) {
-                message("--pin: cannot write the pins: %s", written < 0 ? strerror(errno) : "the disk is full");
+                message("--pin: cannot write the pins: %s",
+                        written < 0 ? strerror(errno) : "the disk is full");
                 fd_close(&helper->pins);
         }
         free(line.bytes);

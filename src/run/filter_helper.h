@@ -17,9 +17,10 @@ struct filter_helper {
 
 #define FILTER_HELPER_NONE ((struct filter_helper){.talk = -1, .pins = -1})
 
-/* Starts it. server[0] and server[1], the ends that the bridge made for the server, become the filter's, and are
- * replaced by fresh ones for the server. */
-bool filter_helper_start(struct filter_helper *helper, const struct box *box, int server[3], struct error *error);
+/* Starts it. server[0] and server[1], the ends that the bridge made for the server, become the filter's, and
+ * are replaced by fresh ones for the server. */
+bool filter_helper_start(struct filter_helper *helper, const struct box *box, const struct record *record,
+                         int server[3], struct error *error);
 
 /* Says, pins and records what it has to say. False when it has ended: the sandbox must too. */
 bool filter_helper_read(struct filter_helper *helper, struct record *record);

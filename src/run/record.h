@@ -41,6 +41,9 @@ struct record {
  */
 void record_prepare(struct record *record, int count, char **words);
 
+/* The server's name (box/server_name.h), as `hutch logs` has it. The caller frees. */
+char *record_server_name(const struct record *record);
+
 /* Opens the file of --log, if there is one: before anything runs. False with a sentence, 125. */
 bool record_open_log(struct record *record, const struct box *box, struct error *error);
 

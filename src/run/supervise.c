@@ -491,7 +491,7 @@ static bool start(struct supervisor *supervisor, struct held_sources *held, stru
 
         if (!record_open_log(supervisor->record, box, error))
                 return false;
-        if (filtered && !filter_helper_start(&supervisor->filter, box, server, error)) {
+        if (filtered && !filter_helper_start(&supervisor->filter, box, supervisor->record, server, error)) {
                 for (int i = 0; i < 3; i++)
                         fd_close(&server[i]);
                 return false;
