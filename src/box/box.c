@@ -38,6 +38,11 @@ void box_free(struct box *box)
         *box = (struct box){0};
 }
 
+bool box_has_filter(const struct box *box)
+{
+        return tool_rules_exist(&box->tools) || (box->log_path && box->kind == BOX_MCP && !box->raw_stdout);
+}
+
 void box_add_mount(struct box *box, const struct mount *mount)
 {
         box->mounts = str_or_die(reallocarray(box->mounts, box->mount_count + 1, sizeof(*box->mounts)));

@@ -156,6 +156,9 @@ const struct mount *box_find_mount(const struct box *box, const char *path);
 /* Whether hutch-nat is needed. */
 bool box_has_network(const struct box *box);
 
+/* Whether hutch-filter is needed: for rules, and for the calls in the log. */
+bool box_has_filter(const struct box *box);
+
 /* Writes the box as one JSON object. Values of variables that the caller named are left out. */
 bool box_write_json(const struct box *box, FILE *out);
 

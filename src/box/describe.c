@@ -190,6 +190,8 @@ static cJSON *make_tools(const struct tool_rules *rules)
         add(object, "deny_roots", cJSON_CreateBool(rules->deny_roots));
         add(object, "pins", make_text(rules->pins));
         add(object, "pin_accept", cJSON_CreateBool(rules->pin_accept));
+        add(object, "explain", cJSON_CreateBool(rules->explain));
+        add(object, "log_arguments", cJSON_CreateBool(rules->log_arguments));
         add(object, "message_max", make_number(rules->message_max));
         return object;
 }
@@ -235,7 +237,7 @@ bool box_write_json(const struct box *box, FILE *out)
         add(root, "unsafe_grants", make_list(&box->unsafe_grants));
         add(root, "limits", make_limits(box));
         add(root, "network", make_network(&box->network));
-        if (tool_rules_exist(&box->tools))
+        if (box_has_filter(box))
                 add(root, "tools", make_tools(&box->tools));
         if (box->log_path)
                 add(root, "log", make_text(box->log_path));

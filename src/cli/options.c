@@ -90,6 +90,10 @@ const struct option_row option_table[] = {
      "refuse to tell the server which folders the client works in", "mcp"},
     {OPTION_MAX_MESSAGE, "max-message", 0, ARGUMENT_REQUIRED, "SIZE", "none", false,
      "with a rule for tools: refuse longer messages (default: 64m)", "mcp"},
+    {OPTION_LOG_ARGUMENTS, "log-arguments", 0, ARGUMENT_NONE, NULL, "none", false,
+     "write the arguments of tool calls to the log too", "mcp"},
+    {OPTION_EXPLAIN, "explain", 0, ARGUMENT_NONE, NULL, "none", false,
+     "tell the model, in the result of a failed call, what the network refused", "mcp"},
     {OPTION_CWD, "cwd", 0, ARGUMENT_REQUIRED, "DIR", "folder", false,
      "the working directory inside (default: yours where it is visible, else the home)", NULL},
     {OPTION_TIMEOUT, "timeout", 0, ARGUMENT_REQUIRED, "SECONDS", "none", false,
@@ -416,6 +420,8 @@ static bool store(struct parse *parse, const struct option_row *row, const char 
         case OPTION_DENY_ELICITATION:
         case OPTION_DENY_ROOTS:
         case OPTION_MAX_MESSAGE:
+        case OPTION_LOG_ARGUMENTS:
+        case OPTION_EXPLAIN:
                 return tool_option_read(options, row->id, value, error);
         case OPTION_CWD:
                 return value_expand_path("--cwd", value, &options->cwd, error);

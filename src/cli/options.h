@@ -54,6 +54,8 @@ enum option_id {
         OPTION_DENY_ELICITATION,
         OPTION_DENY_ROOTS,
         OPTION_MAX_MESSAGE,
+        OPTION_LOG_ARGUMENTS,
+        OPTION_EXPLAIN,
         OPTION_CWD,
         OPTION_REQUIRE,
         OPTION_RAW_STDOUT,

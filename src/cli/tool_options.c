@@ -51,6 +51,10 @@ bool tool_option_read(struct options *options, enum option_id id, const char *va
                 return rules->deny_roots = true;
         case OPTION_MAX_MESSAGE:
                 return read_message_max(rules, value, error);
+        case OPTION_LOG_ARGUMENTS:
+                return rules->log_arguments = true;
+        case OPTION_EXPLAIN:
+                return rules->explain = true;
         default:
                 return false;
         }
@@ -61,11 +65,13 @@ bool tool_options_check(struct options *options, struct error *error)
         struct tool_rules *rules = &options->tools;
         if (rules->pin_accept && !rules->pins)
                 return error_set(error, EXIT_USAGE, "--pin-accept needs --pin FILE, which it writes to");
-        if (tool_rules_exist(rules) && options->raw_stdout)
+        if (rules->log_arguments && !options->log)
+                return error_set(error, EXIT_USAGE, "--log-arguments needs --log FILE, which it writes to");
+        if ((tool_rules_exist(rules) || rules->log_arguments) && options->raw_stdout)
                 return error_set(
                     error, EXIT_USAGE,
                     "--raw-stdout passes bytes that no rule for tools can judge; leave one of the two out");
-        if (rules->message_max && !tool_rules_exist(rules))
+        if (rules->message_max && !tool_rules_exist(rules) && !options->log)
                 return error_set(
                     error, EXIT_USAGE,
                     "--max-message bounds nothing without a rule for tools, as --allow-tool or --pin");

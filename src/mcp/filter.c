@@ -6,6 +6,7 @@
  * program or make a socket; policy/seccomp/filter.json says what is left.
  */
 #include "mcp/firewall.h"
+#include "mcp/json_text.h"
 #include "mcp/lane.h"
 #include "mcp/report.h"
 
@@ -42,6 +43,16 @@ static const char *after(const char *line, const char *word)
         return strncmp(line, word, length) == 0 && line[length] == ' ' ? line + length + 1 : NULL;
 }
 
+/* A value that no record may show, as the inside of a JSON string. */
+static void take_secret(const char *text)
+{
+        autofree char *quoted = str_format("\"%s\"", text);
+        size_t length = strlen(quoted);
+        autofree char *value = str_or_die(malloc(length));
+        value[json_unescape(quoted, length, value)] = 0;
+        call_log_hide(&firewall.calls, value);
+}
+
 static void take_rule(const char *line)
 {
         struct tool_rules *rules = &firewall.rules;
@@ -64,6 +75,14 @@ static void take_rule(const char *line)
                 firewall.pins.on = true;
         else if (str_equal(line, "pin-accept"))
                 firewall.pins.accept = true;
+        else if (str_equal(line, "explain"))
+                firewall.explain.on = true;
+        else if (str_equal(line, "log"))
+                firewall.calls.on = true;
+        else if (str_equal(line, "log-arguments"))
+                firewall.calls.arguments = true;
+        else if ((rest = after(line, "secret")))
+                take_secret(rest);
         else
                 die(line);
 }
@@ -134,10 +153,15 @@ static void prepare(void)
 /* What the supervisor sends; its hang-up ends the filter. */
 static void hear_supervisor(void)
 {
-        struct filter_message message;
-        ssize_t got = read(FILTER_SUPERVISOR, &message, sizeof(message));
+        struct {
+                struct filter_message head;
+                char text[FILTER_TEXT_MAX];
+        } in;
+        ssize_t got = read(FILTER_SUPERVISOR, &in, sizeof(in));
         if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
                 _exit(0);
+        if (got > (ssize_t)sizeof(in.head) && in.head.type == FILTER_DENIED)
+                explain_take(&firewall.explain, &firewall.scanner, in.text, (size_t)got - sizeof(in.head));
 }
 
 static _Noreturn void run(struct lane lanes[SIDES])

@@ -214,6 +214,7 @@ static void refuse_call(struct firewall *firewall, const struct jsonl_message *m
         autofree char *advice =
             refusal->option ? str_format("; to permit it: %s %s", refusal->option, name) : str_copy("");
         report_note("refused a call of the tool \"%s\": %s%s", name, refusal->why, advice);
+        call_log_refused(&firewall->calls, message->params, message->length, refusal->why);
         if (!message->id.at)
                 return;
         autofree char *text =
@@ -251,6 +252,8 @@ static void keep_request(struct firewall *firewall, const struct jsonl_message *
         } else if (json_text_is(message->method, "tools/call")) {
                 request->kind = PENDING_CALL;
                 request->is_task = json_member(message->params, "task").at;
+                request->refused = firewall->explain.count;
+                call_log_begin(&firewall->calls, request, message->params);
         }
 }
 
@@ -449,6 +452,14 @@ static size_t judge_answer(struct firewall *firewall, const struct pending *requ
                 refuse_answer(firewall, request, message->id, "what the server asks of the client", denial);
                 return 0;
         }
+        if (request->kind == PENDING_CALL) {
+                struct json_span failed = json_member(message->result, "isError");
+                call_log_end(&firewall->calls, request, message->length,
+                             message->error.at || (failed.at && *failed.at == 't'));
+                if (explain_put(&firewall->explain, request->refused, line, message,
+                                &firewall->answers[CLIENT]))
+                        return 0;
+        }
         if (request->kind == PENDING_INITIALIZE)
                 firewall->batches =
                     json_text_is(json_member(message->result, "protocolVersion"), "2025-03-26");
@@ -538,6 +549,14 @@ size_t firewall_judge(struct firewall *firewall, enum side from, char *line, siz
         if (message.kind == JSONL_BATCH)
                 return judge_batch(firewall, from, line, message.length);
         return judge_message(firewall, from, line, &message);
+}
+
+void firewall_end_server(struct firewall *firewall)
+{
+        while (firewall->requests.oldest) {
+                call_log_end(&firewall->calls, firewall->requests.oldest, 0, false);
+                pending_remove(&firewall->requests, firewall->requests.oldest);
+        }
 }
 
 void firewall_begin(struct firewall *firewall, uint64_t seed)

@@ -8,6 +8,8 @@
 #ifndef HUTCH_MCP_FIREWALL_H
 #define HUTCH_MCP_FIREWALL_H
 
+#include "mcp/call_log.h"
+#include "mcp/explain.h"
 #include "mcp/jsonl.h"
 #include "mcp/outbox.h"
 #include "mcp/pending.h"
@@ -29,6 +31,8 @@ struct firewall {
         struct jsonl scanner;
         struct pending_table requests; /* of the client */
         struct listing listing;
+        struct call_log calls;
+        struct explain explain;
         bool batches;                 /* revision 2025-03-26 was negotiated */
         struct outbox answers[SIDES]; /* lines of the filter's own, by whom they are for */
 };
@@ -39,6 +43,9 @@ void firewall_begin(struct firewall *firewall, uint64_t seed);
 /* Judges a line (no LF) of the side it is `from`, in place. Returns how much of it, from its beginning, goes
  * to the other side with an LF behind it; 0: nothing. */
 size_t firewall_judge(struct firewall *firewall, enum side from, char *line, size_t length);
+
+/* The server writes no more: the calls that it did not answer are recorded so. */
+void firewall_end_server(struct firewall *firewall);
 
 /* A line that is longer than rules.message_max and was not kept: its first bytes and its last, both of which
  * this may change. */

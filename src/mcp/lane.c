@@ -180,6 +180,8 @@ void lane_read(struct lane *lane)
         }
         fd_close(&lane->in);
         judge_rest(lane);
+        if (lane->from == SERVER)
+                firewall_end_server(lane->firewall);
         close_finished(lane);
 }
 

@@ -55,8 +55,7 @@ void pending_remove(struct pending_table *table, struct pending *request)
         *(request->older ? &request->older->newer : &table->oldest) = request->newer;
         *(request->newer ? &request->newer->older : &table->newest) = request->older;
         table->count--;
-        free(request->name);
-        free(request->arguments);
+        free(request->record);
         free(request);
 }
 

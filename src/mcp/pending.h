@@ -24,9 +24,9 @@ struct pending {
         bool is_task;       /* of PENDING_CALL: the answer is a task */
         long long began_ms; /* monotonic */
         uint64_t refused;   /* of PENDING_CALL: the network's refusals before it */
-        uint64_t bytes;     /* of the request */
-        char *name;         /* of PENDING_CALL: the tool, as JSON text without its quotes */
-        char *arguments;    /* the same, where the log wants them */
+        size_t bytes;       /* of the request */
+        char *record;       /* of PENDING_CALL: the beginning of its record in the log, or NULL */
+        size_t record_length;
         size_t id_length;
         char id[]; /* a number as spelled, or " and a string's text */
 };

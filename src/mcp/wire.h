@@ -19,7 +19,8 @@
  *   server IDENTITY                  whose pins count, as JSON text without its quotes
  *   pin | pin-accept                 compare with the pins; record what differs
  *   explain                          FILTER_DENIED will come, and is wanted in results
- *   log                              calls are wanted as FILTER_RECORD
+ *   log | log-arguments              calls are wanted as FILTER_RECORD, with their arguments
+ *   secret TEXT                      what no record may show, as JSON text without its quotes
  */
 #ifndef HUTCH_MCP_WIRE_H
 #define HUTCH_MCP_WIRE_H
@@ -37,7 +38,7 @@ enum {
 /* Messages on descriptor 3: one struct filter_message per datagram, its text after it (no NUL). */
 enum filter_message_type {
         /* to the filter */
-        FILTER_DENIED = 1, /* text: one sentence about what the network just refused */
+        FILTER_DENIED = 1, /* text: a record of hutch-nat's (nat/wire.h) about what it just refused */
         /* from the filter */
         FILTER_READY,  /* it is confined */
         FILTER_NOTE,   /* text: one sentence for the person */

@@ -84,5 +84,5 @@ void tool_rules_free(struct tool_rules *rules)
 bool tool_rules_exist(const struct tool_rules *rules)
 {
         return rules->allow.count || rules->deny.count || rules->deny_sampling || rules->deny_elicitation ||
-               rules->deny_roots || rules->pins;
+               rules->deny_roots || rules->pins || rules->explain;
 }

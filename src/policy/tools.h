@@ -25,6 +25,8 @@ struct tool_rules {
         bool deny_sampling, deny_elicitation, deny_roots;
         char *pins; /* --pin FILE: absolute, or NULL */
         bool pin_accept;
+        bool explain;
+        bool log_arguments;
         size_t message_max; /* bytes of a line */
 };
 
@@ -34,7 +36,7 @@ struct tool_rules {
 void tool_rules_copy(struct tool_rules *copy, const struct tool_rules *rules);
 void tool_rules_free(struct tool_rules *rules);
 
-/* Whether hutch-filter is needed. */
+/* Whether any of it was asked for. */
 bool tool_rules_exist(const struct tool_rules *rules);
 
 #endif

@@ -38,6 +38,20 @@ static char *make_identity(const struct box *box, const struct record *record)
         return identity.bytes;
 }
 
+/* The value of a variable that the person passed on, which no record may show. */
+static void write_secret(const struct box *box, const char *variable, FILE *out)
+{
+        struct outbox text = {0};
+        size_t length = strcspn(variable, "=");
+        autofree char *name = str_copy_n(variable, length);
+        if (!variable[length] || !str_list_has(&box->secret_names, name))
+                return;
+        outbox_put_escaped(&text, variable + length + 1, strlen(variable + length + 1), SIZE_MAX);
+        fprintf(out, "secret %.*s\n", (int)text.length, text.bytes);
+        explicit_bzero(text.bytes, text.length);
+        free(text.bytes);
+}
+
 static void write_rules(const struct box *box, const char *server, FILE *out)
 {
         const struct tool_rules *rules = &box->tools;
@@ -49,6 +63,11 @@ static void write_rules(const struct box *box, const char *server, FILE *out)
         fputs(rules->deny_elicitation ? "deny-elicitation\n" : "", out);
         fputs(rules->deny_roots ? "deny-roots\n" : "", out);
         fputs(rules->pin_accept ? "pin-accept\n" : "", out);
+        fputs(rules->explain ? "explain\n" : "", out);
+        fputs(box->log_path ? "log\n" : "", out);
+        fputs(rules->log_arguments ? "log-arguments\n" : "", out);
+        for (size_t i = 0; i < box->environment.count && rules->log_arguments; i++)
+                write_secret(box, box->environment.values[i], out);
         if (rules->pins)
                 fprintf(out, "pin\nserver %s\n", server);
         fprintf(out, "message-max %zu\n", rules->message_max);
@@ -62,7 +81,9 @@ static int make_rules(const struct box *box, const char *server)
         FILE *out = str_or_die(open_memstream(&text, &length));
         write_rules(box, server, out);
         str_or_die(fclose(out) == 0 ? text : NULL);
-        return fd_memory_file("rules", text, length);
+        int made = fd_memory_file("rules", text, length);
+        explicit_bzero(text, length); /* it has the values of variables */
+        return made;
 }
 
 /* A copy of the pins, which is all that the filter gets of the file, or a negative errno. */
@@ -186,6 +207,18 @@ bool filter_helper_read(struct filter_helper *helper, struct record *record)
                 break;
         }
         return true;
+}
+
+void filter_helper_tell(const struct filter_helper *helper, const char *members)
+{
+        struct {
+                struct filter_message head;
+                char text[FILTER_TEXT_MAX];
+        } out = {.head.type = FILTER_DENIED};
+        size_t length = strnlen(members, sizeof(out.text));
+        memcpy(out.text, members, length);
+        if (helper->talk >= 0)
+                (void)send(helper->talk, &out, sizeof(out.head) + length, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 void filter_helper_end(struct filter_helper *helper, struct record *record)

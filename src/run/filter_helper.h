@@ -25,6 +25,9 @@ bool filter_helper_start(struct filter_helper *helper, const struct box *box, co
 /* Says, pins and records what it has to say. False when it has ended: the sandbox must too. */
 bool filter_helper_read(struct filter_helper *helper, struct record *record);
 
+/* Tells it of a record of hutch-nat's, for --explain. One that it has no time for is lost. */
+void filter_helper_tell(const struct filter_helper *helper, const char *members);
+
 /* Hears the last of it, ends it and waits for that. */
 void filter_helper_end(struct filter_helper *helper, struct record *record);
 

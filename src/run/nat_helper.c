@@ -36,7 +36,7 @@ static void write_destinations(const char *word, const struct destinations *list
 static void write_rules(const struct box *box, FILE *out)
 {
         const struct network *network = &box->network;
-        if (box->log_path)
+        if (box->log_path || box->tools.explain)
                 fputs("log\n", out);
         write_destinations("allow", &network->rules.allow, out);
         write_destinations("deny", &network->rules.deny, out);
@@ -162,6 +162,8 @@ bool nat_helper_read(struct nat_helper *helper, struct record *record)
                 break;
         case NAT_RECORD:
                 record_members(record, in.text);
+                if (helper->told)
+                        filter_helper_tell(helper->told, in.text);
                 break;
         case NAT_RESOLVER:
         case NAT_FINISH:

@@ -481,7 +481,7 @@ static bool block_signals(struct supervisor *supervisor, struct error *error)
 static bool start(struct supervisor *supervisor, struct held_sources *held, struct error *error)
 {
         const struct box *box = supervisor->box;
-        bool filtered = tool_rules_exist(&box->tools);
+        bool filtered = box_has_filter(box);
         bool lines = box->kind == BOX_MCP && !box->raw_stdout && !filtered; /* the filter judges them itself */
         int server[3] = {-1, -1, -1};
         supervisor->bridge = bridge_new(lines, supervisor->terminal.passed, server, error);
@@ -496,6 +496,7 @@ static bool start(struct supervisor *supervisor, struct held_sources *held, stru
                         fd_close(&server[i]);
                 return false;
         }
+        supervisor->nat.told = box->tools.explain ? &supervisor->filter : NULL;
         if (box_has_network(box) && !nat_helper_start(&supervisor->nat, box, error))
                 return false;
         struct launch_stdio stdio = {
