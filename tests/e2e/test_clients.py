@@ -19,7 +19,7 @@ INSPECTIONS = {
 
 
 # Rules that permit everything: the firewall reads and writes every message anew, and nothing may show it.
-RULES = {"plain": [], "with rules": ["--allow-tool", "*", "--deny-tool", "no-such-*"]}
+RULES = {"plain": [], "with rules": ["--allow-tool", "*", "--deny-tool", "refused-*"]}
 
 
 class Conversation:
