@@ -81,6 +81,12 @@ static bool same_definition(const struct pin *a, const struct pin *b)
         return memcmp(a->hash, b->hash, SHA256_SIZE) == 0;
 }
 
+void pins_free(struct pins *pins)
+{
+        clear_list(&pins->pinned);
+        clear_list(&pins->listed);
+}
+
 /* ---- the file ---- */
 
 static bool read_hash(struct json_span hex, uint8_t hash[SHA256_SIZE])

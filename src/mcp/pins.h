@@ -53,6 +53,9 @@ struct pins {
  * trusted then. */
 bool pins_read(struct pins *pins, struct jsonl *scanner, char *text, size_t length);
 
+/* Forgets every tool; `server` stays the caller's. */
+void pins_free(struct pins *pins);
+
 /* A listing: begins, one tool after the other, ends with its last page. pins_list_tool() says whether the
  * client may see the tool, and tells the person why not. */
 void pins_list_begin(struct pins *pins);
