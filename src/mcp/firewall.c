@@ -266,7 +266,7 @@ static bool judge_client(struct firewall *firewall, const struct jsonl_message *
         if (json_text_is(message->method, "tools/call")) {
                 struct json_span name = json_member(message->params, "name");
                 if (!json_is_string(name)) {
-                        refuse_line(firewall, CLIENT, "it calls a tool without a name", message, NULL, 0);
+                        refuse_line(firewall, CLIENT, "it calls a tool without a name", message, message->method.at, 0);
                         return false;
                 }
                 struct refusal refusal = judge_call(firewall, name);
@@ -513,7 +513,7 @@ static size_t judge_batch(struct firewall *firewall, enum side from, char *line,
                 struct jsonl_message message;
                 const char *why = jsonl_scan(&firewall->scanner, item.at, item.length, false, &message);
                 if (why) {
-                        refuse_line(firewall, from, why, &message, NULL, 0);
+                        refuse_line(firewall, from, why, &message, item.at, 0);
                         continue;
                 }
                 size_t passing = judge_message(firewall, from, item.at, &message);

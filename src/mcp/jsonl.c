@@ -116,7 +116,6 @@ static bool refuse(struct scan *scan, const char *why)
 static bool take_string(struct scan *scan, struct json_span *string, unsigned *has)
 {
         const unsigned char *begin = scan->in, *at = begin + 1;
-        *has = 0;
         for (;;) {
                 at = json_skip_plain(at, scan->end);
                 if (at == scan->end)
@@ -237,7 +236,9 @@ static char fold(const char *text, size_t length, size_t *used)
                         return odd[i].as;
         }
         *used = 1;
-        return *text >= 'A' && *text <= 'Z' ? (char)(*text | 0x20) : *text;
+        if (*text >= 'A' && *text <= 'Z')
+                return (char)(*text | 0x20);
+        return *text;
 }
 
 static bool folds_onto(const char *text, size_t length, const char *known)
@@ -275,8 +276,8 @@ static bool find_known(struct scan *scan, enum context context, const char *text
 static bool take_key(struct scan *scan)
 {
         enum context context = scan->frames[scan->depth - 1].context;
-        struct json_span string;
-        unsigned has;
+        struct json_span string = {0};
+        unsigned has = 0;
         if (scan->in == scan->end || *scan->in != '"')
                 return refuse(scan, "an object has something else than a key in quotes");
         if (!take_string(scan, &string, &has))
@@ -438,8 +439,8 @@ static bool take_scalar(struct scan *scan)
 {
         unsigned char first = *scan->in;
         if (first == '"') {
-                struct json_span string;
-                unsigned has;
+                struct json_span string = {0};
+                unsigned has = 0;
                 if (!take_string(scan, &string, &has))
                         return false;
                 if (scan->known && scan->known->is_text && (has & (JSON_HAS_NUL | JSON_HAS_LONE_SURROGATE)))
