@@ -172,27 +172,20 @@ static bool is_noise(const char *line, size_t length)
 
 /* ---- calls ---- */
 
-static bool matches_any(const struct str_list *patterns, bool *used, const char *name, size_t length)
+static bool matches_any(const struct str_list *patterns, const char *name, size_t length)
 {
-        bool any = false;
         for (size_t i = 0; i < patterns->count; i++)
-                if (tool_pattern_matches(patterns->values[i], name, length)) {
-                        any = true;
-                        if (used)
-                                used[i] = true;
-                }
-        return any;
+                if (tool_pattern_matches(patterns->values[i], name, length))
+                        return true;
+        return false;
 }
 
-/* Judges a name by the two lists; `listing` notes which rules it matches. */
-static struct refusal judge_name(const struct tool_rules *rules, struct listing *listing, const char *name,
-                                 size_t length)
+/* Judges a name by the two lists. */
+static struct refusal judge_name(const struct tool_rules *rules, const char *name, size_t length)
 {
-        bool denied = matches_any(&rules->deny, listing ? listing->deny_used : NULL, name, length);
-        bool allowed = matches_any(&rules->allow, listing ? listing->allow_used : NULL, name, length);
-        if (denied)
+        if (matches_any(&rules->deny, name, length))
                 return (struct refusal){.why = "--deny-tool names it"};
-        if (rules->allow.count > 0 && !allowed)
+        if (rules->allow.count > 0 && !matches_any(&rules->allow, name, length))
                 return (struct refusal){.why = "no --allow-tool names it", .option = "--allow-tool"};
         return (struct refusal){0};
 }
@@ -201,7 +194,7 @@ static struct refusal judge_call(const struct firewall *firewall, struct json_sp
 {
         autofree char *text = str_or_die(malloc(name.length));
         size_t length = json_unescape(name.at, name.length, text);
-        struct refusal refusal = judge_name(&firewall->rules, NULL, text, length);
+        struct refusal refusal = judge_name(&firewall->rules, text, length);
         if (!refusal.why && firewall->pins.on)
                 refusal.why = pins_refuse_call(&firewall->pins, text, length);
         return refusal;
@@ -266,7 +259,8 @@ static bool judge_client(struct firewall *firewall, const struct jsonl_message *
         if (json_text_is(message->method, "tools/call")) {
                 struct json_span name = json_member(message->params, "name");
                 if (!json_is_string(name)) {
-                        refuse_line(firewall, CLIENT, "it calls a tool without a name", message, message->method.at, 0);
+                        refuse_line(firewall, CLIENT, "it calls a tool without a name", message,
+                                    message->method.at, 0);
                         return false;
                 }
                 struct refusal refusal = judge_call(firewall, name);
@@ -383,6 +377,13 @@ static void end_listing(struct firewall *firewall)
         warn_unused(&firewall->rules.deny, listing->deny_used, "--deny-tool");
 }
 
+/* Notes which rules match a tool that exists. */
+static void note_used(const struct str_list *patterns, bool *used, const char *name, size_t length)
+{
+        for (size_t i = 0; i < patterns->count; i++)
+                used[i] |= tool_pattern_matches(patterns->values[i], name, length);
+}
+
 /* Whether the client may see a tool. */
 static bool may_see(struct firewall *firewall, struct json_span tool)
 {
@@ -391,7 +392,9 @@ static bool may_see(struct firewall *firewall, struct json_span tool)
                 return false;
         autofree char *text = str_or_die(malloc(name.length));
         size_t length = json_unescape(name.at, name.length, text);
-        bool allowed = !judge_name(&firewall->rules, &firewall->listing, text, length).why;
+        note_used(&firewall->rules.allow, firewall->listing.allow_used, text, length);
+        note_used(&firewall->rules.deny, firewall->listing.deny_used, text, length);
+        bool allowed = !judge_name(&firewall->rules, text, length).why;
         /* A tool that no rule lets through is pinned all the same: rules may change. */
         return (!firewall->pins.on || pins_list_tool(&firewall->pins, tool)) && allowed;
 }

@@ -39,13 +39,17 @@ class Pinned:
         with self.hutch.start("mcp", "--ro", self.folder, "--pin", pins or self.pins, *options, "--", PYTHON, script, self.folder / "script.json",
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             listed = []
-            for line in lines:
-                process.stdin.write(json.dumps(line).encode() + b"\n")
+            try:
+                for line in lines:
+                    process.stdin.write(json.dumps(line).encode() + b"\n")
+                    process.stdin.flush()
+                    if answer := process.stdout.readline():
+                        listed += [tool["name"] for tool in json.loads(answer)["result"]["tools"]]
+                for name in calls:
+                    process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": name, "method": "tools/call", "params": {"name": name}}).encode() + b"\n")
                 process.stdin.flush()
-                if answer := process.stdout.readline():
-                    listed += [tool["name"] for tool in json.loads(answer)["result"]["tools"]]
-            for name in calls:
-                process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": name, "method": "tools/call", "params": {"name": name}}).encode() + b"\n")
+            except BrokenPipeError:
+                pass  # it did not start
             out, err = process.communicate(timeout=20)
         self.status, self.err = process.returncode, err.decode()
         refused = {answer["id"] for answer in map(json.loads, out.splitlines()) if answer["result"].get("isError")}
