@@ -30,7 +30,7 @@ static unsigned interface_number(const char *zone)
         return if_nametoindex(zone);
 }
 
-static void write_server(char *value, FILE *out)
+static bool write_server(char *value, FILE *out)
 {
         struct in6_addr parsed;
         char *zone = strchr(value, '%');
@@ -38,11 +38,12 @@ static void write_server(char *value, FILE *out)
                 *zone++ = 0;
         unsigned number = zone ? interface_number(zone) : 0;
         if (!address_parse(value, &parsed) || (zone && !number))
-                return;
+                return false;
         if (number)
                 fprintf(out, "nameserver %s%%%u\n", value, number);
         else
                 fprintf(out, "nameserver %s\n", value);
+        return true;
 }
 
 static void write_servers(char *text, FILE *out)
@@ -54,10 +55,8 @@ static void write_servers(char *text, FILE *out)
                 char *words = NULL;
                 const char *key = strtok_r(line, blanks, &words);
                 char *value = key ? strtok_r(NULL, blanks, &words) : NULL;
-                if (!value || !str_equal(key, "nameserver"))
-                        continue;
-                write_server(value, out);
-                count++;
+                if (value && str_equal(key, "nameserver") && write_server(value, out))
+                        count++;
         }
 }
 
@@ -87,16 +86,16 @@ static void write_hosts(char *text, const struct network *network, FILE *out)
         }
 }
 
-char *host_names_read(const struct network *network)
+char *host_names_read(const char *resolv_conf, const char *hosts, const struct network *network)
 {
         autofree char *servers = NULL;
         autofree char *names = NULL;
         char *text = NULL;
         size_t length = 0;
         FILE *out = str_or_die(open_memstream(&text, &length));
-        if (fd_read_file(HOST_RESOLV_CONF, FILE_MAX_BYTES, &servers) > 0)
+        if (fd_read_file(resolv_conf, FILE_MAX_BYTES, &servers) > 0)
                 write_servers(servers, out);
-        if (fd_read_file(HOST_HOSTS, FILE_MAX_BYTES, &names) > 0)
+        if (fd_read_file(hosts, FILE_MAX_BYTES, &names) > 0)
                 write_hosts(names, network, out);
         return str_or_die(fclose(out) == 0 ? text : NULL);
 }

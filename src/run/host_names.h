@@ -13,6 +13,6 @@
 
 /* Lines: `nameserver` for each of resolv.conf (5), and `host` for each name of hosts (5) that a rule covers
  * or the proxy has. Missing and unreadable files are empty ones. The caller frees. */
-char *host_names_read(const struct network *network);
+char *host_names_read(const char *resolv_conf, const char *hosts, const struct network *network);
 
 #endif

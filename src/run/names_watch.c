@@ -94,7 +94,7 @@ static _Noreturn void watch(const struct network *network, const char *known)
                         watch_path(inotify, HOST_RESOLV_CONF);
                         watch_path(inotify, HOST_HOSTS);
                 }
-                char *names = host_names_read(network);
+                char *names = host_names_read(HOST_RESOLV_CONF, HOST_HOSTS, network);
                 if (!str_equal(names, told))
                         tell(names);
                 free(told);

@@ -107,7 +107,7 @@ bool nat_helper_start(struct nat_helper *helper, const struct box *box, struct e
         autoclose int sandbox_dial = dial[0], nat_dial = dial[1];
         if (!publish(helper, &box->network, error))
                 return false;
-        helper->names = host_names_read(&box->network);
+        helper->names = host_names_read(HOST_RESOLV_CONF, HOST_HOSTS, &box->network);
         autoclose int rules = make_rules(box, helper->names);
         if (rules < 0)
                 errno = -rules;

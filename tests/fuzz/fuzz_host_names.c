@@ -31,22 +31,18 @@ static void check_line(char *line)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-        static struct rules rules;
+        static struct network network;
         struct error error = {0};
-        if (rules.allow.count == 0)
+        if (network.rules.allow.count == 0)
                 FUZZ_CHECK(
-                    destinations_add(&rules.allow, DESTINATION_ALLOW, "public,intranet,*.a.test", &error));
+                    destinations_add(&network.rules.allow, DESTINATION_ALLOW, "public,intranet,*.a.test", &error));
         if (size == 0)
                 return 0;
-        char path[64], *text = NULL, *lines = NULL;
-        size_t length;
+        char path[64], *lines = NULL;
         int file = memfd_create("fuzz", MFD_CLOEXEC);
         FUZZ_CHECK(file >= 0 && write(file, data + 1, size - 1) == (ssize_t)(size - 1));
         snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
-        FILE *out = open_memstream(&text, &length);
-        FUZZ_CHECK(out);
-        host_names_write(data[0] & 1 ? path : "/dev/null", data[0] & 1 ? "/dev/null" : path, &rules, out);
-        fclose(out);
+        char *text = host_names_read(data[0] & 1 ? path : "/dev/null", data[0] & 1 ? "/dev/null" : path, &network);
         close(file);
         for (char *line = strtok_r(text, "\n", &lines); line; line = strtok_r(NULL, "\n", &lines))
                 check_line(line);
