@@ -36,7 +36,7 @@ _hutch()
 
         # With a space before each, so that the test finds whole options.
         case " $before" in
-        ' --ro' | ' --rw' | ' --ro-try' | ' --rw-try' | ' --volume' | ' --file' | ' -f' | ' --unsafe-grant' | ' --env-file' | ' --log' | ' --protect' | ' --hide' | ' --seccomp' | ' --template' | ' -t')
+        ' --ro' | ' --rw' | ' --ro-try' | ' --rw-try' | ' --volume' | ' --file' | ' -f' | ' --unsafe-grant' | ' --env-file' | ' --log' | ' --pin' | ' --protect' | ' --hide' | ' --seccomp' | ' --template' | ' -t')
                 compopt -o filenames
                 mapfile -t COMPREPLY < <(compgen -f -- "$word")
                 ;;
@@ -48,9 +48,9 @@ _hutch()
         ' --require') mapfile -t COMPREPLY < <(compgen -W 'landlock' -- "$word") ;;
         ' --allow-userns') mapfile -t COMPREPLY < <(compgen -W 'full' -- "$word") ;;
         ' --proc') mapfile -t COMPREPLY < <(compgen -W 'none' -- "$word") ;;
-        ' --network-allow' | ' --network-deny' | ' --host-port' | ' --publish' | ' --timeout' | ' --stop-grace' | ' --mount' | ' --tmpfs') ;;
+        ' --network-allow' | ' --network-deny' | ' --host-port' | ' --publish' | ' --allow-tool' | ' --deny-tool' | ' --max-message' | ' --timeout' | ' --stop-grace' | ' --mount' | ' --tmpfs') ;;
         *)
-                mapfile -t COMPREPLY < <(compgen -W ' --template --ro --rw --ro-try --rw-try --volume --mount --tmpfs --file --no-auto-grant --unsafe-grant --overlay --protect --no-protect --hide --env --env-file --network-allow --network-deny --host-port --publish --log --cwd --timeout --stop-grace --raw-stdout --require --seccomp --allow-userns --proc --dry-run --json --verbose --help -- ' -- "$word")
+                mapfile -t COMPREPLY < <(compgen -W ' --template --ro --rw --ro-try --rw-try --volume --mount --tmpfs --file --no-auto-grant --unsafe-grant --overlay --protect --no-protect --hide --env --env-file --network-allow --network-deny --host-port --publish --log --allow-tool --deny-tool --pin --pin-accept --deny-sampling --deny-elicitation --deny-roots --max-message --log-arguments --explain --cwd --timeout --stop-grace --raw-stdout --require --seccomp --allow-userns --proc --dry-run --json --verbose --help -- ' -- "$word")
                 ;;
         esac
 }

@@ -32,9 +32,15 @@ void box_free(struct box *box)
         free(box->home);
         free(box->log_path);
         network_free(&box->network);
+        tool_rules_free(&box->tools);
         free(box->seccomp_path);
         free(box->seccomp_json);
         *box = (struct box){0};
+}
+
+bool box_has_filter(const struct box *box)
+{
+        return tool_rules_exist(&box->tools) || (box->log_path && box->kind == BOX_MCP && !box->raw_stdout);
 }
 
 void box_add_mount(struct box *box, const struct mount *mount)

@@ -10,6 +10,7 @@
 #include "lib/err.h"
 #include "lib/str.h"
 #include "policy/rules.h"
+#include "policy/tools.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -129,6 +130,9 @@ struct box {
 
         char *log_path; /* absolute and normal, or NULL: --log */
 
+        /* what it may ask and be asked; tools.pins is absolute and normal */
+        struct tool_rules tools;
+
         /* the layers */
         enum box_userns userns;
         bool proc;             /* false: --proc none */
@@ -151,6 +155,9 @@ const struct mount *box_find_mount(const struct box *box, const char *path);
 
 /* Whether hutch-nat is needed. */
 bool box_has_network(const struct box *box);
+
+/* Whether hutch-filter is needed: for rules, and for the calls in the log. */
+bool box_has_filter(const struct box *box);
 
 /* Writes the box as one JSON object. Values of variables that the caller named are left out. */
 bool box_write_json(const struct box *box, FILE *out);

@@ -180,6 +180,22 @@ static cJSON *make_network(const struct network *network)
         return object;
 }
 
+static cJSON *make_tools(const struct tool_rules *rules)
+{
+        cJSON *object = str_or_die(cJSON_CreateObject());
+        add(object, "allow", make_list(&rules->allow));
+        add(object, "deny", make_list(&rules->deny));
+        add(object, "deny_sampling", cJSON_CreateBool(rules->deny_sampling));
+        add(object, "deny_elicitation", cJSON_CreateBool(rules->deny_elicitation));
+        add(object, "deny_roots", cJSON_CreateBool(rules->deny_roots));
+        add(object, "pins", make_text(rules->pins));
+        add(object, "pin_accept", cJSON_CreateBool(rules->pin_accept));
+        add(object, "explain", cJSON_CreateBool(rules->explain));
+        add(object, "log_arguments", cJSON_CreateBool(rules->log_arguments));
+        add(object, "message_max", make_number(rules->message_max));
+        return object;
+}
+
 static cJSON *make_layers(const struct box *box)
 {
         static const char *const userns[] = {
@@ -221,6 +237,8 @@ bool box_write_json(const struct box *box, FILE *out)
         add(root, "unsafe_grants", make_list(&box->unsafe_grants));
         add(root, "limits", make_limits(box));
         add(root, "network", make_network(&box->network));
+        if (box_has_filter(box))
+                add(root, "tools", make_tools(&box->tools));
         if (box->log_path)
                 add(root, "log", make_text(box->log_path));
         add(root, "layers", make_layers(box));

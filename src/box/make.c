@@ -276,7 +276,7 @@ static const char *first_relative(const struct str_list *paths)
 /* The first path of an option that is meant from the working directory, or NULL. */
 static const char *find_relative(const struct options *options)
 {
-        const char *const single[] = {options->cwd, options->seccomp};
+        const char *const single[] = {options->cwd, options->tools.pins, options->seccomp};
         const struct str_list *const lists[] = {&options->unsafe_grants, &options->protect,
                                                 &options->env_files};
         const char *found = NULL;
@@ -392,6 +392,9 @@ bool box_make(struct box *box, struct held_sources *held, enum box_kind kind, co
                 return false;
         if (options->log)
                 box->log_path = path_join(cwd, options->log);
+        tool_rules_copy(&box->tools, &options->tools);
+        if (options->tools.pins)
+                box->tools.pins = path_join(cwd, options->tools.pins);
         struct template template = {0};
         struct toolchain toolchain = {0};
         bool made = template_load(box->template_name, &template, error) &&

@@ -10,9 +10,11 @@
 #include "box/box.h"
 #include "box/env.h"
 #include "box/launchers.h"
+#include "cli/conflicts.h"
 #include "cli/help.h"
 #include "cli/hints.h"
 #include "cli/spellings.h"
+#include "cli/tool_options.h"
 #include "cli/values.h"
 #include "lib/fd.h"
 #include "lib/name.h"
@@ -73,6 +75,26 @@ const struct option_row option_table[] = {
      "open a port that the command listens on, on your own 127.0.0.1 only", NULL},
     {OPTION_LOG, "log", 0, ARGUMENT_REQUIRED, "FILE", "file", false,
      "append lines of JSON: the start, names looked up, connections, the end", NULL},
+    {OPTION_ALLOW_TOOL, "allow-tool", 0, ARGUMENT_REQUIRED, "TOOL", "none", true,
+     "permit the tools of that name or pattern (read_*), and no others", "mcp"},
+    {OPTION_DENY_TOOL, "deny-tool", 0, ARGUMENT_REQUIRED, "TOOL", "none", true,
+     "hide and refuse tools; wins over --allow-tool", "mcp"},
+    {OPTION_PIN, "pin", 0, ARGUMENT_REQUIRED, "FILE", "file", false,
+     "record the tools' definitions on first use, and refuse tools that have changed", "mcp"},
+    {OPTION_PIN_ACCEPT, "pin-accept", 0, ARGUMENT_NONE, NULL, "none", false,
+     "record the definitions of this run instead of those in the file of --pin", "mcp"},
+    {OPTION_DENY_SAMPLING, "deny-sampling", 0, ARGUMENT_NONE, NULL, "none", false,
+     "refuse the server's requests to use the client's model", "mcp"},
+    {OPTION_DENY_ELICITATION, "deny-elicitation", 0, ARGUMENT_NONE, NULL, "none", false,
+     "refuse the server's questions to you", "mcp"},
+    {OPTION_DENY_ROOTS, "deny-roots", 0, ARGUMENT_NONE, NULL, "none", false,
+     "refuse to tell the server which folders the client works in", "mcp"},
+    {OPTION_MAX_MESSAGE, "max-message", 0, ARGUMENT_REQUIRED, "SIZE", "none", false,
+     "with a rule for tools: refuse longer messages (default: 64m)", "mcp"},
+    {OPTION_LOG_ARGUMENTS, "log-arguments", 0, ARGUMENT_NONE, NULL, "none", false,
+     "write the arguments of tool calls to the log too", "mcp"},
+    {OPTION_EXPLAIN, "explain", 0, ARGUMENT_NONE, NULL, "none", false,
+     "tell the model, in the result of a failed call, what the network refused", "mcp"},
     {OPTION_CWD, "cwd", 0, ARGUMENT_REQUIRED, "DIR", "folder", false,
      "the working directory inside (default: yours where it is visible, else the home)", NULL},
     {OPTION_TIMEOUT, "timeout", 0, ARGUMENT_REQUIRED, "SECONDS", "none", false,
@@ -392,6 +414,17 @@ static bool store(struct parse *parse, const struct option_row *row, const char 
                 return true;
         case OPTION_LOG:
                 return value_expand_path("--log", value, &options->log, error);
+        case OPTION_ALLOW_TOOL:
+        case OPTION_DENY_TOOL:
+        case OPTION_PIN:
+        case OPTION_PIN_ACCEPT:
+        case OPTION_DENY_SAMPLING:
+        case OPTION_DENY_ELICITATION:
+        case OPTION_DENY_ROOTS:
+        case OPTION_MAX_MESSAGE:
+        case OPTION_LOG_ARGUMENTS:
+        case OPTION_EXPLAIN:
+                return tool_option_read(options, row->id, value, error);
         case OPTION_CWD:
                 return value_expand_path("--cwd", value, &options->cwd, error);
         case OPTION_REQUIRE:
@@ -543,57 +576,6 @@ static bool take_word(struct parse *parse, const char *word)
 
 /* ---- what needs two options ---- */
 
-/* Drops a grant that stands there twice, and refuses two for one place inside. */
-static bool compare_grants(struct options *options, struct error *error)
-{
-        autofree char *cwd = getcwd(NULL, 0);
-        for (size_t i = 0; i < options->grant_count; i++) {
-                struct grant_option *one = &options->grants[i];
-                autofree char *path = path_join(cwd ? cwd : "/", one->path);
-                for (size_t j = i + 1; j < options->grant_count;) {
-                        struct grant_option *other = &options->grants[j];
-                        autofree char *other_path = path_join(cwd ? cwd : "/", other->path);
-                        const char *inside = one->destination ? one->destination : path;
-                        const char *other_inside = other->destination ? other->destination : other_path;
-                        if (!str_equal(inside, other_inside)) {
-                                j++;
-                                continue;
-                        }
-                        if (one->memory != other->memory || one->bytes != other->bytes ||
-                            !str_equal(path, other_path))
-                                return error_set(error, EXIT_USAGE,
-                                                 "two grants have one place inside, %s: %s %s and %s %s",
-                                                 name_shown(inside), one->option, name_shown(one->path),
-                                                 other->option, name_shown(other->path));
-                        if (one->writable != other->writable || one->overlay != other->overlay)
-                                return error_set(error, EXIT_USAGE, "%s is granted with both %s and %s",
-                                                 name_shown(one->path), one->option, other->option);
-                        one->optional &= other->optional;
-                        free(other->path);
-                        free(other->destination);
-                        options->grant_count--;
-                        memmove(other, other + 1, (options->grant_count - j) * sizeof(*other));
-                }
-        }
-        return true;
-}
-
-/* The same for files: a place has one content. */
-static bool compare_files(struct options *options, struct error *error)
-{
-        for (size_t i = 0; i < options->file_count; i++)
-                for (size_t j = i + 1; j < options->file_count; j++)
-                        if (str_equal(options->files[i].remote, options->files[j].remote) &&
-                            !str_equal(options->files[i].local, options->files[j].local))
-                                return error_set(error, EXIT_USAGE,
-                                                 "two files have one place inside, %s: --file %s and --file "
-                                                 "%s",
-                                                 name_shown(options->files[i].remote),
-                                                 name_shown(options->files[i].local),
-                                                 name_shown(options->files[j].local));
-        return true;
-}
-
 /* Everything of a subcommand that starts no sandbox. */
 static bool parse_options_alone(struct parse *parse)
 {
@@ -644,7 +626,7 @@ bool options_parse(struct options *options, const char *subcommand, int argc, ch
                                  name_shown(options->command.values[0]));
         if (options->command.values[0][0] == 0)
                 return error_set(error, EXIT_USAGE, "the command after -- is an empty word");
-        return compare_grants(options, error) && compare_files(options, error);
+        return conflicts_check(options, error) && tool_options_check(options, error);
 }
 
 void options_free(struct options *options)
@@ -667,6 +649,7 @@ void options_free(struct options *options)
         str_list_free(&options->network_allow);
         str_list_free(&options->network_deny);
         free(options->log);
+        tool_rules_free(&options->tools);
         str_list_free(&options->host_ports);
         str_list_free(&options->publish);
         str_list_free(&options->env);

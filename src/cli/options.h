@@ -9,6 +9,7 @@
 
 #include "lib/err.h"
 #include "lib/str.h"
+#include "policy/tools.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,6 +46,16 @@ enum option_id {
         OPTION_HOST_PORT,
         OPTION_PUBLISH,
         OPTION_LOG,
+        OPTION_ALLOW_TOOL,
+        OPTION_DENY_TOOL,
+        OPTION_PIN,
+        OPTION_PIN_ACCEPT,
+        OPTION_DENY_SAMPLING,
+        OPTION_DENY_ELICITATION,
+        OPTION_DENY_ROOTS,
+        OPTION_MAX_MESSAGE,
+        OPTION_LOG_ARGUMENTS,
+        OPTION_EXPLAIN,
         OPTION_CWD,
         OPTION_REQUIRE,
         OPTION_RAW_STDOUT,
@@ -110,6 +121,7 @@ struct options {
         struct str_list host_ports;                  /* as written: [PORT:]HOSTPORT */
         struct str_list publish;                     /* as written: [HOSTPORT:]PORT */
         char *log;                                   /* as written, with a leading ~ expanded, or NULL */
+        struct tool_rules tools; /* tools.pins as written, with a leading ~ expanded, or NULL */
         char *cwd;                                   /* the same */
         char *seccomp;                               /* the same */
         unsigned timeout_seconds;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See log_file.h. What a server could write to, or could have made, must never become the log: it would forge
+ * See log_file.h. What a server could write to, or could have made, must never become the log or the pins: it would forge
  * its own record, or have another file of the caller's written to.
  */
 #include "run/log_file.h"
@@ -12,38 +12,36 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-static int fail(struct error *error, const struct box *box, const char *why)
+static int fail(struct error *error, const char *option, const char *path, const char *why)
 {
-        error_set(error, EXIT_SETUP, "--log %s: %s", box->log_path, why);
+        error_set(error, EXIT_SETUP, "%s %s: %s", option, path, why);
         return -1;
 }
 
-int log_file_open(const struct box *box, struct error *error)
+int log_file_open(const struct box *box, const char *option, const char *path, int access, struct error *error)
 {
         static const char reachable[] =
             "the sandbox could write to it; name a file outside of every writable grant";
         const struct mount *left = NULL;
         struct stat status;
-        const char *name = strrchr(box->log_path, '/') + 1;
-        autofree char *folder = path_parent(box->log_path);
+        const char *name = strrchr(path, '/') + 1;
+        autofree char *folder = path_parent(path);
         autofree char *real = mounts_resolve(box, folder, &left);
         if (!real)
-                return fail(error, box, errno == ENOENT ? "its folder does not exist" : strerror(errno));
-        autofree char *path = path_join(real, name);
-        if (left || mounts_find_writable(box, path))
-                return fail(error, box, reachable);
+                return fail(error, option, path, errno == ENOENT ? "its folder does not exist" : strerror(errno));
+        autofree char *whole = path_join(real, name);
+        if (left || mounts_find_writable(box, whole))
+                return fail(error, option, path, reachable);
         autoclose int parent = mounts_open_real(real, O_PATH | O_DIRECTORY);
         if (parent < 0)
-                return fail(error, box, strerror(errno));
+                return fail(error, option, path, strerror(errno));
         autoclose int file =
-            openat(parent, name,
-                   O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
+            openat(parent, name, access | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
         if (file < 0)
-                return fail(error, box,
-                            errno == ELOOP ? "it is a link; name the file itself" : strerror(errno));
+                return fail(error, option, path, errno == ELOOP ? "it is a link; name the file itself" : strerror(errno));
         if (fstat(file, &status) < 0 || !S_ISREG(status.st_mode))
-                return fail(error, box, "it is no regular file");
+                return fail(error, option, path, "it is no regular file");
         if (status.st_uid != geteuid() || status.st_nlink != 1)
-                return fail(error, box, "it belongs to another account, or has another name too");
+                return fail(error, option, path, "it belongs to another account, or has another name too");
         return fd_take(&file);
 }

@@ -11,20 +11,15 @@
 #include "nat/listeners.h"
 #include "nat/wire.h"
 #include "report/messages.h"
+#include "run/helper.h"
 #include "run/host_names.h"
 #include "run/names_watch.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-
-/* How many descriptors the helper is given, from NAT_SETUP on. */
-enum { GIVEN = NAT_DIALLER - NAT_SETUP + 1 };
 
 enum {
         LAST_MS = 500,       /* how long it may be silent before it has ended, once it was asked to */
@@ -41,7 +36,7 @@ static void write_destinations(const char *word, const struct destinations *list
 static void write_rules(const struct box *box, FILE *out)
 {
         const struct network *network = &box->network;
-        if (box->log_path)
+        if (box->log_path || box->tools.explain)
                 fputs("log\n", out);
         write_destinations("allow", &network->rules.allow, out);
         write_destinations("deny", &network->rules.deny, out);
@@ -66,38 +61,6 @@ static int make_rules(const struct box *box, const char *names)
         int made = fd_memory_file("rules", text, length);
         explicit_bzero(text, length); /* it has the proxy's credentials */
         return made;
-}
-
-/* The forked child: makes system calls only. */
-static _Noreturn void become_nat(const char *program, int null, const int given[GIVEN])
-{
-        enum { FIRST = NAT_SETUP, AFTER = FIRST + GIVEN, HIGH = 64 };
-        char *const argv[] = {(char *)"hutch-nat", NULL}, *const environment[] = {NULL};
-        sigset_t none;
-        int high[GIVEN];
-        for (int i = 0; i < GIVEN; i++)
-                if ((high[i] = fcntl(given[i], F_DUPFD, HIGH)) < 0)
-                        _exit(EXIT_SETUP);
-        for (int i = 0; i < 3; i++)
-                if (dup2(null, i) < 0)
-                        _exit(EXIT_SETUP);
-        for (int i = 0; i < GIVEN; i++)
-                if (dup2(high[i], FIRST + i) < 0)
-                        _exit(EXIT_SETUP);
-        if (syscall(SYS_close_range, AFTER, ~0U, 0) < 0)
-                _exit(EXIT_SETUP);
-        sigemptyset(&none);
-        sigprocmask(SIG_SETMASK, &none, NULL);
-        execve(program, argv, environment);
-        _exit(EXIT_NOT_FOUND);
-}
-
-static pid_t spawn(const char *program, int null, const int given[GIVEN])
-{
-        pid_t process = vfork(); /* NOLINT(clang-analyzer-security.insecureAPI.vfork) */
-        if (process == 0)
-                become_nat(program, null, given);
-        return process;
 }
 
 static bool fail(struct error *error, const char *what)
@@ -151,8 +114,8 @@ bool nat_helper_start(struct nat_helper *helper, const struct box *box, struct e
         autoclose int null = open("/dev/null", O_RDWR | O_CLOEXEC);
         if (rules < 0 || null < 0)
                 return fail(error, "a memory file");
-        const int given[GIVEN] = {nat_setup, nat_talk, rules, nat_dial};
-        pid_t process = spawn(program, null, given);
+        const int given[] = {null, null, null, nat_setup, nat_talk, rules, nat_dial};
+        pid_t process = helper_spawn(program, given, sizeof(given) / sizeof(*given));
         if (process < 0)
                 return fail(error, "a process");
         helper->process = process;
@@ -198,24 +161,15 @@ bool nat_helper_read(struct nat_helper *helper, struct record *record)
                 message_verbose("the network helper is ready");
                 break;
         case NAT_RECORD:
-                record_network(record, in.text);
+                record_members(record, in.text);
+                if (helper->told)
+                        filter_helper_tell(helper->told, in.text);
                 break;
         case NAT_RESOLVER:
         case NAT_FINISH:
                 break;
         }
         return true;
-}
-
-static void end_process(pid_t *process)
-{
-        if (*process <= 0)
-                return;
-        /* It ends at the hang-up; one that hangs is not waited for. */
-        (void)kill(*process, SIGKILL);
-        while (waitpid(*process, NULL, 0) < 0 && errno == EINTR)
-                ;
-        *process = 0;
 }
 
 /* What flows were open when the sandbox ended is known only now. */
@@ -236,8 +190,8 @@ void nat_helper_end(struct nat_helper *helper, struct record *record)
         if (helper->talk >= 0 && helper->process > 0 && record->log >= 0)
                 take_last_records(helper, record);
         fd_close(&helper->talk);
-        end_process(&helper->watcher);
-        end_process(&helper->process);
+        helper_end(&helper->watcher);
+        helper_end(&helper->process);
         free(helper->names);
         helper->names = NULL;
 }

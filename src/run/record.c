@@ -15,6 +15,7 @@
 #include "run/state.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
@@ -129,12 +130,17 @@ static int write_start(struct record *record, int file, const char *name, const 
         return file < 0 ? 0 : log_line_write(&line, file);
 }
 
-/* 0, or a negative errno. */
-static int make_file(struct record *record, const struct box *box)
+char *record_server_name(const struct record *record)
 {
         autofree char *cwd = getcwd(NULL, 0);
         autofree char *work = path_join(cwd && cwd[0] == '/' ? cwd : "/", record->cwd ? record->cwd : ".");
-        autofree char *name = server_name(&record->command, work);
+        return server_name(&record->command, work);
+}
+
+/* 0, or a negative errno. */
+static int make_file(struct record *record, const struct box *box)
+{
+        autofree char *name = record_server_name(record);
         autoclose int runs = state_open(true);
         bool exposed = runs >= 0 && state_is_exposed(runs, box);
         autoclose int file = runs < 0 ? runs : exposed ? -EXDEV : state_add_run(runs, name, record->id);
@@ -170,11 +176,11 @@ void record_begin(struct record *record, const struct box *box)
 bool record_open_log(struct record *record, const struct box *box, struct error *error)
 {
         if (box->log_path)
-                record->log = log_file_open(box, error);
+                record->log = log_file_open(box, "--log", box->log_path, O_WRONLY, error);
         return !box->log_path || record->log >= 0;
 }
 
-void record_network(struct record *record, const char *members)
+void record_members(struct record *record, const char *members)
 {
         struct log_line line;
         if (record->log < 0 || !log_line_begin_members(&line, members))

@@ -41,11 +41,14 @@ struct record {
  */
 void record_prepare(struct record *record, int count, char **words);
 
+/* The server's name (box/server_name.h), as `hutch logs` has it. The caller frees. */
+char *record_server_name(const struct record *record);
+
 /* Opens the file of --log, if there is one: before anything runs. False with a sentence, 125. */
 bool record_open_log(struct record *record, const struct box *box, struct error *error);
 
-/* A record that hutch-nat has made, for --log alone. */
-void record_network(struct record *record, const char *members);
+/* A record that hutch-nat or hutch-filter has made, for --log alone. */
+void record_members(struct record *record, const char *members);
 
 /* Makes the file of this run and says what it is; `box` may be unfinished when the run has failed. Once only,
  * and before the supervisor's filter, because it opens files. */

@@ -23,6 +23,7 @@
 #include "ns/launch.h"
 #include "report/messages.h"
 #include "run/bridge.h"
+#include "run/filter_helper.h"
 #include "run/nat_helper.h"
 #include "run/terminal.h"
 #include "run/watch.h"
@@ -62,6 +63,8 @@ struct supervisor {
         struct launch launch;
         struct nat_helper nat;
         bool nat_failed; /* it ended before the sandbox did */
+        struct filter_helper filter;
+        bool filter_failed; /* the same */
         struct watch *watch; /* what happens to the sandbox's mounts on the host, or NULL */
         int signals;
         bool ignores_hang_up; /* the caller made it so (nohup) */
@@ -355,9 +358,20 @@ static void lose_network(struct supervisor *supervisor)
         kill_sandbox(supervisor);
 }
 
+/* The same of the firewall, without which nothing may pass. */
+static void lose_filter(struct supervisor *supervisor)
+{
+        fd_close(&supervisor->filter.talk);
+        if (supervisor->ended)
+                return;
+        supervisor->filter_failed = true;
+        message("the MCP firewall (hutch-filter) has ended; ending the sandbox, which must not run without it");
+        kill_sandbox(supervisor);
+}
+
 static bool run_loop(struct supervisor *supervisor, struct held_sources *held, struct error *error)
 {
-        enum { SIGNALS, CONTROL, FAILURE, TERMINAL, WATCH, NAT, OWN };
+        enum { SIGNALS, CONTROL, FAILURE, TERMINAL, WATCH, NAT, FILTER, OWN };
         while (!is_finished(supervisor)) {
                 struct pollfd polls[OWN + BRIDGE_POLL_MAX] = {
                     [SIGNALS] = {.fd = supervisor->signals, .events = POLLIN},
@@ -370,6 +384,7 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                                             : supervisor->terminal.descriptor},
                     [WATCH] = {.fd = watch_descriptor(supervisor->watch), .events = POLLIN},
                     [NAT] = {.fd = supervisor->nat.talk, .events = POLLIN},
+                    [FILTER] = {.fd = supervisor->filter.talk, .events = POLLIN},
                 };
                 size_t bridged = bridge_poll(supervisor->bridge, polls + OWN);
                 int ready = poll(polls, OWN + bridged, next_timeout(supervisor));
@@ -387,6 +402,8 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                                 read_control(supervisor);
                         if (polls[NAT].revents && !nat_helper_read(&supervisor->nat, supervisor->record))
                                 lose_network(supervisor);
+                        if (polls[FILTER].revents && !filter_helper_read(&supervisor->filter, supervisor->record))
+                                lose_filter(supervisor);
                 }
                 watch_client(supervisor);
                 meet_deadlines(supervisor);
@@ -396,7 +413,7 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
 
 static enum ending judge_ending(const struct supervisor *supervisor)
 {
-        if (supervisor->exposed || supervisor->nat_failed)
+        if (supervisor->exposed || supervisor->nat_failed || supervisor->filter_failed)
                 return ENDING_UNENFORCED;
         if (supervisor->timed_out)
                 return ENDING_TIMED_OUT;
@@ -464,7 +481,8 @@ static bool block_signals(struct supervisor *supervisor, struct error *error)
 static bool start(struct supervisor *supervisor, struct held_sources *held, struct error *error)
 {
         const struct box *box = supervisor->box;
-        bool lines = box->kind == BOX_MCP && !box->raw_stdout;
+        bool filtered = box_has_filter(box);
+        bool lines = box->kind == BOX_MCP && !box->raw_stdout && !filtered; /* the filter judges them itself */
         int server[3] = {-1, -1, -1};
         supervisor->bridge = bridge_new(lines, supervisor->terminal.passed, server, error);
         if (!supervisor->bridge)
@@ -473,6 +491,12 @@ static bool start(struct supervisor *supervisor, struct held_sources *held, stru
 
         if (!record_open_log(supervisor->record, box, error))
                 return false;
+        if (filtered && !filter_helper_start(&supervisor->filter, box, supervisor->record, server, error)) {
+                for (int i = 0; i < 3; i++)
+                        fd_close(&server[i]);
+                return false;
+        }
+        supervisor->nat.told = box->tools.explain ? &supervisor->filter : NULL;
         if (box_has_network(box) && !nat_helper_start(&supervisor->nat, box, error))
                 return false;
         struct launch_stdio stdio = {
@@ -510,6 +534,7 @@ static void finish(struct supervisor *supervisor)
                         ;
         }
         nat_helper_end(&supervisor->nat, supervisor->record);
+        filter_helper_end(&supervisor->filter, supervisor->record);
         bool by_itself = supervisor->exited && WIFEXITED(supervisor->wait_status);
         if (supervisor->lent && supervisor->started && !by_itself)
                 terminal_restore(&supervisor->terminal);
@@ -530,6 +555,7 @@ int supervise(const struct box *box, struct held_sources *held, struct record *r
             .record = record,
             .launch = {.init = -1, .control = -1, .failure = -1},
             .nat = NAT_HELPER_NONE,
+            .filter = FILTER_HELPER_NONE,
             .signals = -1,
             .terminal = {.descriptor = -1},
             .settle_at = NEVER,

@@ -383,17 +383,16 @@ static int move_bytes(const char *reply, size_t reply_length)
 
 static int produce(size_t length)
 {
-        if (length < 5)
+        static const char begin[] = "{\"method\":\"x\",\"params\":{\"x\":\"", end[] = "\"}}\n";
+        const size_t begin_length = sizeof(begin) - 1, end_length = sizeof(end) - 1;
+        if (length < begin_length + end_length)
                 return 2;
         char *line = malloc(length);
         if (!line)
                 return 1;
         memset(line, 'x', length);
-        line[0] = '{';
-        line[1] = '"';
-        line[length - 3] = '"';
-        line[length - 2] = '}';
-        line[length - 1] = '\n';
+        memcpy(line, begin, begin_length);
+        memcpy(line + length - end_length, end, end_length);
         int status = move_bytes(line, length);
         free(line);
         return status;
@@ -406,7 +405,7 @@ int main(int argc, char **argv)
         if (argc == 2 && strcmp(argv[1], "--echo") == 0)
                 return move_bytes(NULL, 0);
         if (argc == 2 && strcmp(argv[1], "--sink") == 0)
-                return move_bytes("{}\n", 3);
+                return move_bytes("{\"method\":\"x\"}\n", 15);
         if (argc == 3 && strcmp(argv[1], "--source") == 0)
                 return produce((size_t)strtoul(argv[2], NULL, 10));
         fputs("usage: tiny_server [--echo | --sink | --source BYTES]\n", stderr);

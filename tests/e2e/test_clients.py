@@ -18,6 +18,10 @@ INSPECTIONS = {
 }
 
 
+# Rules that permit everything: the firewall reads and writes every message anew, and nothing may show it.
+RULES = {"plain": [], "with rules": ["--allow-tool", "*", "--deny-tool", "refused-*"]}
+
+
 class Conversation:
     """A client that was started with `server` behind a recorder of its own."""
 
@@ -79,9 +83,10 @@ def sdk_client(node, line, what):
     return lambda server: [node, str(TESTS / "clients" / "sdk_conversation.mjs"), line, what, "--", *server]
 
 
+@pytest.mark.parametrize("rules", RULES)
 @pytest.mark.parametrize("line, starts", [("1", 1), ("2", 1), ("2-auto", 2)])
-def test_the_sdk(compare, node, newer_clients, npm_packages, line, starts):
-    said, wire = compare(sdk_client(node, line, "everything"), ["node", str(npm_packages / EVERYTHING), "stdio"])
+def test_the_sdk(compare, node, newer_clients, npm_packages, line, starts, rules):
+    said, wire = compare(sdk_client(node, line, "everything"), ["node", str(npm_packages / EVERYTHING), "stdio"], *RULES[rules])
     assert len(wire) == starts and said.count("\n") == 25, said
     methods = [json.loads(text).get("method") for start in wire for side in start for text in side]
     for expected in ("initialize", "roots/list", "sampling/createMessage", "elicitation/create", "notifications/progress", "notifications/message"):
@@ -89,18 +94,19 @@ def test_the_sdk(compare, node, newer_clients, npm_packages, line, starts):
     assert max(len(text) for text in wire[-1][1]) > 1 << 20
 
 
-def test_the_sdk_starts_a_server_of_the_stateless_revision_twice(compare, node, newer_clients):
+@pytest.mark.parametrize("rules", RULES)
+def test_the_sdk_starts_a_server_of_the_stateless_revision_twice(compare, node, newer_clients, rules):
     """The first start is asked for its era and stopped; the second one's first line is no handshake but the first request."""
     server = ["node", str(TESTS / "clients" / "modern_server.mjs"), str(NPM_NEWER)]
-    said, wire = compare(sdk_client(node, "2-auto", "echo"), server, "--ro", NPM_NEWER)
+    said, wire = compare(sdk_client(node, "2-auto", "echo"), server, "--ro", NPM_NEWER, *RULES[rules])
     assert "hello" in said.splitlines()[-1]
     assert [json.loads(client[0])["method"] for client, _ in wire] == ["server/discover", "tools/list"]
 
 
-def start_inspections(compare, client, server, environment):
+def start_inspections(compare, client, server, environment, rules):
     """Every inspection at the same time: they mostly wait."""
     with ThreadPoolExecutor(len(INSPECTIONS)) as pool:
-        inspections = [pool.submit(compare, lambda server, words=(method, *words): client(list(words), server), server, environment=environment,
+        inspections = [pool.submit(compare, lambda server, words=(method, *words): client(list(words), server), server, *rules, environment=environment,
                                    name=method.replace("/", "-"), wire=without_late_roots) for method, words in INSPECTIONS.items()]
     return dict(zip(INSPECTIONS, [inspection.result() for inspection in inspections]))
 
@@ -112,20 +118,22 @@ def check_inspections(done):
     assert "Echo: hi" in done["tools/call"][0] and "Bern" in done["prompts/get"][0]
 
 
-def test_the_inspector_0_21(compare, hutch, node, newer_clients, npm_packages):
+@pytest.mark.parametrize("rules", RULES)
+def test_the_inspector_0_21(compare, hutch, node, newer_clients, npm_packages, rules):
     # It looks for its own package.json beside the working directory.
     (hutch.folder.parent / "package.json").write_text("{}")
     program = [node, str(newer_clients / "@modelcontextprotocol/inspector-cli/build/cli.js"), "--cli"]
     # It takes the first `--` that it sees for its own, in each of its two programs.
     check_inspections(start_inspections(compare, lambda words, server: [*program, server[0], "--method", *words, "--", "--", *server[1:]],
-                                        ["node", str(npm_packages / EVERYTHING), "stdio"], {}))
+                                        ["node", str(npm_packages / EVERYTHING), "stdio"], {}, RULES[rules]))
 
 
-def test_the_inspector_2(compare, hutch, newer_clients, npm_packages):
+@pytest.mark.parametrize("rules", RULES)
+def test_the_inspector_2(compare, hutch, newer_clients, npm_packages, rules):
     """It needs Node 22, which comes first on PATH: the server gets the same one, found by hutch."""
     found = sorted(newer_clients.glob("node-linux-*/bin/node"))
     needs_installed(found, "there is no Node 22 for this machine among the packages")
     path = f"{found[0].parent}{os.pathsep}{hutch.environment['PATH']}"
     program = [str(found[0]), str(newer_clients / "@modelcontextprotocol/inspector/clients/launcher/build/index.js"), "--cli", "--format", "json", "-q"]
     check_inspections(start_inspections(compare, lambda words, server: [*program, "--method", *words, "--", *server],
-                                        ["node", str(npm_packages / EVERYTHING), "stdio"], {"PATH": path}))
+                                        ["node", str(npm_packages / EVERYTHING), "stdio"], {"PATH": path}, RULES[rules]))

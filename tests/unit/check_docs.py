@@ -17,7 +17,8 @@ from pathlib import Path
 PAGES = ("hutch", "hutch-mcp", "hutch-run", "hutch-doctor", "hutch-ps", "hutch-logs", "hutch-prove")
 SUBCOMMANDS = ("mcp", "run")  # those that start the sandbox of a command
 PLAIN = ("doctor",)  # those that have options of their own
-MCP_ONLY = ("raw-stdout",)
+MCP_ONLY = ("raw-stdout", "allow-tool", "deny-tool", "pin", "pin-accept", "deny-sampling", "deny-elicitation", "deny-roots",
+            "max-message", "log-arguments", "explain")
 PROVE_ONLY = ("json",)
 ELSEWHERE = {"json"}  # options of subcommands that start no sandbox of the person's
 

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See call_log.h. A value is looked for in each string as the string means it, however it was spelled, and in
+ * each number as it is spelled. A record is printable ASCII, whatever is in it.
+ */
+#include "mcp/call_log.h"
+
+#include "lib/fd.h"
+#include "mcp/json_text.h"
+#include "mcp/outbox.h"
+#include "mcp/report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static const char HIDDEN[] = "[hidden]";
+enum { NAME_MAX_BYTES = 200 };
+
+/* ---- hiding ---- */
+
+void call_log_hide(struct call_log *log, const char *value)
+{
+        struct outbox escaped = {0};
+        if (strlen(value) < CALL_SECRET_LEAST)
+                return;
+        str_list_add(&log->secrets, value);
+        outbox_put_escaped(&escaped, value, strlen(value), SIZE_MAX);
+        outbox_put(&escaped, "", 1);
+        if (!str_equal(escaped.bytes, value))
+                str_list_add(&log->secrets, escaped.bytes);
+        free(escaped.bytes);
+}
+
+/* The longest secret that begins at `text`; 0: none does. */
+static size_t find_secret(const struct str_list *secrets, const char *text, size_t length)
+{
+        size_t longest = 0;
+        for (size_t i = 0; i < secrets->count; i++) {
+                size_t size = strlen(secrets->values[i]);
+                if (size > longest && size <= length && memcmp(secrets->values[i], text, size) == 0)
+                        longest = size;
+        }
+        return longest;
+}
+
+static void put_text(struct outbox *out, const struct str_list *secrets, const char *text, size_t length)
+{
+        size_t begin = 0;
+        for (size_t i = 0; i < length;) {
+                size_t secret = find_secret(secrets, text + i, length - i);
+                if (secret == 0) {
+                        i++;
+                        continue;
+                }
+                outbox_put_escaped(out, text + begin, i - begin, SIZE_MAX);
+                outbox_put_text(out, HIDDEN);
+                i += secret;
+                begin = i;
+        }
+        outbox_put_escaped(out, text + begin, length - begin, SIZE_MAX);
+}
+
+static bool has_secret(const struct str_list *secrets, struct json_span value)
+{
+        for (size_t i = 0; i < value.length; i++)
+                if (find_secret(secrets, value.at + i, value.length - i))
+                        return true;
+        return false;
+}
+
+static void put_string(struct outbox *out, const struct str_list *secrets, struct json_span string)
+{
+        autofree char *text = str_or_die(malloc(string.length));
+        outbox_put(out, "\"", 1);
+        put_text(out, secrets, text, json_unescape(string.at, string.length, text));
+        outbox_put(out, "\"", 1);
+}
+
+static void put_value(struct outbox *out, const struct str_list *secrets, struct json_span value)
+{
+        struct json_span key, item;
+        char *position = NULL;
+        bool object = json_is_object(value);
+        if (json_is_string(value)) {
+                put_string(out, secrets, value);
+        } else if (object || json_is_array(value)) {
+                outbox_put_text(out, object ? "{" : "[");
+                for (bool first = true; json_next(value, &position, &key, &item); first = false) {
+                        outbox_put(out, ",", !first);
+                        if (object) {
+                                put_string(out, secrets, key);
+                                outbox_put(out, ":", 1);
+                        }
+                        put_value(out, secrets, item);
+                }
+                outbox_put_text(out, object ? "}" : "]");
+        } else if (has_secret(secrets, value)) {
+                outbox_put_text(out, "\"[hidden]\"");
+        } else {
+                outbox_put(out, value.at, value.length);
+        }
+}
+
+/* ---- records ---- */
+
+/* One character that is not ASCII, as JSON escapes it. */
+static void put_units(struct outbox *out, const unsigned char *at, size_t length)
+{
+        char units[16];
+        uint32_t code = length == 2   ? (at[0] & 0x1FU) << 6 | (at[1] & 0x3FU)
+                        : length == 3 ? (at[0] & 0x0FU) << 12 | (at[1] & 0x3FU) << 6 | (at[2] & 0x3FU)
+                                      : (at[0] & 0x07U) << 18 | (at[1] & 0x3FU) << 12 | (at[2] & 0x3FU) << 6 |
+                                            (at[3] & 0x3FU);
+        if (code < 0x10000)
+                snprintf(units, sizeof(units), "\\u%04x", code);
+        else
+                snprintf(units, sizeof(units), "\\u%04x\\u%04x", 0xD800 + ((code - 0x10000) >> 10),
+                         0xDC00 + ((code - 0x10000) & 0x3FF));
+        outbox_put_text(out, units);
+}
+
+/* Text as the inside of a JSON string of printable ASCII alone: about `limit` bytes of that, then an
+ * ellipsis. */
+static void put_ascii(struct outbox *out, const char *text, size_t length, size_t limit)
+{
+        const unsigned char *at = (const unsigned char *)text, *end = at + length;
+        size_t most = out->length + limit;
+        while (at < end && out->length < most) {
+                size_t character = *at < 0x80 ? 1 : json_measure_character(at, end);
+                if (*at == 0x7F)
+                        outbox_put_text(out, "\\u007f");
+                else if (*at < 0x80)
+                        outbox_put_escaped(out, (const char *)at, 1, 1);
+                else if (character == 0)
+                        outbox_put_text(out, "\\ufffd");
+                else
+                        put_units(out, at, character);
+                at += character ? character : 1;
+        }
+        if (at < end)
+                outbox_put_text(out, "\\u2026");
+}
+
+/* `"KEY":"TEXT"` with a comma in front. */
+static void put_member(struct outbox *out, const char *key, const char *text, size_t length, size_t limit)
+{
+        outbox_put_text(out, ",\"");
+        outbox_put_text(out, key);
+        outbox_put_text(out, "\":\"");
+        put_ascii(out, text, length, limit);
+        outbox_put_text(out, "\"");
+}
+
+static void put_number(struct outbox *out, const char *key, uint64_t number)
+{
+        char text[64];
+        snprintf(text, sizeof(text), ",\"%s\":%" PRIu64, key, number);
+        outbox_put_text(out, text);
+}
+
+/* The members by which a call is told: its tool, and its arguments where they are wanted. */
+static void put_call(const struct call_log *log, struct outbox *out, struct json_span params)
+{
+        struct json_span name = json_member(params, "name"), arguments = json_member(params, "arguments");
+        struct outbox shown = {0};
+        autofree char *text = str_or_die(malloc(name.length + 1));
+        size_t length = json_is_string(name) ? json_unescape(name.at, name.length, text) : 0;
+        outbox_put_text(out, "\"event\":\"call\"");
+        put_member(out, "tool", text, length, NAME_MAX_BYTES);
+        if (!log->arguments || !arguments.at)
+                return;
+        put_value(&shown, &log->secrets, arguments);
+        put_member(out, "arguments", shown.bytes, shown.length, CALL_ARGUMENTS_MAX);
+        free(shown.bytes);
+}
+
+void call_log_begin(const struct call_log *log, struct pending *request, struct json_span params)
+{
+        struct outbox out = {0};
+        if (!log->on)
+                return;
+        put_call(log, &out, params);
+        request->record = out.bytes;
+        request->record_length = out.length;
+}
+
+static long long now_ms(void)
+{
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+void call_log_end(const struct call_log *log, const struct pending *request, size_t bytes, bool failed)
+{
+        struct outbox out = {0};
+        if (!log->on || !request->record)
+                return;
+        outbox_put(&out, request->record, request->record_length);
+        outbox_put_text(&out, ",\"decision\":\"allowed\",\"end\":\"");
+        outbox_put_text(&out, bytes == 0 ? "no answer\"" : failed ? "error\"" : "answer\"");
+        put_number(&out, "duration_ms", (uint64_t)(now_ms() - request->began_ms));
+        put_number(&out, "bytes_in", request->bytes);
+        put_number(&out, "bytes_out", bytes);
+        report(FILTER_RECORD, out.bytes, out.length);
+        free(out.bytes);
+}
+
+void call_log_refused(const struct call_log *log, struct json_span params, size_t bytes, const char *why)
+{
+        struct outbox out = {0};
+        if (!log->on)
+                return;
+        put_call(log, &out, params);
+        outbox_put_text(&out, ",\"decision\":\"refused\"");
+        put_member(&out, "reason", why, strlen(why), NAME_MAX_BYTES);
+        put_number(&out, "bytes_in", bytes);
+        report(FILTER_RECORD, out.bytes, out.length);
+        free(out.bytes);
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See canonical.h. It recurses as deep as the scanner lets values be.
+ */
+#include "mcp/canonical.h"
+
+#include "lib/fd.h"
+#include "lib/str.h"
+#include "mcp/json_text.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- writing ---- */
+
+struct member {
+        char *key; /* its text */
+        size_t length;
+        struct json_span value;
+};
+
+static void put_string(struct outbox *out, const char *text, size_t length)
+{
+        outbox_put(out, "\"", 1);
+        outbox_put_escaped(out, text, length, SIZE_MAX);
+        outbox_put(out, "\"", 1);
+}
+
+static bool comes_before(const struct member *a, const struct member *b)
+{
+        size_t common = a->length < b->length ? a->length : b->length;
+        int order = memcmp(a->key, b->key, common);
+        return order ? order < 0 : a->length < b->length;
+}
+
+/* Shell's sort: it needs no memory, and asks the system for nothing as qsort() does. */
+static void sort_members(struct member *members, size_t count)
+{
+        size_t gap = 1;
+        while (gap < count / 3)
+                gap = 3 * gap + 1;
+        for (; gap > 0; gap /= 3)
+                for (size_t i = gap; i < count; i++) {
+                        struct member moved = members[i];
+                        size_t j = i;
+                        for (; j >= gap && comes_before(&moved, &members[j - gap]); j -= gap)
+                                members[j] = members[j - gap];
+                        members[j] = moved;
+                }
+}
+
+static void put_object(struct outbox *out, struct json_span object)
+{
+        struct member *members = NULL;
+        struct json_span key, value;
+        char *position = NULL;
+        size_t count = 0, room = 0;
+        while (json_next(object, &position, &key, &value)) {
+                if (count == room) {
+                        room = room ? 2 * room : 8;
+                        members = str_or_die(reallocarray(members, room, sizeof(*members)));
+                }
+                struct member *member = &members[count++];
+                member->key = str_or_die(malloc(key.length));
+                member->length = json_unescape(key.at, key.length, member->key);
+                member->value = value;
+        }
+        sort_members(members, count);
+        outbox_put(out, "{", 1);
+        for (size_t i = 0; i < count; i++) {
+                outbox_put(out, ",", i > 0);
+                put_string(out, members[i].key, members[i].length);
+                outbox_put(out, ":", 1);
+                canonical_put(out, members[i].value);
+                free(members[i].key);
+        }
+        outbox_put(out, "}", 1);
+        free(members);
+}
+
+static void put_array(struct outbox *out, struct json_span array)
+{
+        struct json_span key, value;
+        char *position = NULL;
+        bool first = true;
+        outbox_put(out, "[", 1);
+        for (; json_next(array, &position, &key, &value); first = false) {
+                outbox_put(out, ",", !first);
+                canonical_put(out, value);
+        }
+        outbox_put(out, "]", 1);
+}
+
+void canonical_put(struct outbox *out, struct json_span value)
+{
+        if (json_is_object(value)) {
+                put_object(out, value);
+        } else if (json_is_array(value)) {
+                put_array(out, value);
+        } else if (json_is_string(value)) {
+                autofree char *text = str_or_die(malloc(value.length));
+                put_string(out, text, json_unescape(value.at, value.length, text));
+        } else {
+                outbox_put(out, value.at, value.length);
+        }
+}
+
+void canonical_put_members(struct outbox *out, struct json_span object, const char *const *keys)
+{
+        bool first = true;
+        outbox_put(out, "{", 1);
+        for (; *keys; keys++) {
+                struct json_span value = json_member(object, *keys);
+                if (!value.at)
+                        continue;
+                outbox_put(out, ",", !first);
+                put_string(out, *keys, strlen(*keys));
+                outbox_put(out, ":", 1);
+                canonical_put(out, value);
+                first = false;
+        }
+        outbox_put(out, "}", 1);
+}
+
+/* ---- comparing ---- */
+
+enum { PLACE_MAX = 200, SHOWN_MAX = 160, SHOWN_BEFORE = 24 };
+
+struct comparison {
+        size_t left; /* lines that may still be said */
+        canonical_say *say;
+        void *context;
+        char place[PLACE_MAX + 1];
+};
+
+/* True for characters that show nothing, or change how others are shown: what hides an instruction in a text.
+ */
+static bool is_hidden(const unsigned char *at, size_t length, uint32_t *code)
+{
+        if (length < 3)
+                return false;
+        *code = length == 3
+                    ? (at[0] & 0x0FU) << 12 | (at[1] & 0x3FU) << 6 | (at[2] & 0x3FU)
+                    : (at[0] & 0x07U) << 18 | (at[1] & 0x3FU) << 12 | (at[2] & 0x3FU) << 6 | (at[3] & 0x3FU);
+        return (*code >= 0x200B && *code <= 0x200F) || (*code >= 0x2028 && *code <= 0x202E) ||
+               (*code >= 0x2060 && *code <= 0x206F) || *code == 0xFEFF ||
+               (*code >= 0xE0000 && *code <= 0xE0FFF);
+}
+
+/* A part of a value, from shortly before the byte where it begins to differ. `out` has room for all of it. */
+static void show(struct json_span value, size_t differs, char out[16 * SHOWN_MAX])
+{
+        const unsigned char *begin = (const unsigned char *)value.at, *end = begin + value.length,
+                            *at = begin;
+        size_t used = 0, shown = 0;
+        if (differs > SHOWN_BEFORE) {
+                at += differs - SHOWN_BEFORE;
+                while (at > begin && (*at & 0xC0) == 0x80)
+                        at--;
+                used += (size_t)snprintf(out, 8, "…");
+        }
+        for (; at < end && shown < SHOWN_MAX; shown++) {
+                size_t length = *at < 0x80 ? 1 : json_measure_character(at, end);
+                uint32_t code;
+                if (length == 0)
+                        length = 1;
+                if (is_hidden(at, length, &code)) {
+                        used += (size_t)snprintf(out + used, 12, "\\u{%X}", code);
+                } else {
+                        memcpy(out + used, at, length);
+                        used += length;
+                }
+                at += length;
+        }
+        (void)snprintf(out + used, 8, "%s", at < end ? "…" : "");
+}
+
+static void say_difference(struct comparison *comparison, struct json_span was, struct json_span is)
+{
+        char before[16 * SHOWN_MAX], now[16 * SHOWN_MAX];
+        size_t same = 0, shorter = was.length < is.length ? was.length : is.length;
+        while (was.at && is.at && same < shorter && was.at[same] == is.at[same])
+                same++;
+        if (was.at)
+                show(was, same, before);
+        if (is.at)
+                show(is, same, now);
+        autofree char *line = !was.at  ? str_format("%s is new: %s", comparison->place, now)
+                              : !is.at ? str_format("%s is gone; it was %s", comparison->place, before)
+                                       : str_format("%s was %s and is %s", comparison->place, before, now);
+        comparison->say(comparison->context, line);
+}
+
+static void compare(struct comparison *comparison, struct json_span was, struct json_span is);
+
+/* The same with one more key in the place. */
+static void compare_member(struct comparison *comparison, struct json_span key, struct json_span was,
+                           struct json_span is)
+{
+        size_t length = strlen(comparison->place);
+        (void)snprintf(comparison->place + length, sizeof(comparison->place) - length, "%s%.*s",
+                       length ? "." : "", (int)(key.length < PLACE_MAX ? key.length - 2 : PLACE_MAX),
+                       key.at + 1);
+        compare(comparison, was, is);
+        comparison->place[length] = 0;
+}
+
+static bool same_text(struct json_span a, struct json_span b)
+{
+        return a.at && b.at && a.length == b.length && memcmp(a.at, b.at, a.length) == 0;
+}
+
+/* The member of that very key. */
+static struct json_span find_member(struct json_span object, struct json_span wanted)
+{
+        struct json_span key, value;
+        char *position = NULL;
+        while (json_next(object, &position, &key, &value))
+                if (same_text(key, wanted))
+                        return value;
+        return (struct json_span){0};
+}
+
+static void compare(struct comparison *comparison, struct json_span was, struct json_span is)
+{
+        struct json_span key, value;
+        char *position = NULL;
+        if (comparison->left == 0 || same_text(was, is))
+                return;
+        if (!json_is_object(was) || !json_is_object(is)) {
+                comparison->left--;
+                say_difference(comparison, was, is);
+                return;
+        }
+        while (json_next(was, &position, &key, &value) && comparison->left > 0)
+                compare_member(comparison, key, value, find_member(is, key));
+        position = NULL;
+        while (json_next(is, &position, &key, &value) && comparison->left > 0)
+                if (!find_member(was, key).at)
+                        compare_member(comparison, key, (struct json_span){0}, value);
+}
+
+void canonical_compare(struct json_span was, struct json_span is, size_t most, canonical_say *say,
+                       void *context)
+{
+        struct comparison comparison = {.left = most, .say = say, .context = context};
+        compare(&comparison, was, is);
+}

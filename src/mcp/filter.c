@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * hutch-filter: the program. It stands between the client's bridge and the server, is started by hutch with
+ * the descriptors of wire.h, an empty environment and no arguments, takes its rules, confines itself and runs
+ * until the supervisor is gone. It reads hostile bytes of both sides: it must never open a file, start a
+ * program or make a socket; policy/seccomp/filter.json says what is left.
+ */
+#include "mcp/firewall.h"
+#include "mcp/json_text.h"
+#include "mcp/lane.h"
+#include "mcp/report.h"
+
+#include "lib/err.h"
+#include "lib/fd.h"
+#include "lib/str.h"
+#include "ns/seccomp.h"
+#include "seccomp-filter.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+
+enum { RULES_MAX = 64 << 20 };
+
+static struct firewall firewall;
+
+/* `errno` says why, or is 0. */
+static _Noreturn void die(const char *what)
+{
+        const char *why = errno ? strerror(errno) : "";
+        report_note("the MCP firewall (hutch-filter) cannot start: %s%s%s", what, errno ? ": " : "", why);
+        _exit(EXIT_SETUP);
+}
+
+/* The rest of a line that begins with `word` and a space, or NULL. */
+static const char *after(const char *line, const char *word)
+{
+        size_t length = strlen(word);
+        return strncmp(line, word, length) == 0 && line[length] == ' ' ? line + length + 1 : NULL;
+}
+
+/* A value that no record may show, as the inside of a JSON string. */
+static void take_secret(const char *text)
+{
+        autofree char *quoted = str_format("\"%s\"", text);
+        size_t length = strlen(quoted);
+        autofree char *value = str_or_die(malloc(length));
+        value[json_unescape(quoted, length, value)] = 0;
+        call_log_hide(&firewall.calls, value);
+}
+
+static void take_rule(const char *line)
+{
+        struct tool_rules *rules = &firewall.rules;
+        const char *rest;
+        if ((rest = after(line, "allow")))
+                str_list_add(&rules->allow, rest);
+        else if ((rest = after(line, "deny")))
+                str_list_add(&rules->deny, rest);
+        else if ((rest = after(line, "message-max")))
+                rules->message_max = strtoull(rest, NULL, 10);
+        else if ((rest = after(line, "server")))
+                firewall.pins.server = str_copy(rest);
+        else if (str_equal(line, "deny-sampling"))
+                rules->deny_sampling = true;
+        else if (str_equal(line, "deny-elicitation"))
+                rules->deny_elicitation = true;
+        else if (str_equal(line, "deny-roots"))
+                rules->deny_roots = true;
+        else if (str_equal(line, "pin"))
+                firewall.pins.on = true;
+        else if (str_equal(line, "pin-accept"))
+                firewall.pins.accept = true;
+        else if (str_equal(line, "explain"))
+                firewall.explain.on = true;
+        else if (str_equal(line, "log"))
+                firewall.calls.on = true;
+        else if (str_equal(line, "log-arguments"))
+                firewall.calls.arguments = true;
+        else if ((rest = after(line, "secret")))
+                take_secret(rest);
+        else
+                die(line);
+}
+
+/* All of a descriptor, which is closed. The caller frees. */
+static char *take_file(int descriptor, size_t most, size_t *length)
+{
+        char *text = NULL;
+        ssize_t got = lseek(descriptor, 0, SEEK_SET) < 0 ? -errno : fd_read_all(descriptor, most, &text);
+        close(descriptor);
+        if (got < 0) {
+                errno = (int)-got;
+                die("its rules or pins cannot be read");
+        }
+        *length = (size_t)got;
+        return text;
+}
+
+static void take_rules(void)
+{
+        size_t length;
+        autofree char *lines = take_file(FILTER_RULES, RULES_MAX, &length);
+        char *position = NULL;
+        for (char *line = strtok_r(lines, "\n", &position); line; line = strtok_r(NULL, "\n", &position))
+                take_rule(line);
+        if (firewall.rules.message_max == 0) {
+                errno = 0;
+                die("its rules are incomplete");
+        }
+}
+
+static void take_pins(void)
+{
+        size_t length;
+        autofree char *text = take_file(FILTER_PINS, PINS_FILE_MAX, &length);
+        if (firewall.pins.on && !pins_read(&firewall.pins, &firewall.scanner, text, length)) {
+                errno = 0;
+                die("the file of --pin has a line that is no record; repair or remove it");
+        }
+}
+
+static void confine(void)
+{
+        struct seccomp_program filter = {.code = program_filter,
+                                         .length = sizeof(program_filter) / sizeof(*program_filter)};
+        if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+                die("it cannot confine itself");
+        int error = seccomp_install(&filter);
+        if (error < 0) {
+                errno = -error;
+                die("its system call filter cannot be loaded");
+        }
+}
+
+static void prepare(void)
+{
+        uint64_t seed;
+        signal(SIGPIPE, SIG_IGN);
+        (void)prctl(PR_SET_NAME, "hutch-filter", 0, 0, 0);
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ||
+            getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
+                die("prctl");
+        take_rules();
+        firewall_begin(&firewall, seed);
+        take_pins();
+}
+
+/* What the supervisor sends; its hang-up ends the filter. */
+static void hear_supervisor(void)
+{
+        struct {
+                struct filter_message head;
+                char text[FILTER_TEXT_MAX];
+        } in;
+        ssize_t got = read(FILTER_SUPERVISOR, &in, sizeof(in));
+        if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
+                _exit(0);
+        if (got > (ssize_t)sizeof(in.head) && in.head.type == FILTER_DENIED)
+                explain_take(&firewall.explain, &firewall.scanner, in.text, (size_t)got - sizeof(in.head));
+}
+
+static _Noreturn void run(struct lane lanes[SIDES])
+{
+        for (;;) {
+                struct pollfd polls[1 + 2 * SIDES] = {{.fd = FILTER_SUPERVISOR, .events = POLLIN}};
+                for (int i = 0; i < SIDES; i++) {
+                        struct lane *lane = &lanes[i];
+                        polls[1 + 2 * i] =
+                            (struct pollfd){.fd = lane_wants_to_read(lane) ? lane->in : -1, .events = POLLIN};
+                        /* Without an event too: an error on it is how the reader's end shows. */
+                        polls[2 + 2 * i] = (struct pollfd){.fd = lane->out,
+                                                           .events = lane_wants_to_write(lane) ? POLLOUT : 0};
+                }
+                if (poll(polls, sizeof(polls) / sizeof(*polls), -1) < 0)
+                        continue;
+                if (polls[0].revents)
+                        hear_supervisor();
+                for (int i = 0; i < SIDES; i++) {
+                        if (polls[2 + 2 * i].revents & (POLLERR | POLLNVAL))
+                                lane_lose_reader(&lanes[i]);
+                        else if (polls[1 + 2 * i].revents)
+                                lane_read(&lanes[i]);
+                }
+                for (int i = 0; i < SIDES; i++)
+                        lane_write(&lanes[i]);
+        }
+}
+
+int main(void)
+{
+        static struct lane lanes[SIDES];
+        prepare();
+        lane_begin(&lanes[CLIENT], &firewall, CLIENT, STDIN_FILENO, FILTER_TO_SERVER);
+        lane_begin(&lanes[SERVER], &firewall, SERVER, FILTER_FROM_SERVER, STDOUT_FILENO);
+        confine();
+        report(FILTER_READY, "", 0);
+        run(lanes);
+}

@@ -1,0 +1,572 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See firewall.h.
+ *
+ * Theory of operation. The two directions are two worlds of ids: the client's requests, whose answers come
+ * from the server, and the server's requests, whose answers come from the client. Of the first world every
+ * request is kept until it is answered (pending.h), because an answer can only be judged by what was asked,
+ * and because an answer to nothing must not reach a client that may take it for something. Of the second
+ * world nothing needs to be kept: a request of the server is either passed on or refused at once.
+ *
+ *     tools/call        judged by name (judge_call), before anything of it reaches the server
+ *     tools/list        its answer loses the tools that may not be called (filter_list)
+ *     initialize        its answer says which revision holds, and so whether there are batches
+ *     sampling/…, elicitation/…, roots/list     of the server: refused where the person said so; since
+ * 2026-07-28 they are no requests but stand in results as inputRequests
+ *
+ * Everything else passes as it was understood: methods and members that are not known today too.
+ */
+#include "mcp/firewall.h"
+
+#include "lib/fd.h"
+#include "lib/str.h"
+#include "mcp/json_text.h"
+#include "mcp/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum {
+        NAME_SHOWN_MAX = 100,
+        ERROR_INVALID_REQUEST = -32600,
+        ERROR_METHOD = -32601,
+        ERROR_PARAMS = -32602,
+        ERROR_INTERNAL = -32603
+};
+
+static const char VERSION_KEY[] = "io.modelcontextprotocol/protocolVersion";
+
+static const char *const side_names[] = {[CLIENT] = "client", [SERVER] = "server"};
+
+/* A refusal: why, and the option that would permit it. */
+struct refusal {
+        const char *why;    /* half a sentence; NULL: none */
+        const char *option; /* or NULL */
+};
+
+/* ---- answers of the filter's own ---- */
+
+static void put_id(struct outbox *out, struct json_span id)
+{
+        outbox_put_text(out, "{\"jsonrpc\":\"2.0\",\"id\":");
+        outbox_put(out, id.at, id.length);
+}
+
+static void put_error(struct outbox *out, struct json_span id, int code, const char *what, const char *why)
+{
+        char number[16];
+        snprintf(number, sizeof(number), "%d", code);
+        put_id(out, id);
+        outbox_put_text(out, ",\"error\":{\"code\":");
+        outbox_put_text(out, number);
+        outbox_put_text(out, ",\"message\":\"hutch refused ");
+        outbox_put_escaped(out, what, strlen(what), SIZE_MAX);
+        outbox_put_text(out, ": ");
+        outbox_put_escaped(out, why, strlen(why), SIZE_MAX);
+        outbox_put_text(out, "\"}}\n");
+}
+
+/* The answer to a call, as a tool's own failure: a model reads it and can tell the person. */
+static void put_tool_error(struct outbox *out, struct json_span id, bool modern, const char *text)
+{
+        put_id(out, id);
+        outbox_put_text(out, ",\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"");
+        outbox_put_escaped(out, text, strlen(text), SIZE_MAX);
+        outbox_put_text(out, "\"}],\"isError\":true");
+        outbox_put_text(out, modern ? ",\"resultType\":\"complete\"}}\n" : "}}\n");
+}
+
+/* Text as it can stand in a sentence; the caller frees. */
+static char *show(struct json_span string)
+{
+        struct outbox shown = {0};
+        autofree char *text = str_or_die(malloc(string.length));
+        outbox_put_escaped(&shown, text, json_unescape(string.at, string.length, text), NAME_SHOWN_MAX);
+        outbox_put(&shown, "", 1);
+        return shown.bytes;
+}
+
+/* ---- lines that are no messages ---- */
+
+/* The id that ends an object, as `"id":7}`, in the last bytes of a line that could not be read to there. What
+ * it finds is used only where somebody waits for an answer of that very id. */
+static struct json_span find_last_id(char *text, size_t length)
+{
+        char *end = text + length, *begin = NULL;
+        while (end > text && strchr(" \t\r", end[-1]))
+                end--;
+        if (end == text || *--end != '}')
+                return (struct json_span){0};
+        for (char *at = text; at + 5 < end; at++)
+                if (memcmp(at, "\"id\":", 5) == 0)
+                        begin = at + 5;
+        while (begin && *begin == ' ')
+                begin++;
+        if (!begin)
+                return (struct json_span){0};
+        struct jsonl scanner = {.seed = 1};
+        struct jsonl_message message;
+        autofree char *line = str_format("{\"id\":%.*s,\"method\":\"\"}", (int)(end - begin), begin);
+        struct json_span found = {begin, (size_t)(end - begin)};
+        /* Whether it is an id at all, the scanner says best. */
+        if (jsonl_scan(&scanner, line, strlen(line), false, &message) || message.id.length != found.length)
+                found = (struct json_span){0};
+        jsonl_free(&scanner);
+        return found;
+}
+
+/* Tells whoever waits for it that a line was refused. `message` has what was begun of one. */
+static void answer_refused(struct firewall *firewall, enum side from, const char *why,
+                           const struct jsonl_message *message, struct json_span id)
+{
+        bool asks = message->method.at, answers = !asks && (message->result.at || message->error.at);
+        if (!id.at)
+                return;
+        struct pending *request = pending_find(&firewall->requests, id);
+        if (from == SERVER && !asks) {
+                if (!request)
+                        return;
+                put_error(&firewall->answers[CLIENT], id, ERROR_INTERNAL, "the server's answer", why);
+                pending_remove(&firewall->requests, request);
+        } else if (from == CLIENT && answers) {
+                put_error(&firewall->answers[SERVER], id, ERROR_INTERNAL, "the client's answer", why);
+        } else if (from == SERVER || !request) { /* not in the place of another request's answer */
+                put_error(&firewall->answers[from], id, ERROR_INVALID_REQUEST, "this message", why);
+        }
+}
+
+static void refuse_line(struct firewall *firewall, enum side from, const char *why,
+                        const struct jsonl_message *message, char *tail, size_t tail_length)
+{
+        report_note("refused a line of the %s: %s", side_names[from], why);
+        answer_refused(firewall, from, why, message,
+                       message->id.at ? message->id : find_last_id(tail, tail_length));
+}
+
+void firewall_refuse_long(struct firewall *firewall, enum side from, char *head, size_t head_length,
+                          char *tail, size_t tail_length)
+{
+        char why[96];
+        struct jsonl_message message;
+        snprintf(why, sizeof(why), "it is longer than --max-message permits (%zu bytes)",
+                 firewall->rules.message_max);
+        (void)jsonl_scan(&firewall->scanner, head, head_length, false, &message);
+        refuse_line(firewall, from, why, &message, tail, tail_length);
+}
+
+/* A line of the server that was not meant as a message: a banner, a log line. */
+static bool is_noise(const char *line, size_t length)
+{
+        while (length > 0 && strchr(" \t\r", line[length - 1]))
+                length--;
+        while (length > 0 && (*line == ' ' || *line == '\t')) {
+                line++;
+                length--;
+        }
+        if (length == 0)
+                return false;
+        char first = line[0], last = line[length - 1];
+        return !((first == '{' && last == '}') || (first == '[' && last == ']'));
+}
+
+/* ---- calls ---- */
+
+static bool matches_any(const struct str_list *patterns, const char *name, size_t length)
+{
+        for (size_t i = 0; i < patterns->count; i++)
+                if (tool_pattern_matches(patterns->values[i], name, length))
+                        return true;
+        return false;
+}
+
+/* Judges a name by the two lists. */
+static struct refusal judge_name(const struct tool_rules *rules, const char *name, size_t length)
+{
+        if (matches_any(&rules->deny, name, length))
+                return (struct refusal){.why = "--deny-tool names it"};
+        if (rules->allow.count > 0 && !matches_any(&rules->allow, name, length))
+                return (struct refusal){.why = "no --allow-tool names it", .option = "--allow-tool"};
+        return (struct refusal){0};
+}
+
+static struct refusal judge_call(const struct firewall *firewall, struct json_span name)
+{
+        autofree char *text = str_or_die(malloc(name.length));
+        size_t length = json_unescape(name.at, name.length, text);
+        struct refusal refusal = judge_name(&firewall->rules, text, length);
+        if (!refusal.why && firewall->pins.on)
+                refusal.why = pins_refuse_call(&firewall->pins, text, length);
+        return refusal;
+}
+
+static void refuse_call(struct firewall *firewall, const struct jsonl_message *message, bool modern,
+                        const struct refusal *refusal)
+{
+        autofree char *name = show(json_member(message->params, "name"));
+        autofree char *advice =
+            refusal->option ? str_format("; to permit it: %s %s", refusal->option, name) : str_copy("");
+        report_note("refused a call of the tool \"%s\": %s%s", name, refusal->why, advice);
+        call_log_refused(&firewall->calls, message->params, message->length, refusal->why);
+        if (!message->id.at)
+                return;
+        autofree char *text =
+            str_format("hutch refused to call the tool \"%s\": %s%s. The server was not asked. Only the "
+                       "person who configures this server can change that.",
+                       name, refusal->why, advice);
+        if (json_member(message->params, "task").at)
+                put_error(&firewall->answers[CLIENT], message->id, ERROR_PARAMS, "the call of a tool",
+                          refusal->why);
+        else
+                put_tool_error(&firewall->answers[CLIENT], message->id, modern, text);
+}
+
+/* ---- the client's messages ---- */
+
+static long long now_ms(void)
+{
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+static void keep_request(struct firewall *firewall, const struct jsonl_message *message, bool modern)
+{
+        struct pending *request = pending_add(&firewall->requests, message->id);
+        request->modern = modern;
+        request->began_ms = now_ms();
+        request->bytes = message->length;
+        if (json_text_is(message->method, "initialize")) {
+                request->kind = PENDING_INITIALIZE;
+        } else if (json_text_is(message->method, "tools/list")) {
+                struct json_span cursor = json_member(message->params, "cursor");
+                request->kind = PENDING_LIST;
+                request->first_page = !cursor.at || *cursor.at == 'n';
+        } else if (json_text_is(message->method, "tools/call")) {
+                request->kind = PENDING_CALL;
+                request->is_task = json_member(message->params, "task").at;
+                request->refused = firewall->explain.count;
+                call_log_begin(&firewall->calls, request, message->params);
+        }
+}
+
+/* True when the message may pass. */
+static bool judge_client(struct firewall *firewall, const struct jsonl_message *message)
+{
+        if (message->kind == JSONL_RESPONSE || message->kind == JSONL_ERROR)
+                return true;
+        bool modern = json_member(json_member(message->params, "_meta"), VERSION_KEY).at;
+        if (json_text_is(message->method, "tools/call")) {
+                struct json_span name = json_member(message->params, "name");
+                if (!json_is_string(name)) {
+                        refuse_line(firewall, CLIENT, "it calls a tool without a name", message,
+                                    message->method.at, 0);
+                        return false;
+                }
+                struct refusal refusal = judge_call(firewall, name);
+                if (refusal.why) {
+                        refuse_call(firewall, message, modern, &refusal);
+                        return false;
+                }
+        }
+        if (message->kind == JSONL_REQUEST)
+                keep_request(firewall, message, modern);
+        return true;
+}
+
+/* ---- what a server asks of its client ---- */
+
+/* The option that refuses a method, or NULL. */
+static const char *find_denial(const struct tool_rules *rules, struct json_span method)
+{
+        if (rules->deny_sampling && json_text_is(method, "sampling/createMessage"))
+                return "--deny-sampling";
+        if (rules->deny_elicitation && json_text_is(method, "elicitation/create"))
+                return "--deny-elicitation";
+        if (rules->deny_roots && json_text_is(method, "roots/list"))
+                return "--deny-roots";
+        return NULL;
+}
+
+static bool denies_any(const struct tool_rules *rules)
+{
+        return rules->deny_sampling || rules->deny_elicitation || rules->deny_roots;
+}
+
+/* The same for the inputRequests of a result or a notification. What has another form than the protocol's
+ * could hide anything, and is refused too. */
+static const char *find_denied_input(const struct tool_rules *rules, struct json_span holder)
+{
+        struct json_span requests = json_member(holder, "inputRequests"), key, request;
+        char *position = NULL;
+        if (!denies_any(rules) || !requests.at || *requests.at == 'n')
+                return NULL;
+        if (!json_is_object(requests))
+                return "inputRequests of another form than the protocol's";
+        while (json_next(requests, &position, &key, &request)) {
+                struct json_span method = json_member(request, "method");
+                const char *denial = find_denial(rules, method);
+                if (denial)
+                        return denial;
+                if (!json_is_string(method))
+                        return "inputRequests of another form than the protocol's";
+        }
+        return NULL;
+}
+
+/* An error that asks for an elicitation (2025-11-25: URLElicitationRequired). */
+static bool asks_by_error(const struct tool_rules *rules, struct json_span error)
+{
+        struct json_span code = json_member(error, "code");
+        if (!rules->deny_elicitation || !error.at)
+                return false;
+        autofree char *number = code.at ? str_copy_n(code.at, code.length) : str_copy("0");
+        return (long)strtod(number, NULL) == -32042 ||
+               json_member(json_member(error, "data"), "elicitations").at;
+}
+
+static void report_denied(const char *what, const char *denial)
+{
+        report_note("refused what the server asks of the client%s: %s", what, denial);
+}
+
+/* A request or a notification of the server. */
+static bool judge_server_request(struct firewall *firewall, const struct jsonl_message *message)
+{
+        const char *denial = find_denial(&firewall->rules, message->method);
+        if (!denial)
+                denial = find_denied_input(&firewall->rules, message->params);
+        if (!denial)
+                return true;
+        autofree char *method = show(message->method);
+        autofree char *what = str_format(" (%s)", method);
+        report_denied(what, denial);
+        if (message->id.at)
+                put_error(&firewall->answers[SERVER], message->id, ERROR_METHOD, method, denial);
+        return false;
+}
+
+/* ---- lists of tools ---- */
+
+static void begin_listing(struct firewall *firewall)
+{
+        firewall->listing.begun = true;
+        if (firewall->pins.on)
+                pins_list_begin(&firewall->pins);
+}
+
+static void warn_unused(const struct str_list *patterns, const bool *used, const char *option)
+{
+        for (size_t i = 0; i < patterns->count; i++)
+                if (!used[i])
+                        report_note("%s %s matches no tool of this server", option, patterns->values[i]);
+}
+
+static void end_listing(struct firewall *firewall)
+{
+        struct listing *listing = &firewall->listing;
+        if (!listing->begun)
+                return;
+        listing->begun = false;
+        if (firewall->pins.on)
+                pins_list_end(&firewall->pins);
+        if (listing->checked)
+                return;
+        listing->checked = true;
+        warn_unused(&firewall->rules.allow, listing->allow_used, "--allow-tool");
+        warn_unused(&firewall->rules.deny, listing->deny_used, "--deny-tool");
+}
+
+/* Notes which rules match a tool that exists. */
+static void note_used(const struct str_list *patterns, bool *used, const char *name, size_t length)
+{
+        for (size_t i = 0; i < patterns->count; i++)
+                used[i] |= tool_pattern_matches(patterns->values[i], name, length);
+}
+
+/* Whether the client may see a tool. */
+static bool may_see(struct firewall *firewall, struct json_span tool)
+{
+        struct json_span name = json_member(tool, "name");
+        if (!json_is_string(name))
+                return false;
+        autofree char *text = str_or_die(malloc(name.length));
+        size_t length = json_unescape(name.at, name.length, text);
+        note_used(&firewall->rules.allow, firewall->listing.allow_used, text, length);
+        note_used(&firewall->rules.deny, firewall->listing.deny_used, text, length);
+        bool allowed = !judge_name(&firewall->rules, text, length).why;
+        /* A tool that no rule lets through is pinned all the same: rules may change. */
+        return (!firewall->pins.on || pins_list_tool(&firewall->pins, tool)) && allowed;
+}
+
+/* Takes tools out of the answer, in place. Returns the line's new length, 0 when it is no list. */
+static size_t filter_list(struct firewall *firewall, const struct pending *request, char *line,
+                          struct jsonl_message *message)
+{
+        struct json_span tools = json_member(message->result, "tools"), key, tool;
+        struct json_span cursor = json_member(message->result, "nextCursor");
+        bool last = !cursor.at || *cursor.at == 'n';
+        if (!json_is_array(tools))
+                return 0;
+        if (request->first_page)
+                begin_listing(firewall);
+        char *position = NULL, *out = tools.at + 1, *end = line + message->length;
+        while (json_next(tools, &position, &key, &tool)) {
+                if (!may_see(firewall, tool))
+                        continue;
+                if (out != tools.at + 1)
+                        *out++ = ',';
+                memmove(out, tool.at, tool.length);
+                out += tool.length;
+        }
+        char *behind = tools.at + tools.length - 1; /* the bracket */
+        memmove(out, behind, (size_t)(end - behind));
+        if (last)
+                end_listing(firewall);
+        return message->length - (size_t)(behind - out);
+}
+
+/* ---- the server's answers ---- */
+
+static void refuse_answer(struct firewall *firewall, const struct pending *request, struct json_span id,
+                          const char *what, const char *why)
+{
+        struct outbox *out = &firewall->answers[CLIENT];
+        if (request->kind != PENDING_CALL || request->is_task) {
+                put_error(out, id, ERROR_INTERNAL, what, why);
+                return;
+        }
+        autofree char *text =
+            str_format("hutch refused %s: %s. Only the person who configures this server can "
+                       "change that.",
+                       what, why);
+        put_tool_error(out, id, request->modern, text);
+}
+
+/* The answer to a request of the client. Returns how much of the line passes. */
+static size_t judge_answer(struct firewall *firewall, const struct pending *request, char *line,
+                           struct jsonl_message *message)
+{
+        const char *denial = find_denied_input(&firewall->rules, message->result);
+        if (!denial && asks_by_error(&firewall->rules, message->error))
+                denial = "--deny-elicitation";
+        if (denial) {
+                report_denied("", denial);
+                refuse_answer(firewall, request, message->id, "what the server asks of the client", denial);
+                return 0;
+        }
+        if (request->kind == PENDING_CALL) {
+                struct json_span failed = json_member(message->result, "isError");
+                call_log_end(&firewall->calls, request, message->length,
+                             message->error.at || (failed.at && *failed.at == 't'));
+                if (explain_put(&firewall->explain, request->refused, line, message,
+                                &firewall->answers[CLIENT]))
+                        return 0;
+        }
+        if (request->kind == PENDING_INITIALIZE)
+                firewall->batches =
+                    json_text_is(json_member(message->result, "protocolVersion"), "2025-03-26");
+        if (request->kind != PENDING_LIST || message->kind != JSONL_RESPONSE)
+                return message->length;
+        size_t length = filter_list(firewall, request, line, message);
+        if (length == 0) {
+                static const char why[] = "it has no list of tools";
+                report_note("refused a line of the server: %s", why);
+                refuse_answer(firewall, request, message->id, "the server's answer", why);
+        }
+        return length;
+}
+
+/* Returns how much of the line passes. */
+static size_t judge_server(struct firewall *firewall, char *line, struct jsonl_message *message)
+{
+        bool null_id = message->id.at && *message->id.at == 'n';
+        if (message->method.at)
+                return judge_server_request(firewall, message) ? message->length : 0;
+        struct pending *request = null_id ? NULL : pending_find(&firewall->requests, message->id);
+        if (!request) {
+                if (null_id)
+                        return asks_by_error(&firewall->rules, message->error) ? 0 : message->length;
+                report_note("refused an answer of the server: the client asked nothing of that id");
+                return 0;
+        }
+        size_t length = judge_answer(firewall, request, line, message);
+        pending_remove(&firewall->requests, request);
+        return length;
+}
+
+/* ---- a line ---- */
+
+static size_t judge_message(struct firewall *firewall, enum side from, char *line,
+                            struct jsonl_message *message)
+{
+        if (message->kind == JSONL_BLANK)
+                return 0;
+        if (from == SERVER)
+                return judge_server(firewall, line, message);
+        return judge_client(firewall, message) ? message->length : 0;
+}
+
+/* A batch loses the members that may not pass, in place. */
+static size_t judge_batch(struct firewall *firewall, enum side from, char *line, size_t length)
+{
+        struct json_span batch = {line, length}, key, item;
+        char *position = NULL, *out = line + 1;
+        while (json_next(batch, &position, &key, &item)) {
+                struct jsonl_message message;
+                const char *why = jsonl_scan(&firewall->scanner, item.at, item.length, false, &message);
+                if (why) {
+                        refuse_line(firewall, from, why, &message, item.at, 0);
+                        continue;
+                }
+                size_t passing = judge_message(firewall, from, item.at, &message);
+                if (passing == 0)
+                        continue;
+                if (out != line + 1)
+                        *out++ = ',';
+                memmove(out, item.at, passing);
+                out += passing;
+        }
+        if (out == line + 1)
+                return 0;
+        *out++ = ']';
+        return (size_t)(out - line);
+}
+
+size_t firewall_judge(struct firewall *firewall, enum side from, char *line, size_t length)
+{
+        struct jsonl_message message;
+        if (length > 0 && line[length - 1] == '\r')
+                length--;
+        if (from == SERVER && is_noise(line, length)) {
+                report(FILTER_NOISE, line, length);
+                return 0;
+        }
+        const char *why = jsonl_scan(&firewall->scanner, line, length, firewall->batches, &message);
+        if (why) {
+                enum { TAIL = 512 };
+                size_t tail = length < TAIL ? length : TAIL;
+                refuse_line(firewall, from, why, &message, line + length - tail, tail);
+                return 0;
+        }
+        if (message.kind == JSONL_BATCH)
+                return judge_batch(firewall, from, line, message.length);
+        return judge_message(firewall, from, line, &message);
+}
+
+void firewall_end_server(struct firewall *firewall)
+{
+        while (firewall->requests.oldest) {
+                call_log_end(&firewall->calls, firewall->requests.oldest, 0, false);
+                pending_remove(&firewall->requests, firewall->requests.oldest);
+        }
+}
+
+void firewall_begin(struct firewall *firewall, uint64_t seed)
+{
+        const struct tool_rules *rules = &firewall->rules;
+        firewall->scanner.seed = seed;
+        firewall->requests.seed = seed ^ 0x5851F42D4C957F2D;
+        firewall->listing.allow_used = str_or_die(calloc(rules->allow.count + 1, sizeof(bool)));
+        firewall->listing.deny_used = str_or_die(calloc(rules->deny.count + 1, sizeof(bool)));
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See json_walk.h.
+ */
+#include "mcp/json_walk.h"
+
+#include "lib/str.h"
+#include "mcp/json_text.h"
+
+#include <stdlib.h>
+
+/* Behind the string that begins at `at`. */
+static char *after_string(char *at, const char *end)
+{
+        for (at++;; at++) {
+                at = (char *)json_skip_plain((const unsigned char *)at, (const unsigned char *)end);
+                if (*at == '"')
+                        return at + 1;
+                if (*at == '\\')
+                        at++;
+        }
+}
+
+/* Behind the value that begins at `at`. */
+static char *after_value(char *at, const char *end)
+{
+        size_t depth = 0;
+        do {
+                if (*at == '"') {
+                        at = after_string(at, end);
+                } else if (*at == '{' || *at == '[') {
+                        depth++;
+                        at++;
+                } else if (*at == '}' || *at == ']') {
+                        depth--;
+                        at++;
+                } else if (*at == ',' || *at == ':') {
+                        at++;
+                } else {
+                        while (at < end && !strchr(",:]}", *at))
+                                at++;
+                }
+        } while (depth > 0);
+        return at;
+}
+
+bool json_next(struct json_span value, char **position, struct json_span *key, struct json_span *item)
+{
+        const char *end = value.at + value.length;
+        /* Where the walk stands is before the first item, or behind the last: on the comma or what closes. */
+        char *at = *position ? *position : value.at;
+        if (*position ? *at != ',' : (at[1] == ']' || at[1] == '}'))
+                return false;
+        at++;
+        *key = (struct json_span){0};
+        if (*value.at == '{') {
+                char *behind = after_string(at, end);
+                *key = (struct json_span){at, (size_t)(behind - at)};
+                at = behind + 1;
+        }
+        *position = after_value(at, end);
+        *item = (struct json_span){at, (size_t)(*position - at)};
+        return true;
+}
+
+struct json_span json_member(struct json_span object, const char *wanted)
+{
+        struct json_span key, item;
+        char *position = NULL;
+        if (json_is_object(object))
+                while (json_next(object, &position, &key, &item))
+                        if (json_text_is(key, wanted))
+                                return item;
+        return (struct json_span){0};
+}
+
+bool json_text_is(struct json_span value, const char *text)
+{
+        size_t length = strlen(text);
+        if (!json_is_string(value) || value.length < length + 2)
+                return false;
+        if (!memchr(value.at, '\\', value.length))
+                return value.length == length + 2 && memcmp(value.at + 1, text, length) == 0;
+        /* Six bytes are the most that one byte of a text can be spelled with. */
+        if (value.length > 6 * length + 2)
+                return false;
+        char *plain = str_or_die(malloc(value.length));
+        bool same =
+            json_unescape(value.at, value.length, plain) == length && memcmp(plain, text, length) == 0;
+        free(plain);
+        return same;
+}

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See pins.h.
+ */
+#include "mcp/pins.h"
+
+#include "lib/fd.h"
+#include "lib/sha256.h"
+#include "lib/str.h"
+#include "mcp/canonical.h"
+#include "mcp/json_text.h"
+#include "mcp/report.h"
+
+#include <stdlib.h>
+
+_Static_assert(sizeof(((struct pin *)NULL)->hash) == SHA256_SIZE, "a pin's hash");
+
+enum { CHANGES_SHOWN_MAX = 8, NAME_SHOWN_MAX = 100 };
+
+static const char *const pinned_members[] = {"annotations",  "description", "inputSchema", "name",
+                                             "outputSchema", "title",       NULL};
+
+/* ---- lists ---- */
+
+static struct pin *find_pin(const struct pin_list *list, const char *name, size_t length)
+{
+        for (size_t i = 0; i < list->count; i++)
+                if (list->pins[i].name_length == length && memcmp(list->pins[i].name, name, length) == 0)
+                        return &list->pins[i];
+        return NULL;
+}
+
+static void free_pin(struct pin *pin)
+{
+        free(pin->name);
+        free(pin->definition);
+        *pin = (struct pin){0};
+}
+
+static void clear_list(struct pin_list *list)
+{
+        for (size_t i = 0; i < list->count; i++)
+                free_pin(&list->pins[i]);
+        free(list->pins);
+        *list = (struct pin_list){0};
+}
+
+/* Adds a pin, which the list owns from then on, instead of an earlier one of that name. False when it is
+ * full. */
+static bool set_pin(struct pin_list *list, struct pin *pin)
+{
+        struct pin *earlier = find_pin(list, pin->name, pin->name_length);
+        if (earlier) {
+                free_pin(earlier);
+                *earlier = *pin;
+                return true;
+        }
+        if (list->count == PINS_MAX)
+                return false;
+        list->pins = str_or_die(reallocarray(list->pins, list->count + 1, sizeof(*list->pins)));
+        list->pins[list->count++] = *pin;
+        return true;
+}
+
+static void remove_pin(struct pin_list *list, struct pin *pin)
+{
+        free_pin(pin);
+        *pin = list->pins[--list->count];
+}
+
+/* The text of a string; the caller frees. */
+static char *take_text(struct json_span string, size_t *length)
+{
+        char *text = str_or_die(malloc(string.length));
+        *length = json_unescape(string.at, string.length, text);
+        return text;
+}
+
+static bool same_definition(const struct pin *a, const struct pin *b)
+{
+        return memcmp(a->hash, b->hash, SHA256_SIZE) == 0;
+}
+
+void pins_free(struct pins *pins)
+{
+        clear_list(&pins->pinned);
+        clear_list(&pins->listed);
+}
+
+/* ---- the file ---- */
+
+static bool read_hash(struct json_span hex, uint8_t hash[SHA256_SIZE])
+{
+        if (!json_is_string(hex) || hex.length != 2 * SHA256_SIZE + 2)
+                return false;
+        for (size_t i = 0; i < 2 * (size_t)SHA256_SIZE; i++) {
+                static const char digits[] = "0123456789abcdef";
+                const char *digit = strchr(digits, hex.at[i + 1]);
+                if (!digit || !*digit)
+                        return false;
+                hash[i / 2] = (uint8_t)(hash[i / 2] << 4 | (digit - digits));
+        }
+        return true;
+}
+
+static bool read_tool(struct pins *pins, struct json_span record, struct json_span name)
+{
+        struct pin pin = {0};
+        struct json_span definition = json_member(record, "definition");
+        bool removed = json_member(record, "removed").at;
+        if (!removed && !read_hash(json_member(record, "sha256"), pin.hash))
+                return false;
+        pin.name = take_text(name, &pin.name_length);
+        if (removed) {
+                struct pin *earlier = find_pin(&pins->pinned, pin.name, pin.name_length);
+                if (earlier)
+                        remove_pin(&pins->pinned, earlier);
+                free_pin(&pin);
+                return true;
+        }
+        if (json_is_object(definition)) {
+                pin.definition = str_copy_n(definition.at, definition.length);
+                pin.definition_length = definition.length;
+        }
+        if (set_pin(&pins->pinned, &pin))
+                return true;
+        free_pin(&pin);
+        return false;
+}
+
+static bool read_record(struct pins *pins, struct jsonl *scanner, char *line, size_t length)
+{
+        struct json_span record;
+        if (!jsonl_scan_object(scanner, line, length, &record))
+                return false;
+        struct json_span server = json_member(record, "server"), tool = json_member(record, "tool");
+        autofree char *quoted = str_format("\"%s\"", pins->server);
+        size_t own_length, length_of_server;
+        autofree char *own = take_text((struct json_span){quoted, strlen(quoted)}, &own_length);
+        if (!json_is_string(server) || (tool.at && !json_is_string(tool)))
+                return false;
+        autofree char *text = take_text(server, &length_of_server);
+        if (length_of_server != own_length || memcmp(text, own, own_length) != 0)
+                return true;
+        pins->known = true;
+        return !tool.at || read_tool(pins, record, tool);
+}
+
+bool pins_read(struct pins *pins, struct jsonl *scanner, char *text, size_t length)
+{
+        char *end = text + length, *newline;
+        for (char *line = text; line < end; line = newline + 1) {
+                newline = memchr(line, '\n', (size_t)(end - line));
+                /* Without its end: a record that a full disk cut off. */
+                if (!newline || !read_record(pins, scanner, line, (size_t)(newline - line)))
+                        return false;
+        }
+        return true;
+}
+
+static void write_hash(struct outbox *out, const uint8_t hash[SHA256_SIZE])
+{
+        for (size_t i = 0; i < SHA256_SIZE; i++) {
+                static const char digits[] = "0123456789abcdef";
+                const char pair[] = {digits[hash[i] >> 4], digits[hash[i] & 15]};
+                outbox_put(out, pair, sizeof(pair));
+        }
+}
+
+/* Sends the record of one tool; the supervisor puts the server in front of it. */
+static void send_record(const struct pin *pin, bool removed)
+{
+        struct outbox out = {0};
+        outbox_put_text(&out, "\"tool\":\"");
+        outbox_put_escaped(&out, pin->name, pin->name_length, SIZE_MAX);
+        outbox_put_text(&out, removed ? "\",\"removed\":true" : "\",\"sha256\":\"");
+        if (!removed) {
+                write_hash(&out, pin->hash);
+                outbox_put_text(&out, "\"");
+        }
+        if (!removed && pin->definition && out.length + pin->definition_length < FILTER_PIN_MAX - 64) {
+                outbox_put_text(&out, ",\"definition\":");
+                outbox_put(&out, pin->definition, pin->definition_length);
+        }
+        report(FILTER_PIN, out.bytes, out.length);
+        free(out.bytes);
+}
+
+/* ---- a listing ---- */
+
+static void make_pin(struct pin *pin, struct json_span tool, struct json_span name)
+{
+        struct outbox definition = {0};
+        *pin = (struct pin){0};
+        canonical_put_members(&definition, tool, pinned_members);
+        sha256(definition.bytes, definition.length, pin->hash);
+        pin->name = take_text(name, &pin->name_length);
+        if (definition.length <= PINS_KEPT_MAX) {
+                pin->definition = definition.bytes;
+                pin->definition_length = definition.length;
+        } else {
+                free(definition.bytes);
+        }
+}
+
+/* A tool's name as it can stand in a sentence. The caller frees. */
+static char *show_name(const char *name, size_t length)
+{
+        struct outbox shown = {0};
+        outbox_put_escaped(&shown, name, length, NAME_SHOWN_MAX);
+        outbox_put(&shown, "", 1);
+        return shown.bytes;
+}
+
+static void say_line(void *context, const char *line)
+{
+        (void)context;
+        report_line("  %s", line);
+}
+
+static void say_change(const struct pin *was, const struct pin *is)
+{
+        autofree char *name = show_name(is->name, is->name_length);
+        report_line("tool \"%s\" is another than the one pinned, and refused; to accept it as it is now: "
+                    "--pin-accept",
+                    name);
+        if (was->definition && is->definition)
+                canonical_compare((struct json_span){was->definition, was->definition_length},
+                                  (struct json_span){is->definition, is->definition_length},
+                                  CHANGES_SHOWN_MAX, say_line, NULL);
+        else
+                report_line("  its definition is too large to be kept and shown; its hash differs");
+}
+
+/* Collects what is recorded at the end. */
+static bool collect(struct pins *pins, struct pin *pin)
+{
+        if (pin->name_length < FILTER_PIN_MAX / 8 && set_pin(&pins->listed, pin))
+                return true;
+        report_note("a server may have %d tools pinned, of names of reasonable length; what is beyond that "
+                    "is refused",
+                    PINS_MAX);
+        free_pin(pin);
+        return false;
+}
+
+void pins_list_begin(struct pins *pins)
+{
+        clear_list(&pins->listed);
+        for (size_t i = 0; i < pins->pinned.count; i++)
+                pins->pinned.pins[i].seen = false;
+}
+
+bool pins_list_tool(struct pins *pins, struct json_span tool)
+{
+        struct pin now;
+        make_pin(&now, tool, json_member(tool, "name"));
+        if (!pins->known || pins->accept)
+                return collect(pins, &now);
+
+        struct pin *pin = find_pin(&pins->pinned, now.name, now.name_length);
+        if (!pin) {
+                autofree char *name = show_name(now.name, now.name_length);
+                report_note(
+                    "tool \"%s\" is new since this server's tools were pinned, and refused; to accept it: "
+                    "--pin-accept",
+                    name);
+                free_pin(&now);
+                return false;
+        }
+        bool changed = !same_definition(pin, &now);
+        if (changed && !pin->changed)
+                say_change(pin, &now);
+        pin->seen = true;
+        pin->changed = changed;
+        free_pin(&now);
+        return !changed;
+}
+
+/* Records what was listed: for the first time, or as --pin-accept has it. */
+static void record_listed(struct pins *pins)
+{
+        size_t changes = 0;
+        if (!pins->known)
+                report(FILTER_PIN, "", 0);
+        for (size_t i = 0; i < pins->listed.count; i++) {
+                const struct pin *now = &pins->listed.pins[i];
+                const struct pin *was = find_pin(&pins->pinned, now->name, now->name_length);
+                if (was && same_definition(was, now))
+                        continue;
+                send_record(now, false);
+                changes++;
+        }
+        for (size_t i = 0; i < pins->pinned.count; i++) {
+                const struct pin *was = &pins->pinned.pins[i];
+                if (find_pin(&pins->listed, was->name, was->name_length))
+                        continue;
+                send_record(was, true);
+                changes++;
+        }
+        if (!pins->known)
+                report_line("pinned %zu tools of this server, as they are now", pins->listed.count);
+        else
+                report_line("--pin-accept: %zu of this server's tools were added, changed or removed",
+                            changes);
+        clear_list(&pins->pinned);
+        pins->pinned = pins->listed;
+        pins->listed = (struct pin_list){0};
+        pins->known = true;
+        pins->accept = false;
+}
+
+void pins_list_end(struct pins *pins)
+{
+        if (!pins->known || pins->accept) {
+                record_listed(pins);
+                return;
+        }
+        for (size_t i = 0; i < pins->pinned.count; i++) {
+                const struct pin *pin = &pins->pinned.pins[i];
+                if (pin->seen)
+                        continue;
+                autofree char *name = show_name(pin->name, pin->name_length);
+                report_note("tool \"%s\" was pinned and is gone from this server", name);
+        }
+}
+
+const char *pins_refuse_call(const struct pins *pins, const char *name, size_t length)
+{
+        if (!pins->known || pins->accept)
+                return NULL;
+        const struct pin *pin = find_pin(&pins->pinned, name, length);
+        if (!pin)
+                return "it is not among the tools that were pinned; to accept it: --pin-accept";
+        return pin->changed ? "it is another than the one pinned; to accept it as it is now: --pin-accept"
+                            : NULL;
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See filter_helper.h. What the filter says is text that it made of hostile input: it is printed as one line,
+ * like every message, and what it wants pinned is written behind a server that is not its to choose.
+ */
+#include "run/filter_helper.h"
+
+#include "lib/fd.h"
+#include "lib/program.h"
+#include "lib/str.h"
+#include "mcp/outbox.h"
+#include "mcp/pins.h"
+#include "mcp/wire.h"
+#include "report/messages.h"
+#include "run/helper.h"
+#include "run/log_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+
+static bool fail(struct error *error, const char *what)
+{
+        return error_set(error, EXIT_SETUP, "cannot start the MCP firewall: %s: %s", what, strerror(errno));
+}
+
+/* By what a server is known among the pins: its command and its package, whatever their versions and
+ * arguments, for a new version is what has to be compared. Two servers that share a name are compared with
+ * each other, which refuses and permits nothing more. The caller frees. */
+static char *make_identity(const struct box *box, const struct record *record)
+{
+        struct outbox identity = {0};
+        const char *command = box->argv.values[0], *slash = strrchr(command, '/');
+        autofree char *name = record_server_name(record);
+        autofree char *text = str_format("%s %s", slash ? slash + 1 : command, name);
+        outbox_put_escaped(&identity, text, strlen(text), FILTER_TEXT_MAX / 8);
+        outbox_put(&identity, "", 1);
+        return identity.bytes;
+}
+
+/* The value of a variable that the person passed on, which no record may show. */
+static void write_secret(const struct box *box, const char *variable, FILE *out)
+{
+        struct outbox text = {0};
+        size_t length = strcspn(variable, "=");
+        autofree char *name = str_copy_n(variable, length);
+        if (!variable[length] || !str_list_has(&box->secret_names, name))
+                return;
+        outbox_put_escaped(&text, variable + length + 1, strlen(variable + length + 1), SIZE_MAX);
+        fprintf(out, "secret %.*s\n", (int)text.length, text.bytes);
+        explicit_bzero(text.bytes, text.length);
+        free(text.bytes);
+}
+
+static void write_rules(const struct box *box, const char *server, FILE *out)
+{
+        const struct tool_rules *rules = &box->tools;
+        for (size_t i = 0; i < rules->allow.count; i++)
+                fprintf(out, "allow %s\n", rules->allow.values[i]);
+        for (size_t i = 0; i < rules->deny.count; i++)
+                fprintf(out, "deny %s\n", rules->deny.values[i]);
+        fputs(rules->deny_sampling ? "deny-sampling\n" : "", out);
+        fputs(rules->deny_elicitation ? "deny-elicitation\n" : "", out);
+        fputs(rules->deny_roots ? "deny-roots\n" : "", out);
+        fputs(rules->pin_accept ? "pin-accept\n" : "", out);
+        fputs(rules->explain ? "explain\n" : "", out);
+        fputs(box->log_path ? "log\n" : "", out);
+        fputs(rules->log_arguments ? "log-arguments\n" : "", out);
+        for (size_t i = 0; i < box->environment.count && rules->log_arguments; i++)
+                write_secret(box, box->environment.values[i], out);
+        if (rules->pins)
+                fprintf(out, "pin\nserver %s\n", server);
+        fprintf(out, "message-max %zu\n", rules->message_max);
+}
+
+/* A memory file of lines, or a negative errno. */
+static int make_rules(const struct box *box, const char *server)
+{
+        autofree char *text = NULL;
+        size_t length = 0;
+        FILE *out = str_or_die(open_memstream(&text, &length));
+        write_rules(box, server, out);
+        str_or_die(fclose(out) == 0 ? text : NULL);
+        int made = fd_memory_file("rules", text, length);
+        explicit_bzero(text, length); /* it has the values of variables */
+        return made;
+}
+
+/* A copy of the pins, which is all that the filter gets of the file, or a negative errno. */
+static int copy_pins(const struct filter_helper *helper)
+{
+        autofree char *text = NULL;
+        ssize_t length = helper->pins < 0 ? 0 : fd_read_all(helper->pins, PINS_FILE_MAX, &text);
+        return length < 0 ? (int)length : fd_memory_file("pins", text, (size_t)length);
+}
+
+static bool make_pipe(int ends[2], int own)
+{
+        return pipe2(ends, O_CLOEXEC) == 0 && fcntl(ends[own], F_SETFL, O_NONBLOCK) == 0;
+}
+
+bool filter_helper_start(struct filter_helper *helper, const struct box *box, const struct record *record,
+                         int server[3], struct error *error)
+{
+        int talk[2], input[2], output[2];
+        autofree char *program = program_find("hutch-filter");
+        if (!program)
+                return error_set(
+                    error, EXIT_SETUP,
+                    "the options for tools need hutch-filter, which this installation lacks; install it, "
+                    "or leave them out");
+        if (box->tools.pins) {
+                helper->pins = log_file_open(box, "--pin", box->tools.pins, O_RDWR, error);
+                if (helper->pins < 0)
+                        return false;
+        }
+        helper->server = make_identity(box, record);
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, talk) < 0)
+                return fail(error, "a socket");
+        helper->talk = talk[0];
+        autoclose int filter_talk = talk[1];
+        if (!make_pipe(input, STDOUT_FILENO))
+                return fail(error, "a pipe");
+        autoclose int server_in = input[0], to_server = input[1];
+        if (!make_pipe(output, STDIN_FILENO))
+                return fail(error, "a pipe");
+        autoclose int server_out = output[1], from_server = output[0];
+        autoclose int rules = make_rules(box, helper->server);
+        autoclose int pins = copy_pins(helper);
+        autoclose int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+        if (rules < 0 || pins < 0 || null < 0)
+                return fail(error, "a memory file");
+        /* The bridge's own ends are other open file descriptions, and so are the server's. */
+        if (fcntl(server[0], F_SETFL, O_NONBLOCK) < 0 || fcntl(server[1], F_SETFL, O_NONBLOCK) < 0)
+                return fail(error, "a pipe");
+        const int given[] = {
+            server[0],
+            server[1],
+            null,
+            [FILTER_SUPERVISOR] = filter_talk,
+            [FILTER_TO_SERVER] = to_server,
+            [FILTER_FROM_SERVER] = from_server,
+            [FILTER_RULES] = rules,
+            [FILTER_PINS] = pins,
+        };
+        pid_t process = helper_spawn(program, given, sizeof(given) / sizeof(*given));
+        if (process < 0)
+                return fail(error, "a process");
+        helper->process = process;
+        fd_close(&server[0]);
+        fd_close(&server[1]);
+        server[0] = fd_take(&server_in);
+        server[1] = fd_take(&server_out);
+        return true;
+}
+
+/* Appends one record to the pins. One that cannot be written is said; the next run will not know the tool. */
+static void write_pin(struct filter_helper *helper, const char *members, size_t length)
+{
+        struct outbox line = {0};
+        if (helper->pins < 0 || memchr(members, '\n', length))
+                return;
+        outbox_put_text(&line, "{\"server\":\"");
+        outbox_put_text(&line, helper->server);
+        outbox_put_text(&line, length > 0 ? "\"," : "\"");
+        outbox_put(&line, members, length);
+        outbox_put_text(&line, "}\n");
+        ssize_t written = write(helper->pins, line.bytes, line.length);
+        if (written != (ssize_t)line.length) {
+                message("--pin: cannot write the pins: %s",
+                        written < 0 ? strerror(errno) : "the disk is full");
+                fd_close(&helper->pins);
+        }
+        free(line.bytes);
+}
+
+bool filter_helper_read(struct filter_helper *helper, struct record *record)
+{
+        struct {
+                struct filter_message head;
+                char text[FILTER_PIN_MAX + 1];
+        } in;
+        ssize_t got = recv(helper->talk, &in, sizeof(in) - 1, MSG_DONTWAIT);
+        if (got < 0 && (errno == EAGAIN || errno == EINTR))
+                return true;
+        if (got < (ssize_t)sizeof(in.head))
+                return false;
+        size_t length = (size_t)got - sizeof(in.head);
+        in.text[length] = 0;
+        switch ((enum filter_message_type)in.head.type) {
+        case FILTER_NOTE:
+                message("%s", in.text);
+                break;
+        case FILTER_NOISE:
+                message_unrecorded("server stdout: %s", in.text);
+                break;
+        case FILTER_PIN:
+                write_pin(helper, in.text, length);
+                break;
+        case FILTER_READY:
+                message_verbose("the MCP firewall is ready");
+                break;
+        case FILTER_RECORD:
+                record_members(record, in.text);
+                break;
+        case FILTER_DENIED:
+                break;
+        }
+        return true;
+}
+
+void filter_helper_tell(const struct filter_helper *helper, const char *members)
+{
+        struct {
+                struct filter_message head;
+                char text[FILTER_TEXT_MAX];
+        } out = {.head.type = FILTER_DENIED};
+        size_t length = strnlen(members, sizeof(out.text));
+        memcpy(out.text, members, length);
+        if (helper->talk >= 0)
+                (void)send(helper->talk, &out, sizeof(out.head) + length, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+void filter_helper_end(struct filter_helper *helper, struct record *record)
+{
+        /* Everything it said before its last line for the client is there already. */
+        enum { LAST_MESSAGES = 4096 };
+        char more;
+        for (unsigned i = 0; i < LAST_MESSAGES && helper->talk >= 0; i++)
+                if (recv(helper->talk, &more, sizeof(more), MSG_DONTWAIT | MSG_PEEK) <= 0 ||
+                    !filter_helper_read(helper, record))
+                        break;
+        fd_close(&helper->talk);
+        helper_end(&helper->process);
+        fd_close(&helper->pins);
+        free(helper->server);
+        helper->server = NULL;
+}

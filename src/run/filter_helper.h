@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * hutch-filter as its supervisor sees it: put between the bridge and the server, told the rules, listened to.
+ */
+#ifndef HUTCH_RUN_FILTER_HELPER_H
+#define HUTCH_RUN_FILTER_HELPER_H
+
+#include "box/box.h"
+#include "run/record.h"
+
+struct filter_helper {
+        pid_t process; /* 0: none */
+        int talk;      /* mcp/wire.h's descriptor 3, this end; -1: none */
+        int pins;      /* the file of --pin, open for appending; -1: none */
+        char *server;  /* whose pins they are, as JSON text without its quotes */
+};
+
+#define FILTER_HELPER_NONE ((struct filter_helper){.talk = -1, .pins = -1})
+
+/* Starts it. server[0] and server[1], the ends that the bridge made for the server, become the filter's, and
+ * are replaced by fresh ones for the server. */
+bool filter_helper_start(struct filter_helper *helper, const struct box *box, const struct record *record,
+                         int server[3], struct error *error);
+
+/* Says, pins and records what it has to say. False when it has ended: the sandbox must too. */
+bool filter_helper_read(struct filter_helper *helper, struct record *record);
+
+/* Tells it of a record of hutch-nat's, for --explain. One that it has no time for is lost. */
+void filter_helper_tell(const struct filter_helper *helper, const char *members);
+
+/* Hears the last of it, ends it and waits for that. */
+void filter_helper_end(struct filter_helper *helper, struct record *record);
+
+#endif

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tool calls in --log, and --explain: what a person, or a model, learns of a call afterwards."""
+import json
+import subprocess
+
+from harness import PYTHON, STUB_COMMAND, wait_until
+
+# A server whose one tool looks a name up and fails as the look-up does.
+LOOKS_UP = """
+import json, socket, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    name = message["params"]["arguments"]["host"]
+    try:
+        socket.getaddrinfo(name, 443)
+        failed = False
+    except OSError as error:
+        failed = True
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": {"content": [{"type": "text", "text": "x"}], "isError": failed}}), flush=True)
+"""
+
+
+def call(number, name, **arguments):
+    return json.dumps({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": name, "arguments": arguments}})
+
+
+def calls_of(path):
+    return [record for record in map(json.loads, path.read_text().splitlines()) if record["event"] == "call"]
+
+
+def test_every_call_with_its_decision_and_duration(hutch):
+    log = hutch.home / "log"
+    lines = [call(1, "echo", text="hello"), call(2, "slow", ms=300), call(3, "env"), call(4, "no such tool")]
+    done = hutch("mcp", "--log", log, "--deny-tool", "env", "--", *STUB_COMMAND, input="\n".join(lines) + "\n")
+    assert done.status == 0, done
+    found = {record["tool"]: record for record in calls_of(log)}
+    assert set(found) == {"echo", "slow", "env", "no such tool"}
+    assert found["echo"]["decision"] == "allowed" and found["echo"]["end"] == "answer"
+    assert found["echo"]["bytes_in"] == len(lines[0].replace(": ", ":").replace(", ", ",")) and found["echo"]["bytes_out"] > 50
+    assert 300 <= found["slow"]["duration_ms"] < 5000
+    assert found["env"]["decision"] == "refused" and "--deny-tool" in found["env"]["reason"]
+    assert found["no such tool"]["end"] == "error"
+    assert not any("arguments" in record for record in found.values()), "only when they are asked for"
+    assert len({record["sandbox"] for record in found.values()}) == 1
+
+
+def test_a_call_without_an_answer(hutch):
+    log = hutch.home / "log"
+    with hutch.start("mcp", "--log", log, "--", *STUB_COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        process.stdin.write((call(1, "echo", text="x") + "\n" + call(2, "slow", ms=20000) + "\n").encode())
+        process.stdin.flush()
+        process.stdout.readline()
+        wait_until(lambda: calls_of(log), what="the first record")
+        process.terminate()
+        process.communicate(timeout=10)
+    assert [(record["tool"], record["end"]) for record in calls_of(log)] == [("echo", "answer"), ("slow", "no answer")]
+
+
+def test_arguments_without_the_values_of_variables(hutch):
+    """However the value is spelled, and wherever it stands; a short one would hide everything."""
+    log = hutch.home / "log"
+    secret, quoted, number = "s3cr3t-Vé", 'with "quotes" \\ and\nlines', "1234567"
+    spelled = "".join(f"\\u{ord(c):04x}" for c in secret)
+    line = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"a %s b","%s":[1234567,"x1234567y",12345.5],"q":%s,"nested":%s,"plain":"kept","n":"1"}}}' % (
+        spelled, secret, json.dumps(quoted), json.dumps(json.dumps({"in": quoted})))
+    done = hutch("mcp", "--log", log, "--log-arguments", "--env", f"TOKEN={secret}", "--env", f"OTHER={quoted}", "--env", f"NUMBER={number}", "--env", "SHORT=1", "--",
+                 *STUB_COMMAND, input=line + "\n")
+    assert done.status == 0, done
+    text = log.read_text()
+    for hidden in (secret, "s3cr3t", "quotes", "1234567", spelled):
+        assert hidden not in text, hidden
+    [record] = calls_of(log)
+    assert json.loads(record["arguments"]) == {"text": "a [hidden] b", "[hidden]": ["[hidden]", "x[hidden]y", 12345.5], "q": "[hidden]",
+                                               "nested": '{"in": "[hidden]"}', "plain": "kept", "n": "1"}
+
+
+def test_long_and_odd_arguments_are_one_line(hutch):
+    log = hutch.home / "log"
+    lines = [call(1, "echo", text="\n\"\\\u2028é\U0001f600\x7f" * 2000), call(2, "x" * 5000), call(3, "\n\u007f\ufeff")]
+    assert hutch("mcp", "--log", log, "--log-arguments", "--", *STUB_COMMAND, input="\n".join(lines) + "\n").status == 0
+    found = calls_of(log)
+    assert [len(record["tool"]) < 400 for record in found] == [True] * 3 and found[0]["arguments"].endswith("…")
+    assert log.read_bytes().isascii()
+
+
+def test_without_a_log_or_for_run_there_is_no_filter(hutch):
+    assert hutch("run", "--log", hutch.home / "log", "--", "true").status == 0
+    assert hutch("mcp", "--log-arguments", "--", "true").status == 2
+    assert hutch("mcp", "--raw-stdout", "--log", hutch.home / "log", "--", "true").status == 0
+
+
+def test_the_model_learns_what_the_network_refused(hutch):
+    command = ["--network-allow", "allowed.test", "--", PYTHON, "-c", LOOKS_UP]
+    lines = "".join(call(i, "look-up", host=host) + "\n" for i, host in enumerate(["refused.test", "localhost", "refused.test", "other.test"]))
+    plain = [json.loads(line) for line in hutch("mcp", *command, input=lines).out.splitlines()]
+    assert [len(answer["result"]["content"]) for answer in plain] == [1] * 4
+    # One after the other: what is refused during a call is that call's.
+    with hutch.start("mcp", "--explain", *command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        answers = []
+        for line in lines.splitlines():
+            process.stdin.write(line.encode() + b"\n")
+            process.stdin.flush()
+            answers.append(json.loads(process.stdout.readline())["result"])
+        process.communicate(timeout=10)
+    assert [answer["isError"] for answer in answers] == [True, False, True, True]
+    assert [len(answer["content"]) for answer in answers] == [2, 1, 2, 2]
+    texts = [answer["content"][-1]["text"] for answer in answers]
+    assert "the name refused.test" in texts[0] and "--network-allow" in texts[0]
+    assert "refused.test" in texts[2] and "other.test" in texts[3] and "refused.test" not in texts[3]
