@@ -45,6 +45,10 @@ enum option_id {
         OPTION_HOST_PORT,
         OPTION_PUBLISH,
         OPTION_CWD,
+        OPTION_MEMORY,
+        OPTION_CPUS,
+        OPTION_PIDS,
+        OPTION_DISK,
         OPTION_REQUIRE,
         OPTION_RAW_STDOUT,
         OPTION_SECCOMP,
@@ -114,7 +118,10 @@ struct options {
         unsigned stop_grace_seconds; /* BOX_NO_GRACE: the end of input ends nothing */
         unsigned verbose;
         bool raw_stdout;
-        bool require_landlock;
+        uint64_t memory_bytes, disk_bytes; /* 0: the default */
+        unsigned pids;                     /* the same */
+        unsigned cpus;                     /* hundredths of a processor; 0: no limit */
+        unsigned required;                 /* bits of box/limits.h */
         int userns; /* enum box_userns */
         bool no_proc;
         bool dry_run;

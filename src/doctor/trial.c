@@ -206,7 +206,8 @@ static void start(const struct box *box, struct trial *trial)
                 return;
         }
         fd_close(&no_input);
-        struct launch_stdio stdio = {.server = {input, output_end, errors_end}, .terminal = -1};
+        struct launch_stdio stdio = {
+            .server = {input, output_end, errors_end}, .terminal = -1, .nat = -1, .dialler = -1, .watchdog = -1};
         struct running running = {
             .launch = {.init = -1, .control = -1, .failure = -1},
             .output.pipe = fd_take(&output),

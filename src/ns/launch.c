@@ -101,6 +101,11 @@ static _Noreturn void enter(struct entering *entering, bool foreground)
                 userns_set_budgets(entering);
         if (layer_enabled(LAYER_LIMITS))
                 limits_set(entering);
+        /* Without namespaces of its own this would be the machine's. */
+        if (layer_enabled(LAYER_LIMITS) && layer_enabled(LAYER_PID) && layer_enabled(LAYER_USER))
+                limits_set_pid_max(entering);
+        if (layer_enabled(LAYER_MOUNT))
+                limits_show(entering);
 
         /* 4. No way back: one root, no capability. */
         if (layer_enabled(LAYER_MOUNT))
@@ -139,7 +144,8 @@ static pid_t clone_child(int *pidfd)
 
 static bool prepare_filters(const struct box *box, struct entering *entering, struct error *error)
 {
-        entering->arguments = seccomp_arguments(box->userns != USERNS_NONE);
+        entering->arguments = seccomp_arguments((box->userns != USERNS_NONE ? SECCOMP_USERNS : 0U) |
+                                                limits_refused_calls(&box->limits));
         entering->init_filter = seccomp_for_init(entering->dialler >= 0);
         if (box->seccomp_path)
                 return seccomp_compile_cached(box->seccomp_path, box->seccomp_json, box->seccomp_length,
@@ -158,7 +164,7 @@ static bool check_layers(const struct box *box, int abi, struct error *error)
                     "to: Landlock 9 (Linux 7.1) would refuse it");
         if (landlock_guards_files(box, abi, &why))
                 return true;
-        if (box->require_landlock)
+        if (box->required & REQUIRE_LANDLOCK)
                 return error_set(error, EXIT_SETUP, "--require landlock cannot be met: %s", why);
         message("note: the second file layer, Landlock, is not enforced: %s", why);
         return true;
@@ -184,6 +190,9 @@ bool launch_start(const struct box *box, const struct launch_stdio *stdio, struc
             .terminal = stdio->terminal,
             .nat = stdio->nat,
             .dialler = stdio->dialler,
+            .spread = (unsigned)getpid(),
+            .watchdog = stdio->watchdog,
+            .proc = -1,
             .landlock_abi = landlock_abi(),
             .root = -1,
         };

@@ -18,6 +18,7 @@ struct launch_stdio {
         bool foreground; /* the server's process group gets the terminal */
         int nat;         /* where hutch-nat gets its sockets, or -1 */
         int dialler;     /* where it asks for connections to published ports, or -1 */
+        int watchdog;    /* where the watchdog over memory gets what it looks at, or -1 */
 };
 
 /* A sandbox that was started, as its supervisor holds it. */

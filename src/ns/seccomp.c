@@ -10,6 +10,7 @@
 #include "seccomp-init-publish.h"
 #include "seccomp-init.h"
 #include "seccomp-supervisor.h"
+#include "seccomp-watchdog.h"
 
 #define EMBEDDED(array)                                                                                      \
         ((struct seccomp_program){                                                                           \
@@ -28,4 +29,9 @@ struct seccomp_program seccomp_for_init(bool dials)
 struct seccomp_program seccomp_for_supervisor(void)
 {
         return EMBEDDED(program_supervisor);
+}
+
+struct seccomp_program seccomp_for_watchdog(void)
+{
+        return EMBEDDED(program_watchdog);
 }

@@ -95,6 +95,8 @@ static int write_start(int file, const char *name, const char *command, const st
         log_line_number(&line, "pid", (uint64_t)getpid());
         log_line_text(&line, "command", slash ? slash + 1 : command, COMMAND_BYTES_MAX);
         put_grants(&line, box);
+        autofree char *limits = limits_describe(&box->limits, box->memory_fs_bytes);
+        log_line_text(&line, "limits", limits, LOG_TEXT_MAX);
         return log_line_write(&line, file);
 }
 
@@ -143,7 +145,8 @@ void record_end(struct record *record, int status)
             [ENDING_FAILED] = "failed",    [ENDING_EXITED] = "exit",
             [ENDING_SIGNALLED] = "signal", [ENDING_TIMED_OUT] = "timeout",
             [ENDING_STOPPED] = "stopped",  [ENDING_ABANDONED] = "client gone",
-            [ENDING_KILLED] = "killed",    [ENDING_UNENFORCED] = "unenforced",
+            [ENDING_KILLED] = "killed",    [ENDING_LIMIT] = "limit",
+            [ENDING_UNENFORCED] = "unenforced",
         };
         struct log_line line;
         messages_record(NULL, NULL);

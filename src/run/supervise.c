@@ -26,6 +26,7 @@
 #include "run/nat_helper.h"
 #include "run/terminal.h"
 #include "run/watch.h"
+#include "run/watchdog.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -61,6 +62,8 @@ struct supervisor {
         struct launch launch;
         struct nat_helper nat;
         bool nat_failed; /* it ended before the sandbox did */
+        struct watchdog watchdog;
+        bool limit_hit; /* a limit ended the sandbox, which was said */
         struct watch *watch; /* what happens to the sandbox's mounts on the host, or NULL */
         int signals;
         bool ignores_hang_up; /* the caller made it so (nohup) */
@@ -352,9 +355,51 @@ static void lose_network(struct supervisor *supervisor)
         kill_sandbox(supervisor);
 }
 
+/* More memory is held than was permitted: the kernel would have refused it, hutch can only end it. */
+static void end_at_limit(struct supervisor *supervisor, const char *used)
+{
+        char limit[24];
+        supervisor->limit_hit = true;
+        message("--memory %s is used up%s: the sandbox was ended; --memory SIZE permits more",
+                limits_write_size(supervisor->box->limits.memory_bytes, limit), used);
+        kill_sandbox(supervisor);
+}
+
+static void read_watchdog(struct supervisor *supervisor)
+{
+        uint64_t value = 0;
+        char text[64];
+        const struct box *box = supervisor->box;
+        switch (watchdog_read(&supervisor->watchdog, &value)) {
+        case WATCHDOG_NOTHING:
+                break;
+        case WATCHDOG_MEMORY:
+                (void)snprintf(text, sizeof(text), " (%ju MiB were held)", (uintmax_t)(value >> 20));
+                end_at_limit(supervisor, text);
+                break;
+        case WATCHDOG_PROCESSES:
+                message("--pids %u is used up: the command can start no further process or thread",
+                        box->limits.pids);
+                break;
+        case WATCHDOG_DISK:
+                message("what is writable in memory is full: --disk %s, or the SIZE of a --tmpfs, is used up",
+                        limits_write_size(box->memory_fs_bytes, text));
+                break;
+        case WATCHDOG_BLIND:
+        case WATCHDOG_GONE:
+                fd_close(&supervisor->watchdog.talk);
+                if (supervisor->ended)
+                        break;
+                message("what the sandbox holds of memory can no longer be measured, and nothing else bounds "
+                        "it here: ending it");
+                end_exposed(supervisor);
+                break;
+        }
+}
+
 static bool run_loop(struct supervisor *supervisor, struct held_sources *held, struct error *error)
 {
-        enum { SIGNALS, CONTROL, FAILURE, TERMINAL, WATCH, NAT, OWN };
+        enum { SIGNALS, CONTROL, FAILURE, TERMINAL, WATCH, NAT, WATCHDOG, OWN };
         while (!is_finished(supervisor)) {
                 struct pollfd polls[OWN + BRIDGE_POLL_MAX] = {
                     [SIGNALS] = {.fd = supervisor->signals, .events = POLLIN},
@@ -367,6 +412,7 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                                             : supervisor->terminal.descriptor},
                     [WATCH] = {.fd = watch_descriptor(supervisor->watch), .events = POLLIN},
                     [NAT] = {.fd = supervisor->nat.talk, .events = POLLIN},
+                    [WATCHDOG] = {.fd = supervisor->watchdog.talk, .events = POLLIN},
                 };
                 size_t bridged = bridge_poll(supervisor->bridge, polls + OWN);
                 int ready = poll(polls, OWN + bridged, next_timeout(supervisor));
@@ -384,6 +430,8 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                                 read_control(supervisor);
                         if (polls[NAT].revents && !nat_helper_read(&supervisor->nat))
                                 lose_network(supervisor);
+                        if (polls[WATCHDOG].revents)
+                                read_watchdog(supervisor);
                 }
                 watch_client(supervisor);
                 meet_deadlines(supervisor);
@@ -393,6 +441,8 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
 
 static enum ending judge_ending(const struct supervisor *supervisor)
 {
+        if (supervisor->limit_hit)
+                return ENDING_LIMIT;
         if (supervisor->exposed || supervisor->nat_failed)
                 return ENDING_UNENFORCED;
         if (supervisor->timed_out)
@@ -422,6 +472,9 @@ static int exit_status(const struct supervisor *supervisor, struct record *recor
         case ENDING_ABANDONED:
                 /* The server ended by the signal that hutch sent: that is no failure of it. */
                 return 0;
+        case ENDING_LIMIT:
+                record->signal_number = SIGKILL;
+                break;
         case ENDING_SIGNALLED:
                 record->signal_number = WTERMSIG(supervisor->wait_status);
                 break;
@@ -470,7 +523,12 @@ static bool start(struct supervisor *supervisor, struct held_sources *held, stru
 
         if (box_has_network(box) && !nat_helper_start(&supervisor->nat, box, error))
                 return false;
+        bool watched = box->limits.memory == LIMIT_WATCHDOG;
+        int failed = watched ? watchdog_prepare(&supervisor->watchdog) : 0;
+        if (failed < 0)
+                return error_set(error, EXIT_SETUP, "cannot make a socket: %s", strerror(-failed));
         struct launch_stdio stdio = {
+            .watchdog = supervisor->watchdog.sandbox,
             .nat = supervisor->nat.setup,
             .dialler = supervisor->nat.dialler,
             .terminal = supervisor->terminal.descriptor,
@@ -488,12 +546,18 @@ static bool start(struct supervisor *supervisor, struct held_sources *held, stru
         /* The supervisor holds the values of the person's variables; nothing else of the same user may trace
          * it. */
         (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+        failed = started && watched ? watchdog_start(&supervisor->watchdog, &box->limits) : 0;
+        if (failed < 0)
+                return error_set(error, EXIT_SETUP, "cannot start the watchdog over memory: %s",
+                                 strerror(-failed));
         return started;
 }
 
 /* Waits for the last of the sandbox: pid 1 is reaped only after everything inside is gone. */
 static void finish(struct supervisor *supervisor)
 {
+        /* It ends at the hang-up, while the rest does. */
+        fd_close(&supervisor->watchdog.talk);
         if (supervisor->launch.init >= 0) {
                 kill_sandbox(supervisor);
                 siginfo_t information;
@@ -502,6 +566,7 @@ static void finish(struct supervisor *supervisor)
                         ;
         }
         nat_helper_end(&supervisor->nat);
+        watchdog_end(&supervisor->watchdog);
         bool by_itself = supervisor->exited && WIFEXITED(supervisor->wait_status);
         if (supervisor->lent && supervisor->started && !by_itself)
                 terminal_restore(&supervisor->terminal);
@@ -521,6 +586,7 @@ int supervise(const struct box *box, struct held_sources *held, struct record *r
             .box = box,
             .launch = {.init = -1, .control = -1, .failure = -1},
             .nat = NAT_HELPER_NONE,
+            .watchdog = WATCHDOG_NONE,
             .signals = -1,
             .terminal = {.descriptor = -1},
             .settle_at = NEVER,

@@ -328,7 +328,7 @@ static void test_32_bit_entry(void **state)
 
 static void test_own_processes(void **state)
 {
-        const struct seccomp_program init = seccomp_for_init();
+        const struct seccomp_program init = seccomp_for_init(false);
         const struct seccomp_program supervisor = seccomp_for_supervisor();
         const struct call init_calls[] = {
             CALL(read, EBADF, NO_FD, 0, 0),
