@@ -229,6 +229,26 @@ static void confine(struct supervisor *supervisor)
         }
 }
 
+/* What had to hold no longer does: no time is left to a server that may read or change it now. */
+static void end_exposed(struct supervisor *supervisor)
+{
+        supervisor->exposed = true;
+        kill_sandbox(supervisor);
+}
+
+/* Starts the watchdog, which this process can do until it is confined. Not sooner: the sandbox builds itself on
+ * every processor that there is. */
+static void watch_memory(struct supervisor *supervisor)
+{
+        if (supervisor->watchdog.places < 0)
+                return;
+        int error = watchdog_start(&supervisor->watchdog, &supervisor->box->limits);
+        if (error < 0) {
+                message("cannot start the watchdog over memory: %s", strerror(-error));
+                end_exposed(supervisor);
+        }
+}
+
 /* Reads the failure pipe: end of file means that the server was executed. */
 static bool read_failure(struct supervisor *supervisor, struct held_sources *held, struct error *error)
 {
@@ -245,6 +265,7 @@ static bool read_failure(struct supervisor *supervisor, struct held_sources *hel
         supervisor->started = true;
         message_verbose("the command was started %lld ms after the namespaces were asked for",
                         now_ms() - supervisor->launched_at);
+        watch_memory(supervisor);
         confine(supervisor);
         supervisor->settle_at = now_ms() + SETTLE_MS;
         if (supervisor->box->timeout_seconds) {
@@ -253,13 +274,6 @@ static bool read_failure(struct supervisor *supervisor, struct held_sources *hel
                         supervisor->notice_at = supervisor->timeout_at - NOTICE_SECONDS * 1000LL;
         }
         return true;
-}
-
-/* What had to hold no longer does: no time is left to a server that may read or change it now. */
-static void end_exposed(struct supervisor *supervisor)
-{
-        supervisor->exposed = true;
-        kill_sandbox(supervisor);
 }
 
 static bool is_due(long long *deadline, long long now)
@@ -523,8 +537,7 @@ static bool start(struct supervisor *supervisor, struct held_sources *held, stru
 
         if (box_has_network(box) && !nat_helper_start(&supervisor->nat, box, error))
                 return false;
-        bool watched = box->limits.memory == LIMIT_WATCHDOG;
-        int failed = watched ? watchdog_prepare(&supervisor->watchdog) : 0;
+        int failed = box->limits.memory == LIMIT_WATCHDOG ? watchdog_prepare(&supervisor->watchdog) : 0;
         if (failed < 0)
                 return error_set(error, EXIT_SETUP, "cannot make a socket: %s", strerror(-failed));
         struct launch_stdio stdio = {
@@ -546,10 +559,6 @@ static bool start(struct supervisor *supervisor, struct held_sources *held, stru
         /* The supervisor holds the values of the person's variables; nothing else of the same user may trace
          * it. */
         (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-        failed = started && watched ? watchdog_start(&supervisor->watchdog, &box->limits) : 0;
-        if (failed < 0)
-                return error_set(error, EXIT_SETUP, "cannot start the watchdog over memory: %s",
-                                 strerror(-failed));
         return started;
 }
 

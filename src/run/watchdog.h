@@ -41,8 +41,8 @@ struct watchdog_report {
 /* Before the launch: makes the sockets. 0, or a negative errno. */
 int watchdog_prepare(struct watchdog *watchdog);
 
-/* After the launch, main thread only, before the supervisor's filter: starts the process. 0, or a negative
- * errno. */
+/* Once the server was executed, main thread only, before the supervisor's filter: starts the process. 0, or a
+ * negative errno. */
 int watchdog_start(struct watchdog *watchdog, const struct limits *limits);
 
 /* Takes one report. */
