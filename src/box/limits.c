@@ -153,7 +153,7 @@ int limits_systemd_socket(uid_t caller, char *path)
 
 /* ---- choosing ---- */
 
-static enum limit_mechanism choose_processors(const struct limits *limits)
+enum limit_mechanism limits_choose_processors(const struct limits *limits)
 {
         if (!limits->cpus)
                 return LIMIT_UNASKED;
@@ -167,7 +167,7 @@ void limits_choose_without_cgroup(struct limits *limits, uid_t caller, bool proc
         limits->memory = proc ? LIMIT_WATCHDOG : LIMIT_NONE;
         /* The kernel exempts root from the resource limit. */
         limits->processes = caller ? LIMIT_RLIMIT : limits_pid_max_is_own() ? LIMIT_PID_MAX : LIMIT_NONE;
-        limits->processors = choose_processors(limits);
+        limits->processors = limits_choose_processors(limits);
 }
 
 void limits_choose(struct limits *limits, uid_t caller, bool proc)
@@ -193,6 +193,14 @@ void limits_choose(struct limits *limits, uid_t caller, bool proc)
         }
         limits->memory = limits->processes = LIMIT_CGROUP;
         limits->processors = limits->cpus ? LIMIT_CGROUP : LIMIT_UNASKED;
+}
+
+void limits_settle(struct limits *limits, unsigned holds, uid_t caller, bool proc, const char *why)
+{
+        if (!(holds & GROUP_HOLDS))
+                limits_choose_without_cgroup(limits, caller, proc, why);
+        else if (!(holds & GROUP_HOLDS_PROCESSORS))
+                limits->processors = limits_choose_processors(limits);
 }
 
 static bool refuse(const struct limits *limits, const char *what, enum limit_mechanism mechanism,

@@ -69,6 +69,18 @@ void limits_choose(struct limits *limits, uid_t caller, bool proc);
 /* The same without control groups, for `why` (static). */
 void limits_choose_without_cgroup(struct limits *limits, uid_t caller, bool proc, const char *why);
 
+/* What a control group turned out to hold, as bits; nothing: it is not used. */
+enum {
+        GROUP_HOLDS = 1,            /* memory and processes */
+        GROUP_HOLDS_PROCESSORS = 2,
+};
+
+/* Settles what will hold each limit, by these bits. */
+void limits_settle(struct limits *limits, unsigned holds, uid_t caller, bool proc, const char *why);
+
+/* What holds the processors where no control group does. */
+enum limit_mechanism limits_choose_processors(const struct limits *limits);
+
 /* False with a sentence when what is required would not be enforced: a watchdog does not count. */
 bool limits_check(const struct limits *limits, unsigned required, struct error *error);
 

@@ -65,6 +65,11 @@ struct entering {
         int network;         /* network.c: that namespace */
         int nat;             /* where hutch-nat gets its sockets, or -1: the sandbox has no network */
         int dialler;         /* where hutch-nat asks pid 1 for connections (dial.c), or -1 */
+        struct limits limits; /* the box's, with what really holds them */
+        int permission;       /* where the supervisor says what the control group holds; -1: it is known */
+        int permit;           /* the supervisor's end of it, which the child closes */
+        int group;            /* the control group to begin in, or -1 */
+        bool own_groups;      /* a namespace of control groups is made when the group is known */
         unsigned spread;     /* differs from sandbox to sandbox: where to begin among the processors */
         int watchdog;        /* where the watchdog over memory gets what it looks at (limits.c), or -1 */
         int proc;            /* proc.c: the sandbox's proc, only for the watchdog, or -1 */
@@ -118,6 +123,10 @@ bool dial_answer(int dialler);
 
 /* limits.c */
 void limits_set(const struct entering *entering);
+/* limits.c: enters entering->group, where the clone could not. */
+void limits_join_group(const struct entering *entering);
+/* limits.c: waits until the control group is known, and makes its namespace. */
+void limits_await(struct entering *entering);
 /* limits.c: the highest process number of the new pid namespace, where each has its own. */
 void limits_set_pid_max(const struct entering *entering);
 /* limits.c: hands the watchdog what it looks at. */

@@ -5,7 +5,7 @@
  * lower what the caller has.
  */
 #include "lib/fd.h"
-#include "ns/entering.h"
+#include "ns/launch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,11 +42,11 @@ static bool without_cgroup(const struct limits *limits)
 
 void limits_set_pid_max(const struct entering *entering)
 {
-        if (!without_cgroup(&entering->box->limits) || !limits_pid_max_is_own())
+        if (!without_cgroup(&entering->limits) || !limits_pid_max_is_own())
                 return;
         char text[32];
         int length = snprintf(text, sizeof(text), "%u",
-                              entering->box->limits.pids + OWN_PROCESSES + RESERVED_PIDS);
+                              entering->limits.pids + OWN_PROCESSES + RESERVED_PIDS);
         autoclose int file = open("/proc/sys/kernel/pid_max", O_WRONLY | O_CLOEXEC);
         int error = file < 0 ? -errno : fd_write_all(file, text, (size_t)length);
         if (error < 0)
@@ -58,7 +58,7 @@ static void limit_processors(const struct entering *entering)
 {
         enum { PROCESSORS_MOST = 8192 };
         static unsigned char had[PROCESSORS_MOST / 8], left[PROCESSORS_MOST / 8];
-        unsigned wanted = entering->box->limits.cpus / LIMITS_CPUS_WHOLE;
+        unsigned wanted = entering->limits.cpus / LIMITS_CPUS_WHOLE;
         cpu_set_t *mask = (cpu_set_t *)had, *chosen = (cpu_set_t *)left;
         if (sched_getaffinity(0, sizeof(had), mask) < 0)
                 entering_fail(entering, STAGE_LIMIT, errno, "cpus");
@@ -83,7 +83,7 @@ static void limit_processors(const struct entering *entering)
 
 void limits_set(const struct entering *entering)
 {
-        const struct limits *asked = &entering->box->limits;
+        const struct limits *asked = &entering->limits;
         static const struct {
                 __rlimit_resource_t resource;
                 rlim_t most;
@@ -109,6 +109,37 @@ void limits_set(const struct entering *entering)
                 limit_processors(entering);
 }
 
+static void close_shown(struct entering *entering)
+{
+        fd_close(&entering->watchdog);
+        fd_close(&entering->proc);
+        for (size_t i = 0; i < entering->device_count; i++)
+                fd_close(&entering->memories[i]);
+}
+
+void limits_join_group(const struct entering *entering)
+{
+        autoclose int processes = openat(entering->group, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+        int error = processes < 0 ? -errno : fd_write_all(processes, "0", 1);
+        if (error < 0)
+                entering_fail(entering, STAGE_LIMIT, -error, "cgroup");
+}
+
+void limits_await(struct entering *entering)
+{
+        unsigned char holds;
+        if (entering->permission >= 0) {
+                /* The end of it: the supervisor has gone. */
+                if (read(entering->permission, &holds, 1) != 1)
+                        _exit(EXIT_SETUP);
+                fd_close(&entering->permission);
+                limits_settle(&entering->limits, holds, entering->box->outer_uid, entering->box->proc, "");
+        }
+        /* Only here: its root is the group in which the process that makes it is. */
+        if (entering->own_groups && unshare(CLONE_NEWCGROUP) < 0)
+                entering_fail(entering, STAGE_LIMIT, errno, "cgroup");
+}
+
 void limits_show(struct entering *entering)
 {
         /* The root's own memory ends read-only, with nothing in it: it is not sent. */
@@ -119,6 +150,10 @@ void limits_show(struct entering *entering)
         } control = {0};
         if (entering->watchdog < 0)
                 return;
+        if (entering->limits.memory != LIMIT_WATCHDOG) {
+                close_shown(entering);
+                return;
+        }
         size_t memories = entering->device_count - FIRST;
         if (entering->proc < 0 || memories > MOST)
                 entering_fail(entering, STAGE_LIMIT, E2BIG, "memory");
@@ -135,10 +170,7 @@ void limits_show(struct entering *entering)
         memcpy(CMSG_DATA(&control.head) + sizeof(int), entering->memories + FIRST, sizeof(int) * memories);
         if (sendmsg(entering->watchdog, &message, MSG_NOSIGNAL) < 0)
                 entering_fail(entering, STAGE_LIMIT, errno, "memory");
-        close(entering->watchdog);
-        close(entering->proc);
-        for (size_t i = 0; i < entering->device_count; i++)
-                close(entering->memories[i]);
+        close_shown(entering);
 }
 
 unsigned limits_refused_calls(const struct limits *limits)

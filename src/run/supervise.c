@@ -23,6 +23,7 @@
 #include "ns/launch.h"
 #include "report/messages.h"
 #include "run/bridge.h"
+#include "run/group.h"
 #include "run/nat_helper.h"
 #include "run/terminal.h"
 #include "run/watch.h"
@@ -62,6 +63,9 @@ struct supervisor {
         struct launch launch;
         struct nat_helper nat;
         bool nat_failed; /* it ended before the sandbox did */
+        struct limits limits; /* the box's, with what really holds them */
+        struct group group;
+        long long group_at; /* when the wait for systemd ends, or NEVER */
         struct watchdog watchdog;
         bool limit_hit; /* a limit ended the sandbox, which was said */
         struct watch *watch; /* what happens to the sandbox's mounts on the host, or NULL */
@@ -242,7 +246,11 @@ static void watch_memory(struct supervisor *supervisor)
 {
         if (supervisor->watchdog.places < 0)
                 return;
-        int error = watchdog_start(&supervisor->watchdog, &supervisor->box->limits);
+        if (supervisor->limits.memory != LIMIT_WATCHDOG) {
+                watchdog_end(&supervisor->watchdog);
+                return;
+        }
+        int error = watchdog_start(&supervisor->watchdog, &supervisor->limits);
         if (error < 0) {
                 message("cannot start the watchdog over memory: %s", strerror(-error));
                 end_exposed(supervisor);
@@ -311,7 +319,8 @@ static void meet_deadlines(struct supervisor *supervisor)
 static int next_timeout(const struct supervisor *supervisor)
 {
         const long long deadlines[] = {supervisor->settle_at, supervisor->term_at,    supervisor->kill_at,
-                                       supervisor->notice_at, supervisor->timeout_at, supervisor->drain_at};
+                                       supervisor->notice_at, supervisor->timeout_at, supervisor->drain_at,
+                                       supervisor->group_at};
         long long soonest = NEVER;
         for (size_t i = 0; i < sizeof(deadlines) / sizeof(*deadlines); i++)
                 if (deadlines[i] != NEVER && (soonest == NEVER || deadlines[i] < soonest))
@@ -411,9 +420,90 @@ static void read_watchdog(struct supervisor *supervisor)
         }
 }
 
+static void look_at_group(struct supervisor *supervisor)
+{
+        switch (group_look(&supervisor->group)) {
+        case GROUP_NOTHING:
+                break;
+        case GROUP_MEMORY:
+                if (!supervisor->limit_hit)
+                        end_at_limit(supervisor, "");
+                break;
+        case GROUP_PROCESSES:
+                message("--pids %u is used up: the command can start no further process or thread",
+                        supervisor->limits.pids);
+                break;
+        }
+}
+
+/* The control group is known, or known not to come: pid 1 waits for this. False when what was required does not
+ * hold. */
+static bool settle_limits(struct supervisor *supervisor, bool made, struct error *error)
+{
+        struct limits *limits = &supervisor->limits;
+        const struct box *box = supervisor->box;
+        bool processors = false;
+        unsigned char holds = 0;
+        if (made && group_check(&supervisor->group, limits, &processors))
+                holds = GROUP_HOLDS | (processors || !limits->cpus ? GROUP_HOLDS_PROCESSORS : 0);
+        supervisor->group_at = NEVER;
+        limits_settle(limits, holds, box->outer_uid, box->proc, supervisor->group.why);
+        if (!holds) {
+                message_verbose("no control group holds the limits: %s", supervisor->group.why);
+                group_end(&supervisor->group);
+        }
+        if (!limits_check(limits, box->required, error))
+                return false;
+        autofree char *text = limits_describe(limits, box->memory_fs_bytes);
+        message_verbose("limits in force: %s", text);
+        if (supervisor->launch.permission >= 0)
+                (void)!write(supervisor->launch.permission, &holds, 1);
+        fd_close(&supervisor->launch.permission);
+        return true;
+}
+
+/* Whatever of the group, before the launch, can be made. */
+static bool begin_limits(struct supervisor *supervisor, struct error *error)
+{
+        supervisor->limits = supervisor->box->limits;
+        switch (supervisor->limits.way) {
+        case CGROUP_WAY_SYSTEMD:
+                return group_connect(&supervisor->group, supervisor->box->outer_uid) ||
+                       settle_limits(supervisor, false, error);
+        case CGROUP_WAY_DELEGATED:
+                return settle_limits(supervisor, group_make(&supervisor->group, &supervisor->limits), error);
+        case CGROUP_WAY_NONE:
+                break;
+        }
+        return true;
+}
+
+/* Asks systemd for the group of a pid 1 that has just begun. */
+static bool ask_for_group(struct supervisor *supervisor, struct error *error)
+{
+        if (supervisor->launch.permission < 0)
+                return true;
+        supervisor->group_at = now_ms() + GROUP_PATIENCE_MS;
+        return group_ask(&supervisor->group, supervisor->launch.process, &supervisor->limits) ||
+               settle_limits(supervisor, false, error);
+}
+
+static bool read_bus(struct supervisor *supervisor, struct error *error)
+{
+        enum bus_progress progress = group_read(&supervisor->group, supervisor->launch.process);
+        return progress == BUS_WAITING || settle_limits(supervisor, progress == BUS_DONE, error);
+}
+
+static bool give_up_bus(struct supervisor *supervisor, struct error *error)
+{
+        (void)snprintf(supervisor->group.why, sizeof(supervisor->group.why), "systemd did not answer in %d ms",
+                       GROUP_PATIENCE_MS);
+        return settle_limits(supervisor, false, error);
+}
+
 static bool run_loop(struct supervisor *supervisor, struct held_sources *held, struct error *error)
 {
-        enum { SIGNALS, CONTROL, FAILURE, TERMINAL, WATCH, NAT, WATCHDOG, OWN };
+        enum { SIGNALS, CONTROL, FAILURE, TERMINAL, WATCH, NAT, WATCHDOG, BUS, MEMORY, PIDS, OWN };
         while (!is_finished(supervisor)) {
                 struct pollfd polls[OWN + BRIDGE_POLL_MAX] = {
                     [SIGNALS] = {.fd = supervisor->signals, .events = POLLIN},
@@ -427,6 +517,9 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                     [WATCH] = {.fd = watch_descriptor(supervisor->watch), .events = POLLIN},
                     [NAT] = {.fd = supervisor->nat.talk, .events = POLLIN},
                     [WATCHDOG] = {.fd = supervisor->watchdog.talk, .events = POLLIN},
+                    [BUS] = {.fd = supervisor->group.bus.socket, .events = POLLIN},
+                    [MEMORY] = {.fd = supervisor->group.memory_events, .events = POLLPRI},
+                    [PIDS] = {.fd = supervisor->group.pids_events, .events = POLLPRI},
                 };
                 size_t bridged = bridge_poll(supervisor->bridge, polls + OWN);
                 int ready = poll(polls, OWN + bridged, next_timeout(supervisor));
@@ -446,7 +539,13 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                                 lose_network(supervisor);
                         if (polls[WATCHDOG].revents)
                                 read_watchdog(supervisor);
+                        if (polls[BUS].revents && !read_bus(supervisor, error))
+                                return false;
+                        if (polls[MEMORY].revents | polls[PIDS].revents)
+                                look_at_group(supervisor);
                 }
+                if (is_due(&supervisor->group_at, now_ms()) && !give_up_bus(supervisor, error))
+                        return false;
                 watch_client(supervisor);
                 meet_deadlines(supervisor);
         }
@@ -537,10 +636,17 @@ static bool start(struct supervisor *supervisor, struct held_sources *held, stru
 
         if (box_has_network(box) && !nat_helper_start(&supervisor->nat, box, error))
                 return false;
-        int failed = box->limits.memory == LIMIT_WATCHDOG ? watchdog_prepare(&supervisor->watchdog) : 0;
+        if (!begin_limits(supervisor, error))
+                return false;
+        /* It may be needed as long as a group is not certain. */
+        bool watched = box->proc && (supervisor->limits.memory == LIMIT_WATCHDOG ||
+                                     supervisor->limits.way == CGROUP_WAY_SYSTEMD);
+        int failed = watched ? watchdog_prepare(&supervisor->watchdog) : 0;
         if (failed < 0)
                 return error_set(error, EXIT_SETUP, "cannot make a socket: %s", strerror(-failed));
         struct launch_stdio stdio = {
+            .limits = &supervisor->limits,
+            .group = supervisor->group.parent >= 0 ? supervisor->group.folder : -1,
             .watchdog = supervisor->watchdog.sandbox,
             .nat = supervisor->nat.setup,
             .dialler = supervisor->nat.dialler,
@@ -559,7 +665,7 @@ static bool start(struct supervisor *supervisor, struct held_sources *held, stru
         /* The supervisor holds the values of the person's variables; nothing else of the same user may trace
          * it. */
         (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-        return started;
+        return started && ask_for_group(supervisor, error);
 }
 
 /* Waits for the last of the sandbox: pid 1 is reaped only after everything inside is gone. */
@@ -574,6 +680,7 @@ static void finish(struct supervisor *supervisor)
                        errno == EINTR)
                         ;
         }
+        group_end(&supervisor->group);
         nat_helper_end(&supervisor->nat);
         watchdog_end(&supervisor->watchdog);
         bool by_itself = supervisor->exited && WIFEXITED(supervisor->wait_status);
@@ -586,6 +693,7 @@ static void finish(struct supervisor *supervisor)
         fd_close(&supervisor->launch.init);
         fd_close(&supervisor->launch.control);
         fd_close(&supervisor->launch.failure);
+        fd_close(&supervisor->launch.permission);
         fd_close(&supervisor->signals);
 }
 
@@ -593,7 +701,8 @@ int supervise(const struct box *box, struct held_sources *held, struct record *r
 {
         struct supervisor supervisor = {
             .box = box,
-            .launch = {.init = -1, .control = -1, .failure = -1},
+            .launch = {.init = -1, .control = -1, .failure = -1, .permission = -1},
+            .group_at = NEVER,
             .nat = NAT_HELPER_NONE,
             .watchdog = WATCHDOG_NONE,
             .signals = -1,
@@ -607,13 +716,16 @@ int supervise(const struct box *box, struct held_sources *held, struct record *r
         };
         int status = 0;
         sigemptyset(&supervisor.sent);
+        group_init(&supervisor.group);
         if (box->kind == BOX_RUN)
                 supervisor.terminal = terminal_find();
         if (block_signals(&supervisor, error) && start(&supervisor, held, error)) {
                 /* While the sandbox builds itself: it costs nobody any time. */
                 record_begin(record, box);
-                if (run_loop(&supervisor, held, error))
+                if (run_loop(&supervisor, held, error)) {
+                        look_at_group(&supervisor);
                         status = exit_status(&supervisor, record);
+                }
         }
         finish(&supervisor);
         if (supervisor.started) {
