@@ -10,7 +10,7 @@
 #include "box/limits.h"
 #include "run/bus.h"
 
-enum { GROUP_NAME_SIZE = 64, GROUP_WHY_SIZE = 256, GROUP_PATIENCE_MS = 2000 };
+enum { GROUP_NAME_SIZE = 64, GROUP_WHY_SIZE = 256, GROUP_PATIENCE_MS = 5000 };
 
 struct group {
         struct bus bus;

@@ -90,9 +90,9 @@ def test_a_greeting_that_refuses(with_bus, hutch):
     assert done.status == 0 and "does not accept you" in done.err and "watchdog" in in_force(done), done
 
 
-def test_a_bus_that_says_nothing_costs_two_seconds(with_bus):
+def test_a_bus_that_says_nothing_costs_five_seconds(with_bus):
     done, _ = with_bus(lambda bus_, unit: b"", timeout=20)
-    assert done.status == 0 and "did not answer in 2000 ms" in done.err and 2 <= done.seconds < 10, done
+    assert done.status == 0 and "did not answer in 5000 ms" in done.err and 5 <= done.seconds < 15, done
 
 
 def test_what_is_required_is_refused_when_systemd_says_no(with_bus):

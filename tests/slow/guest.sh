@@ -21,6 +21,7 @@ echo "kernel $(uname -r), $(systemctl --version | head -1), cgroup $(stat -fc %T
 storm="-- python3 /mnt/storm.py"
 
 echo "# a user's session, by systemd"
+person "systemctl --user is-system-running --wait" # emulation is slow: the first login starts it
 person $hutch run -v --cpus 0.5 -- true
 check "every limit is a control group's" ended 0 'limits in force: memory 2g: cgroup; pids 1024: cgroup; cpus 0.5: cgroup'
 person $hutch run --require cgroup,memory,pids,cpus --cpus 1 -- cat /proc/self/cgroup
