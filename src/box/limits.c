@@ -28,12 +28,9 @@ const char *limits_requirement(unsigned index)
 const char *limit_mechanism_name(enum limit_mechanism mechanism)
 {
         static const char *const names[LIMIT_MECHANISMS] = {
-            [LIMIT_UNASKED] = "no limit",
-            [LIMIT_NONE] = "none",
-            [LIMIT_CGROUP] = "cgroup",
-            [LIMIT_PID_MAX] = "pid_max",
-            [LIMIT_RLIMIT] = "rlimit",
-            [LIMIT_WATCHDOG] = "watchdog (can overshoot)",
+            [LIMIT_UNASKED] = "no limit",  [LIMIT_NONE] = "none",
+            [LIMIT_CGROUP] = "cgroup",     [LIMIT_PID_MAX] = "pid_max",
+            [LIMIT_RLIMIT] = "rlimit",     [LIMIT_WATCHDOG] = "watchdog (can overshoot)",
             [LIMIT_AFFINITY] = "affinity",
         };
         return names[mechanism];

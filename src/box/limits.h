@@ -20,9 +20,9 @@
 
 enum {
         LIMITS_PIDS_DEFAULT = 1024,
-        LIMITS_PIDS_MOST = 4000000,  /* with what pid_max adds, below the kernel's PID_MAX_LIMIT */
-        LIMITS_CPUS_WHOLE = 100,     /* struct limits counts hundredths of a processor */
-        LIMITS_PATH_SIZE = 1024,     /* of a control group's path */
+        LIMITS_PIDS_MOST = 4000000, /* with what pid_max adds, below the kernel's PID_MAX_LIMIT */
+        LIMITS_CPUS_WHOLE = 100,    /* struct limits counts hundredths of a processor */
+        LIMITS_PATH_SIZE = 1024,    /* of a control group's path */
 };
 
 /* What holds a limit. */
@@ -71,7 +71,7 @@ void limits_choose_without_cgroup(struct limits *limits, uid_t caller, bool proc
 
 /* What a control group turned out to hold, as bits; nothing: it is not used. */
 enum {
-        GROUP_HOLDS = 1,            /* memory and processes */
+        GROUP_HOLDS = 1, /* memory and processes */
         GROUP_HOLDS_PROCESSORS = 2,
 };
 
@@ -96,8 +96,8 @@ char *limits_describe(const struct limits *limits, uint64_t disk_bytes);
 /* A size as a person writes it: 2g, 512m. `text` has room for 24 bytes; returns it. */
 char *limits_write_size(uint64_t bytes, char *text);
 
-/* True where each pid namespace has a pid_max of its own (Linux 6.14); elsewhere there is one for the machine,
- * which must never be written. */
+/* True where each pid namespace has a pid_max of its own (Linux 6.14); elsewhere there is one for the
+ * machine, which must never be written. */
 bool limits_pid_max_is_own(void);
 
 /* The socket of the systemd that manages the caller's processes: 0, or a negative errno. For `path` of

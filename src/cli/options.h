@@ -122,7 +122,7 @@ struct options {
         unsigned pids;                     /* the same */
         unsigned cpus;                     /* hundredths of a processor; 0: no limit */
         unsigned required;                 /* bits of box/limits.h */
-        int userns; /* enum box_userns */
+        int userns;                        /* enum box_userns */
         bool no_proc;
         bool dry_run;
         bool json;

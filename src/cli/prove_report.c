@@ -141,7 +141,7 @@ static const char *needed_by(const struct prove_row *row, const struct limits *l
 static void judge_storm(struct prove_row *row, const struct limits *limits)
 {
         enum limit_mechanism mechanism = bounded_by(row, limits);
-        const char *result = mechanism == LIMIT_CGROUP                                 ? "held"
+        const char *result = mechanism == LIMIT_CGROUP                               ? "held"
                              : mechanism == LIMIT_NONE || mechanism == LIMIT_UNASKED ? "not-limited"
                                                                                      : NULL;
         if (!row->result || !str_equal(row->result, "got-out") || !result)
@@ -235,8 +235,9 @@ static void write_names(const struct paint *paint, const struct prove_results *r
                 const struct prove_row *row = &results->rows[i];
                 if (row->state != state)
                         continue;
-                autofree char *name = state == PROVE_NOT_LIMITED ? str_format("%s (%s would bound it)", row->id, row->option)
-                                                                 : str_copy(row->id);
+                autofree char *name = state == PROVE_NOT_LIMITED
+                                          ? str_format("%s (%s would bound it)", row->id, row->option)
+                                          : str_copy(row->id);
                 int length = (int)strlen(name) + 1;
                 if (column + length > WIDTH) {
                         (void)fprintf(paint->out, "\n%*s", INDENT - 1, "");

@@ -61,19 +61,19 @@ struct entering {
         struct seccomp_program profile;   /* (a) */
         struct seccomp_program arguments; /* (b) */
         struct seccomp_program init_filter;
-        pid_t network_maker; /* network.c: the task that makes the network namespace */
-        int network;         /* network.c: that namespace */
-        int nat;             /* where hutch-nat gets its sockets, or -1: the sandbox has no network */
-        int dialler;         /* where hutch-nat asks pid 1 for connections (dial.c), or -1 */
+        pid_t network_maker;  /* network.c: the task that makes the network namespace */
+        int network;          /* network.c: that namespace */
+        int nat;              /* where hutch-nat gets its sockets, or -1: the sandbox has no network */
+        int dialler;          /* where hutch-nat asks pid 1 for connections (dial.c), or -1 */
         struct limits limits; /* the box's, with what really holds them */
         int permission;       /* where the supervisor says what the control group holds; -1: it is known */
         int permit;           /* the supervisor's end of it, which the child closes */
         int group;            /* the control group to begin in, or -1 */
         bool own_groups;      /* a namespace of control groups is made when the group is known */
-        unsigned spread;     /* differs from sandbox to sandbox: where to begin among the processors */
-        int watchdog;        /* where the watchdog over memory gets what it looks at (limits.c), or -1 */
-        int proc;            /* proc.c: the sandbox's proc, only for the watchdog, or -1 */
-        int *memories;       /* rootfs.c: as `devices`, only for the watchdog, else NULL */
+        unsigned spread;      /* differs from sandbox to sandbox: where to begin among the processors */
+        int watchdog;         /* where the watchdog over memory gets what it looks at (limits.c), or -1 */
+        int proc;             /* proc.c: the sandbox's proc, only for the watchdog, or -1 */
+        int *memories;        /* rootfs.c: as `devices`, only for the watchdog, else NULL */
         struct network_result *network_result; /* network.c: what the maker of a gateway says */
         int root;                              /* rootfs.c: the new root, once it is attached */
         int *files;                            /* files.c: as box->files */

@@ -100,8 +100,8 @@ static _Noreturn void enter(struct entering *entering, bool foreground)
 
         /* 3. What it may take of the kernel. */
         limits_await(entering);
-        entering->arguments = seccomp_arguments(
-            (entering->box->userns != USERNS_NONE ? SECCOMP_USERNS : 0U) | limits_refused_calls(&entering->limits));
+        entering->arguments = seccomp_arguments((entering->box->userns != USERNS_NONE ? SECCOMP_USERNS : 0U) |
+                                                limits_refused_calls(&entering->limits));
         if (layer_enabled(LAYER_BUDGETS))
                 userns_set_budgets(entering);
         if (layer_enabled(LAYER_LIMITS))

@@ -45,8 +45,8 @@ void limits_set_pid_max(const struct entering *entering)
         if (!without_cgroup(&entering->limits) || !limits_pid_max_is_own())
                 return;
         char text[32];
-        int length = snprintf(text, sizeof(text), "%u",
-                              entering->limits.pids + OWN_PROCESSES + RESERVED_PIDS);
+        int length =
+            snprintf(text, sizeof(text), "%u", entering->limits.pids + OWN_PROCESSES + RESERVED_PIDS);
         autoclose int file = open("/proc/sys/kernel/pid_max", O_WRONLY | O_CLOEXEC);
         int error = file < 0 ? -errno : fd_write_all(file, text, (size_t)length);
         if (error < 0)

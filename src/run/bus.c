@@ -19,7 +19,16 @@
 #define SYSTEMD_PATH "/org/freedesktop/systemd1"
 
 enum message_type { CALL = 1, REPLY = 2, FAILURE = 3, SIGNAL = 4 };
-enum field { FIELD_PATH = 1, FIELD_INTERFACE, FIELD_MEMBER, FIELD_ERROR, FIELD_REPLY_SERIAL, FIELD_DESTINATION, FIELD_SENDER, FIELD_SIGNATURE };
+enum field {
+        FIELD_PATH = 1,
+        FIELD_INTERFACE,
+        FIELD_MEMBER,
+        FIELD_ERROR,
+        FIELD_REPLY_SERIAL,
+        FIELD_DESTINATION,
+        FIELD_SENDER,
+        FIELD_SIGNATURE
+};
 enum serial { SERIAL_HELLO = 1, SERIAL_MATCH, SERIAL_SCOPE };
 enum { HEADER_SIZE = 16, REQUEST_SIZE = 2048 };
 
@@ -160,9 +169,11 @@ size_t bus_write_request(const struct bus *bus, pid_t process, const struct limi
         for (enum serial serial = SERIAL_HELLO; serial <= SERIAL_SCOPE; serial++) {
                 struct writer writer = {.bytes = message + done, .size = size - done};
                 if (serial == SERIAL_HELLO)
-                        begin_call(&writer, serial, BUS_NAME, "/org/freedesktop/DBus", BUS_NAME, "Hello", NULL);
+                        begin_call(&writer, serial, BUS_NAME, "/org/freedesktop/DBus", BUS_NAME, "Hello",
+                                   NULL);
                 else if (serial == SERIAL_MATCH)
-                        begin_call(&writer, serial, BUS_NAME, "/org/freedesktop/DBus", BUS_NAME, "AddMatch", "s");
+                        begin_call(&writer, serial, BUS_NAME, "/org/freedesktop/DBus", BUS_NAME, "AddMatch",
+                                   "s");
                 else
                         begin_call(&writer, serial, SYSTEMD_NAME, SYSTEMD_PATH, SYSTEMD_NAME ".Manager",
                                    "StartTransientUnit", "ssa(sv)a(sa(sv))");
@@ -209,7 +220,8 @@ struct heading {
         uint32_t reply_serial;
 };
 
-/* Fields of the header; those of unknown kinds end the reading, since the wanted ones come with known ones. */
+/* Fields of the header; those of unknown kinds end the reading, since the wanted ones come with known ones.
+ */
 static bool take_heading(const unsigned char *message, size_t fields_end, struct heading *heading)
 {
         struct reader reader = {.bytes = message, .at = HEADER_SIZE, .end = fields_end};

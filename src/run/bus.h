@@ -40,8 +40,8 @@ int bus_ask_scope(struct bus *bus, pid_t process, const struct limits *limits);
 /* Takes what has come. */
 enum bus_progress bus_read(struct bus *bus, char *why, size_t size);
 
-/* Two parts of the former, for tests: the messages that are sent, returning their length, and the judgement of
- * one whole message. */
+/* Two parts of the former, for tests: the messages that are sent, returning their length, and the judgement
+ * of one whole message. */
 size_t bus_write_request(const struct bus *bus, pid_t process, const struct limits *limits,
                          unsigned char *message, size_t size);
 enum bus_progress bus_judge(const struct bus *bus, const unsigned char *message, size_t length, char *why,

@@ -168,7 +168,8 @@ static void remove_old(int parent)
         int again = openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         DIR *folder = again < 0 ? NULL : fdopendir(again);
         for (const struct dirent *entry; folder && (entry = readdir(folder));) {
-                if (!str_starts(entry->d_name, PREFIX) || !isdigit((unsigned char)entry->d_name[sizeof(PREFIX) - 1]))
+                if (!str_starts(entry->d_name, PREFIX) ||
+                    !isdigit((unsigned char)entry->d_name[sizeof(PREFIX) - 1]))
                         continue;
                 pid_t maker = (pid_t)strtol(entry->d_name + sizeof(PREFIX) - 1, NULL, 10);
                 if (maker > 0 && kill(maker, 0) < 0 && errno == ESRCH)
@@ -188,7 +189,8 @@ static int set_limits(const struct group *group, const struct limits *limits)
                 error = write_number(group, "pids.max", limits->pids + 1ULL);
         if (error < 0 || !limits->cpus)
                 return error;
-        (void)snprintf(text, sizeof(text), "%u %u", limits->cpus * (PERIOD_US / LIMITS_CPUS_WHOLE), PERIOD_US);
+        (void)snprintf(text, sizeof(text), "%u %d", limits->cpus * (PERIOD_US / LIMITS_CPUS_WHOLE),
+                       PERIOD_US);
         return write_file(group, "cpu.max", text);
 }
 
@@ -206,7 +208,8 @@ bool group_make(struct group *group, const struct limits *limits)
         }
         group->folder = openat(group->parent, group->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
         int error = group->folder < 0 ? -errno : set_limits(group, limits);
-        return error == 0 || fail(group, "the group in %s takes no limits: %s", limits->cgroup, strerror(-error));
+        return error == 0 ||
+               fail(group, "the group in %s takes no limits: %s", limits->cgroup, strerror(-error));
 }
 
 /* ---- while it runs ---- */

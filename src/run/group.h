@@ -14,9 +14,9 @@ enum { GROUP_NAME_SIZE = 64, GROUP_WHY_SIZE = 256, GROUP_PATIENCE_MS = 5000 };
 
 struct group {
         struct bus bus;
-        int folder;                 /* the group's, or -1 */
-        int parent;                 /* of CGROUP_WAY_DELEGATED: where it is removed, or -1 */
-        char name[GROUP_NAME_SIZE]; /* there */
+        int folder;                     /* the group's, or -1 */
+        int parent;                     /* of CGROUP_WAY_DELEGATED: where it is removed, or -1 */
+        char name[GROUP_NAME_SIZE];     /* there */
         int memory_events, pids_events; /* the kernel's counts; readable by POLLPRI when they change; or -1 */
         bool said_pids;
         char why[GROUP_WHY_SIZE]; /* why there is none after all */

@@ -73,8 +73,8 @@ uint64_t measure_read_start(const char *text)
 {
         unsigned long long start;
         const char *name_end = strrchr(text, ')'); /* the name may hold anything */
-        if (!name_end ||
-            sscanf(name_end + 1, "%*s%*s%*s%*s%*s%*s%*s%*s%*s%*s%*s%*s%*s%*s%*s%*s%*s%*s%*s%llu", &start) != 1)
+        if (!name_end || sscanf(name_end + 1, "%*s%*s%*s%*s%*s%*s%*s%*s%*s%*s%*s%*s%*s%*s%*s%*s%*s%*s%*s%llu",
+                                &start) != 1)
                 return UINT64_MAX;
         return start;
 }
@@ -245,8 +245,8 @@ static bool is_young(int proc, const char *process)
 }
 
 /* Divides what is shared. `rough` is what the processes have been counted for so far. Until it executes its
- * program, a child of vfork(2) has its parent's memory, which the kernel shows for both: such a child, which is
- * the younger of two with the same numbers, counts only when it stays. */
+ * program, a child of vfork(2) has its parent's memory, which the kernel shows for both: such a child, which
+ * is the younger of two with the same numbers, counts only when it stays. */
 static void look_closely(const struct measured_places *places, uint64_t rough, struct use *use)
 {
         uint64_t sum = 0;

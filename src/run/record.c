@@ -142,11 +142,9 @@ void record_begin(struct record *record, const struct box *box)
 void record_end(struct record *record, int status)
 {
         static const char *const words[] = {
-            [ENDING_FAILED] = "failed",    [ENDING_EXITED] = "exit",
-            [ENDING_SIGNALLED] = "signal", [ENDING_TIMED_OUT] = "timeout",
-            [ENDING_STOPPED] = "stopped",  [ENDING_ABANDONED] = "client gone",
-            [ENDING_KILLED] = "killed",    [ENDING_LIMIT] = "limit",
-            [ENDING_UNENFORCED] = "unenforced",
+            [ENDING_FAILED] = "failed",     [ENDING_EXITED] = "exit",     [ENDING_SIGNALLED] = "signal",
+            [ENDING_TIMED_OUT] = "timeout", [ENDING_STOPPED] = "stopped", [ENDING_ABANDONED] = "client gone",
+            [ENDING_KILLED] = "killed",     [ENDING_LIMIT] = "limit",     [ENDING_UNENFORCED] = "unenforced",
         };
         struct log_line line;
         messages_record(NULL, NULL);

@@ -4,9 +4,9 @@
  *
  * Theory of operation. The process is a fork of the supervisor that keeps two sockets and nothing else. From
  * the sandbox's pid 1, before anything of the server exists, it gets descriptors of the sandbox's proc and of
- * its memory file systems; then it looks, the sooner again the less room is left. It lives in the caller's pid
- * namespace, where the sandbox can neither see nor signal it, and has the rights to look at what the sandbox
- * hides from its own kind, because the caller owns the sandbox's user namespace.
+ * its memory file systems; then it looks, the sooner again the less room is left. It lives in the caller's
+ * pid namespace, where the sandbox can neither see nor signal it, and has the rights to look at what the
+ * sandbox hides from its own kind, because the caller owns the sandbox's user namespace.
  */
 #include "run/watchdog.h"
 
@@ -29,9 +29,9 @@ enum {
         FIRST_LOOK_MS = 20, /* from the start */
         SOONEST_MS = 10,
         LATEST_MS = 500,
-        REST = 10,          /* it sleeps so many times as long as it took to look */
-        SURE = 3,           /* looks in a row: processes that end while they are counted, count for too much */
-        SURE_MS = 5,        /* from one of these to the next */
+        REST = 10,   /* it sleeps so many times as long as it took to look */
+        SURE = 3,    /* looks in a row: processes that end while they are counted, count for too much */
+        SURE_MS = 5, /* from one of these to the next */
 };
 
 /* Bytes a millisecond that a storm may take, by which the next look is set. */
@@ -137,8 +137,8 @@ static _Noreturn void become_watchdog(int places, int talk, const struct limits 
         for (int wait = 0; sees && wait >= 0; wait = look(&looking))
                 if (poll(&supervisor, 1, wait) > 0) /* a hang-up: the supervisor has gone */
                         _exit(0);
-        /* What it said ends the sandbox, or pid 1 ended before it began: the watchdog stays to be ended itself, so
-         * that its end says nothing else. */
+        /* What it said ends the sandbox, or pid 1 ended before it began: the watchdog stays to be ended
+         * itself, so that its end says nothing else. */
         for (;;)
                 if (poll(&supervisor, 1, -1) > 0)
                         _exit(0);

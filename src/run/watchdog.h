@@ -12,9 +12,9 @@
 #include <sys/types.h>
 
 struct watchdog {
-        int sandbox;  /* the sandbox's end: for the launch, which sends what is to be looked at; else -1 */
-        int places;   /* the end that the watchdog gets, before watchdog_start(); else -1 */
-        int talk;     /* the supervisor's end; readable when there is something to say; -1: there is none */
+        int sandbox;   /* the sandbox's end: for the launch, which sends what is to be looked at; else -1 */
+        int places;    /* the end that the watchdog gets, before watchdog_start(); else -1 */
+        int talk;      /* the supervisor's end; readable when there is something to say; -1: there is none */
         pid_t process; /* 0: none */
 };
 #define WATCHDOG_NONE                                                                                        \

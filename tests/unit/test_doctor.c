@@ -332,11 +332,13 @@ static void test_cgroups(void **state)
 static void test_limits(void **state)
 {
         (void)state;
-        expect("limits", STATE_OK, "memory: cgroup; processes: cgroup; processors: cgroup, in a group that is", NULL);
+        expect("limits", STATE_OK,
+               "memory: cgroup; processes: cgroup; processors: cgroup, in a group that is", NULL);
         facts.limits.way = CGROUP_WAY_SYSTEMD;
         expect("limits", STATE_OK, "by a scope that systemd is asked for", NULL);
         limits_choose_without_cgroup(&facts.limits, 1000, true, "there is a reason");
-        expect("limits", STATE_DEGRADED, "memory: watchdog (can overshoot); processes: rlimit; processors: affinity", "see cgroups");
+        expect("limits", STATE_DEGRADED,
+               "memory: watchdog (can overshoot); processes: rlimit; processors: affinity", "see cgroups");
         expect("limits", STATE_DEGRADED, "there is a reason", "see cgroups");
         facts.limits.processes = LIMIT_NONE;
         expect("limits", STATE_MISSING, "processes: none", "see cgroups");

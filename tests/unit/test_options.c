@@ -111,8 +111,8 @@ static void test_limits(void **state)
 {
         (void)state;
         struct options options;
-        assert_taken(&options, WORDS("--memory", "512m", "--cpus=1.5", "--pids", "64", "--disk", "64M", "--require",
-                                     "cgroup,memory", "--require", "pids,cpus", "--", "x"));
+        assert_taken(&options, WORDS("--memory", "512m", "--cpus=1.5", "--pids", "64", "--disk", "64M",
+                                     "--require", "cgroup,memory", "--require", "pids,cpus", "--", "x"));
         assert_int_equal(options.memory_bytes, 512 << 20);
         assert_int_equal(options.cpus, 150);
         assert_int_equal(options.pids, 64);
