@@ -45,12 +45,12 @@ _hutch()
                 mapfile -t COMPREPLY < <(compgen -d -- "$word")
                 ;;
         ' --env' | ' -e') mapfile -t COMPREPLY < <(compgen -e -- "$word") ;;
-        ' --require') mapfile -t COMPREPLY < <(compgen -W 'landlock' -- "$word") ;;
+        ' --require') mapfile -t COMPREPLY < <(compgen -W 'landlock cgroup memory pids cpus' -- "$word") ;;
         ' --allow-userns') mapfile -t COMPREPLY < <(compgen -W 'full' -- "$word") ;;
         ' --proc') mapfile -t COMPREPLY < <(compgen -W 'none' -- "$word") ;;
-        ' --network-allow' | ' --network-deny' | ' --host-port' | ' --publish' | ' --allow-tool' | ' --deny-tool' | ' --max-message' | ' --timeout' | ' --stop-grace' | ' --mount' | ' --tmpfs') ;;
+        ' --network-allow' | ' --network-deny' | ' --host-port' | ' --publish' | ' --allow-tool' | ' --deny-tool' | ' --max-message' | ' --timeout' | ' --stop-grace' | ' --mount' | ' --tmpfs' | ' --memory' | ' --cpus' | ' --pids' | ' --disk') ;;
         *)
-                mapfile -t COMPREPLY < <(compgen -W ' --template --ro --rw --ro-try --rw-try --volume --mount --tmpfs --file --no-auto-grant --unsafe-grant --overlay --protect --no-protect --hide --env --env-file --network-allow --network-deny --host-port --publish --log --allow-tool --deny-tool --pin --pin-accept --deny-sampling --deny-elicitation --deny-roots --max-message --log-arguments --explain --cwd --timeout --stop-grace --raw-stdout --require --seccomp --allow-userns --proc --dry-run --json --verbose --help -- ' -- "$word")
+                mapfile -t COMPREPLY < <(compgen -W ' --template --ro --rw --ro-try --rw-try --volume --mount --tmpfs --file --no-auto-grant --unsafe-grant --overlay --protect --no-protect --hide --env --env-file --network-allow --network-deny --host-port --publish --log --allow-tool --deny-tool --pin --pin-accept --deny-sampling --deny-elicitation --deny-roots --max-message --log-arguments --explain --cwd --timeout --stop-grace --raw-stdout --memory --cpus --pids --disk --require --seccomp --allow-userns --proc --dry-run --json --verbose --help -- ' -- "$word")
                 ;;
         esac
 }

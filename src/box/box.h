@@ -7,6 +7,7 @@
 #ifndef HUTCH_BOX_BOX_H
 #define HUTCH_BOX_BOX_H
 
+#include "box/limits.h"
 #include "lib/err.h"
 #include "lib/str.h"
 #include "policy/rules.h"
@@ -119,6 +120,7 @@ struct box {
         struct str_list unsafe_grants; /* real paths that void the sandbox and were granted all the same */
 
         /* what bounds it */
+        struct limits limits;
         uint64_t memory_fs_bytes;    /* everything writable in memory that has no size of its own, together */
         uint64_t memory_fs_inodes;   /* of each memory file system */
         unsigned timeout_seconds;    /* 0: none */
@@ -136,7 +138,7 @@ struct box {
         /* the layers */
         enum box_userns userns;
         bool proc;             /* false: --proc none */
-        bool require_landlock; /* not having it is an error */
+        unsigned required;     /* bits of --require: not having it is an error */
         char *seccomp_path;    /* --seccomp FILE, or NULL: the built-in profile */
         char *seccomp_json;    /* its content, read when the option was judged */
         size_t seccomp_length;

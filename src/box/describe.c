@@ -126,9 +126,23 @@ static cJSON *make_identity(const struct box *box)
         return object;
 }
 
-static cJSON *make_limits(const struct box *box)
+/* A limit with what will hold it. */
+static cJSON *make_limit(const char *unit, uint64_t value, enum limit_mechanism mechanism)
 {
         cJSON *object = str_or_die(cJSON_CreateObject());
+        add(object, unit, value ? make_number(value) : cJSON_CreateNull());
+        add(object, "mechanism", make_text(limit_mechanism_name(mechanism)));
+        return object;
+}
+
+static cJSON *make_limits(const struct box *box)
+{
+        const struct limits *limits = &box->limits;
+        cJSON *object = str_or_die(cJSON_CreateObject());
+        add(object, "memory", make_limit("bytes", limits->memory_bytes, limits->memory));
+        add(object, "pids", make_limit("count", limits->pids, limits->processes));
+        add(object, "cpus", make_limit("hundredths", limits->cpus, limits->processors));
+        add(object, "no_cgroup", make_text(limits->no_cgroup));
         add(object, "memory_fs_bytes", make_number(box->memory_fs_bytes));
         add(object, "memory_fs_inodes", make_number(box->memory_fs_inodes));
         add(object, "timeout_seconds", make_number(box->timeout_seconds));
@@ -203,7 +217,11 @@ static cJSON *make_layers(const struct box *box)
         cJSON *object = str_or_die(cJSON_CreateObject());
         add(object, "user_namespaces", make_text(userns[box->userns]));
         add(object, "proc", cJSON_CreateBool(box->proc));
-        add(object, "require_landlock", cJSON_CreateBool(box->require_landlock));
+        cJSON *required = str_or_die(cJSON_CreateArray());
+        for (unsigned i = 0; limits_requirement(i); i++)
+                if (box->required & 1U << i)
+                        cJSON_AddItemToArray(required, str_or_die(make_text(limits_requirement(i))));
+        add(object, "required", required);
         cJSON *seccomp = str_or_die(cJSON_CreateObject());
         add(seccomp, "profile", make_text(box->seccomp_path ? box->seccomp_path : "built in"));
         if (box->seccomp_json) {

@@ -28,9 +28,8 @@
 
 enum { MOST_PROFILE_BYTES = 1 << 20 };
 
-/* Until limits are options: one budget for everything writable in memory. */
-#define MEMORY_FS_BYTES  (1ULL << 30)
-#define MEMORY_FS_INODES (1ULL << 18)
+/* Bytes of --disk for each inode, of which a few are for the sandbox's own folders. */
+enum { BYTES_PER_INODE = 4096, INODES_LEAST = 1024 };
 
 static void choose_home(struct box *box)
 {
@@ -242,6 +241,10 @@ static void name_grants(const struct box *box)
         for (size_t i = 0; i < box->secret_names.count; i++)
                 message_verbose("variable %s (--env or --env-file)", box->secret_names.values[i]);
         message_verbose("working directory %s", box->cwd);
+        autofree char *limits = limits_describe(&box->limits, box->memory_fs_bytes);
+        message_verbose("limits: %s", limits);
+        if (box->limits.no_cgroup)
+                message_verbose("no control group holds them: %s", box->limits.no_cgroup);
         for (size_t i = 0; i < box->mount_count; i++) {
                 const struct mount *mount = &box->mounts[i];
                 if (mount->kind == MOUNT_MEMORY && mount->bytes)
@@ -373,19 +376,25 @@ bool box_make(struct box *box, struct held_sources *held, enum box_kind kind, co
             .outer_uid = geteuid(),
             .outer_gid = getegid(),
             .open_files = raise_open_files(),
-            .memory_fs_bytes = MEMORY_FS_BYTES,
-            .memory_fs_inodes = MEMORY_FS_INODES,
+            .limits = {.memory_bytes = options->memory_bytes ? options->memory_bytes : LIMITS_MEMORY_DEFAULT,
+                       .pids = options->pids ? options->pids : LIMITS_PIDS_DEFAULT,
+                       .cpus = options->cpus},
+            .memory_fs_bytes = options->disk_bytes ? options->disk_bytes : LIMITS_DISK_DEFAULT,
             .timeout_seconds = options->timeout_seconds,
             .stop_grace_seconds = options->stop_grace_seconds,
             .raw_stdout = options->raw_stdout,
             .userns = (enum box_userns)options->userns,
             .proc = !options->no_proc,
-            .require_landlock = options->require_landlock,
+            .required = options->required,
             .verbose = options->verbose,
         };
+        box->memory_fs_inodes = INODES_LEAST + box->memory_fs_bytes / BYTES_PER_INODE;
         for (size_t i = 0; i < options->command.count; i++)
                 str_list_add(&box->argv, options->command.values[i]);
         choose_home(box);
+        limits_choose(&box->limits, box->outer_uid, box->proc);
+        if (!limits_check(&box->limits, box->required, error))
+                return false;
 
         autofree char *cwd = find_cwd(options, error);
         if (!cwd)

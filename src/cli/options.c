@@ -103,8 +103,16 @@ const struct option_row option_table[] = {
      "end the command so long after its input ended (default: 5; under run: never)", NULL},
     {OPTION_RAW_STDOUT, "raw-stdout", 0, ARGUMENT_NONE, NULL, "none", false,
      "pass every byte of stdout on, also lines that are no messages", "mcp"},
-    {OPTION_REQUIRE, "require", 0, ARGUMENT_REQUIRED, "LIST", "landlock", true,
-     "refuse to start where a layer is missing: landlock", NULL},
+    {OPTION_MEMORY, "memory", 0, ARGUMENT_REQUIRED, "SIZE", "none", false,
+     "the most memory, everything in memory included (default: 2g)", NULL},
+    {OPTION_CPUS, "cpus", 0, ARGUMENT_REQUIRED, "N", "none", false,
+     "the most processor time, in processors, as 1 or 0.5 (default: no limit)", NULL},
+    {OPTION_PIDS, "pids", 0, ARGUMENT_REQUIRED, "N", "none", false,
+     "the most processes and threads (default: 1024)", NULL},
+    {OPTION_DISK, "disk", 0, ARGUMENT_REQUIRED, "SIZE", "none", false,
+     "what all that is writable in memory may hold, together (default: 1g)", NULL},
+    {OPTION_REQUIRE, "require", 0, ARGUMENT_REQUIRED, "LIST", "landlock cgroup memory pids cpus", true,
+     "refuse to start without: landlock, cgroup, memory, pids, cpus", NULL},
     {OPTION_SECCOMP, "seccomp", 0, ARGUMENT_REQUIRED, "FILE", "file", false,
      "another system call filter, a profile in the OCI format", NULL},
     {OPTION_ALLOW_USERNS, "allow-userns", 0, ARGUMENT_OPTIONAL, "full", "full", false,
@@ -345,11 +353,15 @@ static bool read_require(struct options *options, const char *text, struct error
         for (const char *item = text;; item++) {
                 size_t length = strcspn(item, ",");
                 autofree char *word = str_copy_n(item, length);
-                if (!str_equal(word, "landlock"))
+                unsigned bit = 0;
+                while (limits_requirement(bit) && !str_equal(word, limits_requirement(bit)))
+                        bit++;
+                if (!limits_requirement(bit))
                         return error_set(error, EXIT_USAGE,
-                                         "--require %s: \"%s\" cannot be required; what can: landlock",
+                                         "--require %s: \"%s\" cannot be required; what can: landlock, "
+                                         "cgroup, memory, pids, cpus",
                                          name_shown(text), name_shown(word));
-                options->require_landlock = true;
+                options->required |= 1U << bit;
                 item += length;
                 if (!*item)
                         return true;
@@ -427,6 +439,14 @@ static bool store(struct parse *parse, const struct option_row *row, const char 
                 return tool_option_read(options, row->id, value, error);
         case OPTION_CWD:
                 return value_expand_path("--cwd", value, &options->cwd, error);
+        case OPTION_MEMORY:
+                return value_read_size("--memory", value, &options->memory_bytes, error);
+        case OPTION_CPUS:
+                return value_read_cpus("--cpus", value, &options->cpus, error);
+        case OPTION_PIDS:
+                return value_read_count("--pids", value, LIMITS_PIDS_MOST, &options->pids, error);
+        case OPTION_DISK:
+                return value_read_size("--disk", value, &options->disk_bytes, error);
         case OPTION_REQUIRE:
                 return read_require(options, value, error);
         case OPTION_RAW_STDOUT:
@@ -626,6 +646,9 @@ bool options_parse(struct options *options, const char *subcommand, int argc, ch
                                  name_shown(options->command.values[0]));
         if (options->command.values[0][0] == 0)
                 return error_set(error, EXIT_USAGE, "the command after -- is an empty word");
+        if (options->required & REQUIRE_CPUS && !options->cpus)
+                return error_set(error, EXIT_USAGE,
+                                 "--require cpus: there is no limit on processors to enforce; add --cpus N");
         return conflicts_check(options, error) && tool_options_check(options, error);
 }
 

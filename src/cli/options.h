@@ -57,6 +57,10 @@ enum option_id {
         OPTION_LOG_ARGUMENTS,
         OPTION_EXPLAIN,
         OPTION_CWD,
+        OPTION_MEMORY,
+        OPTION_CPUS,
+        OPTION_PIDS,
+        OPTION_DISK,
         OPTION_REQUIRE,
         OPTION_RAW_STDOUT,
         OPTION_SECCOMP,
@@ -128,8 +132,11 @@ struct options {
         unsigned stop_grace_seconds; /* BOX_NO_GRACE: the end of input ends nothing */
         unsigned verbose;
         bool raw_stdout;
-        bool require_landlock;
-        int userns; /* enum box_userns */
+        uint64_t memory_bytes, disk_bytes; /* 0: the default */
+        unsigned pids;                     /* the same */
+        unsigned cpus;                     /* hundredths of a processor; 0: no limit */
+        unsigned required;                 /* bits of box/limits.h */
+        int userns;                        /* enum box_userns */
         bool no_proc;
         bool dry_run;
         bool json;

@@ -18,7 +18,7 @@ static const struct {
     [PROVE_HELD] = {"held", "held", "32"},
     [PROVE_GOT_OUT] = {"got-out", "GOT OUT", "1;31"},
     [PROVE_OPEN_BY_OPTION] = {"open-by-option", "open by your option", "33"},
-    [PROVE_NOT_LIMITED] = {"not-limited", "not limited yet", "33"},
+    [PROVE_NOT_LIMITED] = {"not-limited", "not limited here", "33"},
     [PROVE_NOT_SHOWN] = {"not-shown", "could not be shown here", "2"},
     [PROVE_FAILED] = {"failed", "NO RESULT", "1;31"},
 };
@@ -104,6 +104,9 @@ static char *opened_by(const struct prove_row *row, const struct box *box, const
                         return str_copy("--no-protect");
         if (box->userns == USERNS_FULL && row->path && str_starts(row->path, "/proc/"))
                 return str_copy("--allow-userns=full");
+        if (str_equal(row->id, "fork-storm") && box->limits.pids > LIMITS_PIDS_DEFAULT &&
+            box->limits.processes != LIMIT_NONE)
+                return str_format("--pids %u", box->limits.pids);
         if (!row->path || row->path[0] != '/')
                 return NULL;
         const struct mount *mount = box_find_mount(box, row->path);
@@ -114,6 +117,39 @@ static char *opened_by(const struct prove_row *row, const struct box *box, const
         return str_format("%s %s",
                           str_list_has(&box->unsafe_grants, mount->source) ? "--unsafe-grant" : mount->why,
                           mount->source);
+}
+
+/* What bounds the storms, where the attempt cannot see it. A control group's limits were read back at the
+ * start. */
+static enum limit_mechanism bounded_by(const struct prove_row *row, const struct limits *limits)
+{
+        if (str_equal(row->id, "memory-storm"))
+                return limits->memory;
+        if (str_equal(row->id, "processor-storm"))
+                return limits->processors;
+        return str_equal(row->id, "fork-storm") ? limits->processes : LIMIT_MECHANISMS;
+}
+
+/* What a person, or another machine, would have to add. */
+static const char *needed_by(const struct prove_row *row, const struct limits *limits)
+{
+        if (str_equal(row->id, "processor-storm"))
+                return limits->cpus ? "a whole number of --cpus" : "--cpus N";
+        if (str_equal(row->id, "descriptors-sent") || str_equal(row->id, "epoll-watches"))
+                return "an account of its own"; /* the kernel counts by user */
+        return str_equal(row->group, "budgets") ? "control groups" : "Linux 7.1";
+}
+
+static void judge_storm(struct prove_row *row, const struct limits *limits)
+{
+        enum limit_mechanism mechanism = bounded_by(row, limits);
+        const char *result = mechanism == LIMIT_CGROUP                               ? "held"
+                             : mechanism == LIMIT_NONE || mechanism == LIMIT_UNASKED ? "not-limited"
+                                                                                     : NULL;
+        if (!row->result || !str_equal(row->result, "got-out") || !result)
+                return;
+        free(row->result);
+        row->result = str_copy(result);
 }
 
 static enum prove_state judge(const struct prove_row *row)
@@ -141,7 +177,10 @@ void prove_results_judge(struct prove_results *results, const struct box *box, c
         for (size_t i = 0; i < results->count; i++) {
                 struct prove_row *row = &results->rows[i];
                 row->option = opened_by(row, box, own, no_protect);
+                judge_storm(row, &box->limits);
                 row->state = judge(row);
+                if (row->state == PROVE_NOT_LIMITED && !row->option)
+                        row->option = str_copy(needed_by(row, &box->limits));
                 results->totals[row->state]++;
         }
 }
@@ -174,6 +213,8 @@ static void write_row(const struct paint *paint, const struct prove_row *row)
         write_painted(paint, row->state, states[row->state].words, 0);
         if (row->option && (row->state == PROVE_OPEN_BY_OPTION || row->state == PROVE_GOT_OUT))
                 (void)fprintf(paint->out, " (%s)", row->option);
+        else if (row->state == PROVE_NOT_LIMITED)
+                (void)fprintf(paint->out, " (%s would bound it)", row->option);
         else if (row->state == PROVE_FAILED)
                 (void)fprintf(paint->out, " (%s)", row->result ? row->result : "it said nothing");
         else if (row->state == PROVE_HELD)
@@ -196,12 +237,15 @@ static void write_names(const struct paint *paint, const struct prove_results *r
                 const struct prove_row *row = &results->rows[i];
                 if (row->state != state)
                         continue;
-                int length = (int)strlen(row->id) + 1;
+                autofree char *name = state == PROVE_NOT_LIMITED
+                                          ? str_format("%s (%s would bound it)", row->id, row->option)
+                                          : str_copy(row->id);
+                int length = (int)strlen(name) + 1;
                 if (column + length > WIDTH) {
                         (void)fprintf(paint->out, "\n%*s", INDENT - 1, "");
                         column = INDENT - 1;
                 }
-                (void)fprintf(paint->out, " %s", row->id);
+                (void)fprintf(paint->out, " %s", name);
                 column += length;
         }
         (void)fputc('\n', paint->out);
@@ -282,7 +326,7 @@ bool prove_write_json(const struct prove_results *results, FILE *out)
                 cJSON_AddStringToObject(item, "gain", row->gain);
                 cJSON_AddStringToObject(item, "shown", row->shown);
                 cJSON_AddStringToObject(item, "state", states[row->state].key);
-                if (row->option && out_of_it)
+                if (row->option && (out_of_it || row->state == PROVE_NOT_LIMITED))
                         cJSON_AddStringToObject(item, "option", row->option);
                 if (row->state == PROVE_FAILED)
                         cJSON_AddStringToObject(item, "failure", row->result ? row->result : "no-result");

@@ -16,7 +16,7 @@ enum prove_state {
         PROVE_HELD,
         PROVE_GOT_OUT,
         PROVE_OPEN_BY_OPTION, /* the person's own option permits it */
-        PROVE_NOT_LIMITED,    /* no version of hutch bounds it yet */
+        PROVE_NOT_LIMITED,    /* nothing bounds it, here or with these options */
         PROVE_NOT_SHOWN,      /* it did not get out, but nothing on this machine shows that it could */
         PROVE_FAILED,         /* no result, a crash, a hang: not known to be held */
         PROVE_STATES,
@@ -29,7 +29,8 @@ struct prove_row {
         char *path;   /* by which it got out, or "" */
         bool spoiled; /* seen from outside, it did something */
         enum prove_state state;
-        char *option; /* PROVE_OPEN_BY_OPTION, PROVE_GOT_OUT: the option that opened it, or NULL */
+        char *option; /* PROVE_OPEN_BY_OPTION, PROVE_GOT_OUT: the option that opened it, or NULL;
+                         PROVE_NOT_LIMITED: what would bound it */
 };
 
 struct prove_results {

@@ -296,6 +296,8 @@ static char *show_ending(const cJSON *run)
                 return str_format("stopped by --timeout after %s", duration);
         if (str_equal(how, "client gone"))
                 return str_format("stopped when the client had gone, after %s", duration);
+        if (str_equal(how, "limit"))
+                return str_format("ended at a limit after %s", duration);
         if (str_equal(how, "unenforced"))
                 return str_format("ended after %s, because it could not be confined any more", duration);
         if (str_equal(how, "killed"))

@@ -36,6 +36,45 @@ bool value_expand_path(const char *option, const char *text, char **path, struct
         return true;
 }
 
+bool value_read_count(const char *option, const char *text, unsigned most, unsigned *count,
+                      struct error *error)
+{
+        uint64_t value = 0;
+        const char *next = text;
+        for (; *next >= '0' && *next <= '9' && value <= most; next++)
+                value = value * 10 + (uint64_t)(*next - '0');
+        if (next == text || (*next && value <= most) || value == 0)
+                return error_set(error, EXIT_USAGE, "%s %s: not a whole number from 1 on", option,
+                                 name_shown(text));
+        if (value > most)
+                return error_set(error, EXIT_USAGE, "%s %s: the most is %u", option, name_shown(text), most);
+        *count = (unsigned)value;
+        return true;
+}
+
+bool value_read_cpus(const char *option, const char *text, unsigned *hundredths, struct error *error)
+{
+        enum { MOST = 8192, PLACES = 2 };
+        unsigned whole = 0, part = 0;
+        const char *next = text;
+        for (; *next >= '0' && *next <= '9' && whole <= MOST; next++)
+                whole = whole * 10 + (unsigned)(*next - '0');
+        bool digits = next > text;
+        if (*next == '.' && digits) {
+                digits = next[1] >= '0' && next[1] <= '9';
+                unsigned worth = 10;
+                for (next++; *next >= '0' && *next <= '9' && worth; next++, worth /= 10)
+                        part += worth * (unsigned)(*next - '0');
+        }
+        if (!digits || *next || whole > MOST || whole + part == 0)
+                return error_set(error, EXIT_USAGE,
+                                 "%s %s: write a number of processors up to %d with at most %d places, as 1 "
+                                 "or 0.5",
+                                 option, name_shown(text), MOST, PLACES);
+        *hundredths = whole * 100 + part;
+        return true;
+}
+
 bool value_read_size(const char *option, const char *text, uint64_t *bytes, struct error *error)
 {
         static const char units[] = "kmg";

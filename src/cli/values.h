@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kinds of value that several options have: paths and sizes. `option` stands in messages, with its dashes;
+ * Kinds of value that options have: paths, sizes and numbers. `option` stands in messages, with its dashes;
  * what is wrong is status 2.
  */
 #ifndef HUTCH_CLI_VALUES_H
@@ -17,5 +17,12 @@ bool value_expand_path(const char *option, const char *text, char **path, struct
 
 /* A number of bytes, at least 1, with k, m or g behind it for units of 1024. */
 bool value_read_size(const char *option, const char *text, uint64_t *bytes, struct error *error);
+
+/* A whole number from 1 to `most`. */
+bool value_read_count(const char *option, const char *text, unsigned most, unsigned *count,
+                      struct error *error);
+
+/* A number of processors with at most two places, as hundredths; at least one of them. */
+bool value_read_cpus(const char *option, const char *text, unsigned *hundredths, struct error *error);
 
 #endif

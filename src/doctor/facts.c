@@ -134,6 +134,9 @@ void facts_read(struct facts *facts, const char *root)
         read_kvm(facts, root);
         read_cgroups(facts, root);
         read_groups(facts);
+        facts->limits = (struct limits){
+            .memory_bytes = LIMITS_MEMORY_DEFAULT, .pids = LIMITS_PIDS_DEFAULT, .cpus = LIMITS_CPUS_WHOLE};
+        limits_choose(&facts->limits, facts->uid, true);
 }
 
 /* ---- trying ---- */

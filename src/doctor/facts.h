@@ -46,6 +46,8 @@ struct facts {
         bool cgroup_delegated; /* version 2: groups may be made below the caller's own */
         bool bus;              /* the caller's systemd can be asked over D-Bus */
 
+        struct limits limits; /* the default ones and --cpus 1, with what will hold them */
+
         struct trial plain;   /* what `hutch mcp` does */
         struct trial no_proc; /* tried only when the fresh /proc was what failed */
         struct trial overlay; /* tried only when `plain` started */

@@ -313,28 +313,25 @@ static void judge_cgroups(const struct facts *facts, struct findings *findings)
             "systemd.unified_cgroup_hierarchy=1 on the kernel's command line, and a restart";
         switch (facts->cgroups) {
         case CGROUP_NONE:
-                add_unused(findings, "cgroups", STATE_MISSING, str_copy("no control groups are visible"),
-                           NULL);
+                add(findings, "cgroups", STATE_MISSING, str_copy("no control groups are visible"), NULL);
                 break;
         case CGROUP_V1:
-                add_unused(findings, "cgroups", STATE_MISSING, str_copy("version 1 only"), str_copy(unify));
+                add(findings, "cgroups", STATE_MISSING, str_copy("version 1 only"), str_copy(unify));
                 break;
         case CGROUP_HYBRID:
-                add_unused(findings, "cgroups", STATE_MISSING,
-                           str_copy("version 1 with a version 2 that is not at /sys/fs/cgroup"),
-                           str_copy(unify));
+                add(findings, "cgroups", STATE_MISSING,
+                    str_copy("version 1 with a version 2 that is not at /sys/fs/cgroup"), str_copy(unify));
                 break;
         case CGROUP_V2:
                 if (facts->cgroup_delegated || facts->bus)
-                        add_unused(findings, "cgroups", STATE_OK,
-                                   str_format("version 2; %s%s%s",
-                                              facts->cgroup_delegated ? "your own group is delegated" : "",
-                                              facts->cgroup_delegated && facts->bus ? ", and " : "",
-                                              facts->bus ? "your systemd answers on D-Bus" : ""),
-                                   NULL);
+                        add(findings, "cgroups", STATE_OK,
+                            str_format("version 2; %s%s%s",
+                                       facts->cgroup_delegated ? "your own group is delegated" : "",
+                                       facts->cgroup_delegated && facts->bus ? ", and " : "",
+                                       facts->bus ? "your systemd answers on D-Bus" : ""),
+                            NULL);
                 else
-                        add_unused(
-                            findings, "cgroups", STATE_DEGRADED,
+                        add(findings, "cgroups", STATE_DEGRADED,
                             str_copy("version 2, but none is delegated to you and no systemd of yours "
                                      "answers on D-Bus"),
                             str_copy("`sudo loginctl enable-linger $USER`, or log in through a session "
@@ -342,13 +339,33 @@ static void judge_cgroups(const struct facts *facts, struct findings *findings)
         }
 }
 
+/* Which of several ways will hold each limit. */
+static void judge_limits(const struct facts *facts, struct findings *findings)
+{
+        const struct limits *limits = &facts->limits;
+        autofree char *how =
+            str_format("memory: %s; processes: %s; processors: %s", limit_mechanism_name(limits->memory),
+                       limit_mechanism_name(limits->processes), limit_mechanism_name(limits->processors));
+        if (limits->way == CGROUP_WAY_NONE)
+                add(findings, "limits", limits->processes == LIMIT_NONE ? STATE_MISSING : STATE_DEGRADED,
+                    str_format("%s, and of a part of a processor: none; %s", how,
+                               limits->no_cgroup ? limits->no_cgroup : "there are no control groups"),
+                    str_copy("a control group holds them exactly: see cgroups below"));
+        else
+                add(findings, "limits", STATE_OK,
+                    str_format("%s, %s", how,
+                               limits->way == CGROUP_WAY_SYSTEMD ? "by a scope that systemd is asked for"
+                                                                 : "in a group that is delegated to you"),
+                    NULL);
+}
+
 static void judge_pid_max(const struct facts *facts, struct findings *findings)
 {
         if (is_release(facts->release, 6, 14))
-                add_unused(findings, "pid_max", STATE_OK, str_copy("each pid namespace has its own"), NULL);
+                add(findings, "pid_max", STATE_OK, str_copy("each pid namespace has its own"), NULL);
         else
-                add_unused(findings, "pid_max", STATE_MISSING, str_copy("one for the whole machine"),
-                           str_copy("Linux 6.14 or newer"));
+                add(findings, "pid_max", STATE_MISSING, str_copy("one for the whole machine"),
+                    str_copy("Linux 6.14 or newer"));
 }
 
 void judge(const struct facts *facts, struct findings *findings)
@@ -362,10 +379,11 @@ void judge(const struct facts *facts, struct findings *findings)
         judge_seccomp(facts, findings);
         judge_identity(facts, findings);
         judge_overlay(facts, findings);
-        for (size_t i = 0; i < TOOL_COUNT; i++)
-                judge_tool(facts, &facts->tools[i], findings);
+        judge_limits(facts, findings);
         judge_cgroups(facts, findings);
         judge_pid_max(facts, findings);
+        for (size_t i = 0; i < TOOL_COUNT; i++)
+                judge_tool(facts, &facts->tools[i], findings);
         judge_kvm(facts, findings);
 }
 

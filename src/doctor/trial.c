@@ -206,7 +206,16 @@ static void start(const struct box *box, struct trial *trial)
                 return;
         }
         fd_close(&no_input);
-        struct launch_stdio stdio = {.server = {input, output_end, errors_end}, .terminal = -1};
+        /* No control group is made for it: nothing but the steps of a start is on trial. */
+        struct limits limits = box->limits;
+        limits_choose_without_cgroup(&limits, box->outer_uid, box->proc, "");
+        struct launch_stdio stdio = {.limits = &limits,
+                                     .group = -1,
+                                     .server = {input, output_end, errors_end},
+                                     .terminal = -1,
+                                     .nat = -1,
+                                     .dialler = -1,
+                                     .watchdog = -1};
         struct running running = {
             .launch = {.init = -1, .control = -1, .failure = -1},
             .output.pipe = fd_take(&output),

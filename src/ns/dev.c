@@ -13,6 +13,9 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+/* The machine has 4096 (kernel.pty.max) for everybody. */
+#define TERMINALS_MOST "256"
+
 /* Numbers from Documentation/admin-guide/devices.txt: the name alone proves nothing in a container. */
 static const struct {
         const char *name;
@@ -70,6 +73,7 @@ static void mount_pts(const struct entering *entering, const char *inside)
         autoclose int context = fsopen("devpts", FSOPEN_CLOEXEC);
         if (context < 0 || fsconfig(context, FSCONFIG_SET_STRING, "ptmxmode", "0666", 0) < 0 ||
             fsconfig(context, FSCONFIG_SET_STRING, "mode", "0600", 0) < 0 ||
+            fsconfig(context, FSCONFIG_SET_STRING, "max", TERMINALS_MOST, 0) < 0 ||
             fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
                 entering_fail(entering, STAGE_DEVICES, errno, inside);
         autoclose int pts = fsmount(context, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);

@@ -61,10 +61,19 @@ struct entering {
         struct seccomp_program profile;   /* (a) */
         struct seccomp_program arguments; /* (b) */
         struct seccomp_program init_filter;
-        pid_t network_maker; /* network.c: the task that makes the network namespace */
-        int network;         /* network.c: that namespace */
-        int nat;             /* where hutch-nat gets its sockets, or -1: the sandbox has no network */
-        int dialler;         /* where hutch-nat asks pid 1 for connections (dial.c), or -1 */
+        pid_t network_maker;  /* network.c: the task that makes the network namespace */
+        int network;          /* network.c: that namespace */
+        int nat;              /* where hutch-nat gets its sockets, or -1: the sandbox has no network */
+        int dialler;          /* where hutch-nat asks pid 1 for connections (dial.c), or -1 */
+        struct limits limits; /* the box's, with what really holds them */
+        int permission;       /* where the supervisor says what the control group holds; -1: it is known */
+        int permit;           /* the supervisor's end of it, which the child closes */
+        int group;            /* the control group to begin in, or -1 */
+        bool own_groups;      /* a namespace of control groups is made when the group is known */
+        unsigned spread;      /* differs from sandbox to sandbox: where to begin among the processors */
+        int watchdog;         /* where the watchdog over memory gets what it looks at (limits.c), or -1 */
+        int proc;             /* proc.c: the sandbox's proc, only for the watchdog, or -1 */
+        int *memories;        /* rootfs.c: as `devices`, only for the watchdog, else NULL */
         struct network_result *network_result; /* network.c: what the maker of a gateway says */
         int root;                              /* rootfs.c: the new root, once it is attached */
         int *files;                            /* files.c: as box->files */
@@ -96,7 +105,7 @@ void files_open(struct entering *entering);
 void files_write(struct entering *entering);
 
 /* proc.c, dev.c */
-void proc_mount(const struct entering *entering, const char *destination);
+void proc_mount(struct entering *entering, const char *destination);
 void dev_mount(const struct entering *entering, const char *destination);
 
 /* userns.c: maps the caller to BOX_ID; afterwards the process is not dumpable. */
@@ -114,6 +123,16 @@ bool dial_answer(int dialler);
 
 /* limits.c */
 void limits_set(const struct entering *entering);
+/* limits.c: enters entering->group, where the clone could not. */
+void limits_join_group(const struct entering *entering);
+/* limits.c: waits until the control group is known, and makes its namespace. */
+void limits_await(struct entering *entering);
+/* limits.c: the highest process number of the new pid namespace, where each has its own. */
+void limits_set_pid_max(const struct entering *entering);
+/* limits.c: hands the watchdog what it looks at. */
+void limits_show(struct entering *entering);
+/* limits.c: what the argument filter refuses for the sake of these limits, as bits of seccomp.h. */
+unsigned limits_refused_calls(const struct limits *limits);
 /* limits.c: the server's own bound of open files, once it holds no others. */
 void limits_set_open_files(const struct entering *entering);
 /* caps.c */

@@ -25,13 +25,13 @@
 #include <sys/syscall.h>
 
 /* All but the network namespace, which takes longest: network.c makes it in the meantime. */
-static unsigned long new_namespaces(void)
+static unsigned long new_namespaces(bool groups)
 {
         return (layer_enabled(LAYER_USER) ? CLONE_NEWUSER : 0UL) |
                (layer_enabled(LAYER_MOUNT) ? CLONE_NEWNS : 0UL) |
                (layer_enabled(LAYER_PID) ? CLONE_NEWPID : 0UL) |
                (layer_enabled(LAYER_IPC) ? CLONE_NEWIPC : 0UL) |
-               (layer_enabled(LAYER_NAMES) ? CLONE_NEWUTS | CLONE_NEWCGROUP : 0UL);
+               (layer_enabled(LAYER_NAMES) ? CLONE_NEWUTS | (groups ? CLONE_NEWCGROUP : 0) : 0UL);
 }
 
 static struct {
@@ -67,6 +67,8 @@ void entering_fail(const struct entering *entering, enum stage stage, int error,
 static void hold_lifeline(const struct entering *entering)
 {
         close(entering->supervisor);
+        if (entering->permission >= 0)
+                close(entering->permit);
         struct pollfd lifeline = {.fd = entering->control};
         if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || poll(&lifeline, 1, 0) != 0)
                 _exit(EXIT_SETUP);
@@ -97,10 +99,18 @@ static _Noreturn void enter(struct entering *entering, bool foreground)
                 network_enter(entering);
 
         /* 3. What it may take of the kernel. */
+        limits_await(entering);
+        entering->arguments = seccomp_arguments((entering->box->userns != USERNS_NONE ? SECCOMP_USERNS : 0U) |
+                                                limits_refused_calls(&entering->limits));
         if (layer_enabled(LAYER_BUDGETS))
                 userns_set_budgets(entering);
         if (layer_enabled(LAYER_LIMITS))
                 limits_set(entering);
+        /* Without namespaces of its own this would be the machine's. */
+        if (layer_enabled(LAYER_LIMITS) && layer_enabled(LAYER_PID) && layer_enabled(LAYER_USER))
+                limits_set_pid_max(entering);
+        if (layer_enabled(LAYER_MOUNT))
+                limits_show(entering);
 
         /* 4. No way back: one root, no capability. */
         if (layer_enabled(LAYER_MOUNT))
@@ -116,30 +126,33 @@ static _Noreturn void enter(struct entering *entering, bool foreground)
 
 /* Clones with every new namespace. 0 in the child, the child's pid in the caller with *pidfd set, or a
  * negative errno. Raw calls: glibc wraps neither without a stack of its own. */
-static pid_t clone_child(int *pidfd)
+static pid_t clone_child(const struct entering *entering, int *pidfd)
 {
+        unsigned long namespaces = new_namespaces(!entering->own_groups);
         struct clone_args arguments3 = {
-            .flags = new_namespaces() | CLONE_PIDFD,
+            .flags = namespaces | CLONE_PIDFD | (entering->group >= 0 ? CLONE_INTO_CGROUP : 0),
             .pidfd = (uintptr_t)pidfd,
             .exit_signal = SIGCHLD,
+            .cgroup = entering->group >= 0 ? (unsigned)entering->group : 0,
         };
         long child = syscall(SYS_clone3, &arguments3, sizeof(arguments3));
         /* A container's filter cannot look into clone3's structure and answers ENOSYS, so that callers use
          * clone. */
         if (child < 0 && errno == ENOSYS) {
-                unsigned long flags = new_namespaces() | CLONE_PIDFD | SIGCHLD;
+                unsigned long flags = namespaces | CLONE_PIDFD | SIGCHLD;
 #ifdef __s390x__
                 child = syscall(SYS_clone, NULL, flags, pidfd, NULL, 0);
 #else
                 child = syscall(SYS_clone, flags, NULL, pidfd, NULL, 0);
 #endif
+                if (child == 0 && entering->group >= 0)
+                        limits_join_group(entering);
         }
         return child < 0 ? -errno : (pid_t)child;
 }
 
 static bool prepare_filters(const struct box *box, struct entering *entering, struct error *error)
 {
-        entering->arguments = seccomp_arguments(box->userns != USERNS_NONE);
         entering->init_filter = seccomp_for_init(entering->dialler >= 0);
         if (box->seccomp_path)
                 return seccomp_compile_cached(box->seccomp_path, box->seccomp_json, box->seccomp_length,
@@ -158,7 +171,7 @@ static bool check_layers(const struct box *box, int abi, struct error *error)
                     "to: Landlock 9 (Linux 7.1) would refuse it");
         if (landlock_guards_files(box, abi, &why))
                 return true;
-        if (box->require_landlock)
+        if (box->required & REQUIRE_LANDLOCK)
                 return error_set(error, EXIT_SETUP, "--require landlock cannot be met: %s", why);
         message("note: the second file layer, Landlock, is not enforced: %s", why);
         return true;
@@ -184,14 +197,32 @@ bool launch_start(const struct box *box, const struct launch_stdio *stdio, struc
             .terminal = stdio->terminal,
             .nat = box_has_network(box) ? stdio->nat : -1,
             .dialler = box->network.publish_count ? stdio->dialler : -1,
+            .limits = *stdio->limits,
+            .permission = -1,
+            .group = stdio->group,
+            .own_groups = stdio->limits->way != CGROUP_WAY_NONE && layer_enabled(LAYER_NAMES),
+            .spread = (unsigned)getpid(),
+            .watchdog = stdio->watchdog,
+            .proc = -1,
             .landlock_abi = landlock_abi(),
             .root = -1,
         };
         if (!check_layers(box, entering.landlock_abi, error) || !prepare_filters(box, &entering, error))
                 return false;
 
+        autoclose int permission_read = -1, permission_write = -1;
+        if (stdio->limits->way == CGROUP_WAY_SYSTEMD) {
+                int permission[2];
+                if (pipe2(permission, O_CLOEXEC) < 0)
+                        return error_set(error, EXIT_SETUP, "cannot make a pipe: %s", strerror(errno));
+                permission_read = permission[0];
+                permission_write = permission[1];
+                entering.permission = permission_read;
+                entering.permit = permission_write;
+        }
+
         int pidfd = -1;
-        pid_t child = clone_child(&pidfd);
+        pid_t child = clone_child(&entering, &pidfd);
         if (child == 0)
                 enter(&entering, stdio->foreground);
         seccomp_free(&entering.profile);
@@ -203,6 +234,8 @@ bool launch_start(const struct box *box, const struct launch_stdio *stdio, struc
         }
         *launch = (struct launch){
             .init = pidfd,
+            .process = child,
+            .permission = fd_take(&permission_write),
             .control = fd_take(&supervisor),
             .failure = fd_take(&failure_read),
         };

@@ -18,6 +18,9 @@ struct launch_stdio {
         bool foreground; /* the server's process group gets the terminal */
         int nat;         /* where hutch-nat gets its sockets, if the box has a network */
         int dialler;     /* where it asks for connections to published ports, if there are any */
+        const struct limits *limits; /* the box's, with what holds them as far as it is known */
+        int group;                   /* the control group to begin in, or -1 */
+        int watchdog;                /* where the watchdog over memory gets what it looks at, or -1 */
 };
 
 /* A sandbox that was started, as its supervisor holds it. */
@@ -26,7 +29,9 @@ struct launch {
         int control; /* control.h; close-on-exec */
         int failure; /* reads one struct failure if a step fails, or end of file once the server was executed
                       */
-        int refused; /* when launch_start() is false: the errno of the clone, or 0 when it failed before */
+        pid_t process;  /* its number, as this process sees it */
+        int permission; /* takes what the control group holds (limits.h), one byte; -1: nobody waits for it */
+        int refused;    /* when launch_start() is false: the errno of the clone, or 0 when it failed before */
 };
 
 /* Clones pid 1 of a new sandbox, which goes through all the steps on its own. Returns at once: whether they

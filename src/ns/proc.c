@@ -38,7 +38,7 @@ static void cover(const struct entering *entering, int proc, const char *name, c
                 entering_fail(entering, STAGE_PROC_MASK, errno, name);
 }
 
-void proc_mount(const struct entering *entering, const char *destination)
+void proc_mount(struct entering *entering, const char *destination)
 {
         autoclose int context = fsopen("proc", FSOPEN_CLOEXEC);
         /* Pid 1 is not dumpable, so its files belong to root; for a caller who is root that protects less
@@ -55,6 +55,8 @@ void proc_mount(const struct entering *entering, const char *destination)
         if (proc < 0)
                 entering_fail(entering, STAGE_PROC, errno, NULL);
         rootfs_attach(entering, proc, destination, true);
+        if (entering->watchdog >= 0)
+                entering->proc = fcntl(proc, F_DUPFD_CLOEXEC, 0);
 
         /* A nested sandbox that wants a fresh proc of its own needs this one uncovered. */
         if (entering->box->userns == USERNS_FULL || !layer_enabled(LAYER_PROC_MASKS))

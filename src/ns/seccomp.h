@@ -26,13 +26,23 @@ struct seccomp_program {
  * that make user namespaces and mounts inside them are permitted and clone3 exists. Never fails. */
 struct seccomp_program seccomp_builtin(bool userns);
 
-/* The argument filter (b), for the same two cases. It holds under a person's own profile too. */
-struct seccomp_program seccomp_arguments(bool userns);
+/* What the argument filter (b) leaves out or adds. */
+enum {
+        SECCOMP_USERNS = 1,      /* --allow-userns: clone3 exists and namespaces may be made */
+        SECCOMP_NO_UNSEEN = 2,   /* no memory that belongs to no process and no file system in sight */
+        SECCOMP_NO_AFFINITY = 4, /* the processors that a process may use are fixed */
+};
+
+/* The argument filter (b) for these bits. It holds under a person's own profile too. The result lies in one
+ * static place: it is good until the next call. */
+struct seccomp_program seccomp_arguments(unsigned bits);
 
 /* What the sandbox's pid 1, and the supervisor, may call once the server runs: stated in
- * policy/seccomp/init.json (init-publish.json where it dials) and supervisor.json. */
+ * policy/seccomp/init.json (init-publish.json where it dials) and supervisor.json; the watchdog over memory,
+ * watchdog.json. */
 struct seccomp_program seccomp_for_init(bool dials);
 struct seccomp_program seccomp_for_supervisor(void);
+struct seccomp_program seccomp_for_watchdog(void);
 /* The process that watches the host's names: names.json. */
 struct seccomp_program seccomp_for_names(void);
 

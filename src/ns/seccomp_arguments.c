@@ -21,6 +21,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -223,23 +224,59 @@
         PERMIT,                                                                                     \
         REFUSE(EPERM)
 
+/* Where the watchdog over memory stands in for a control group: what it cannot see is refused. Files of
+ * memory without a name, System V objects, and pages of a process that live on in a pipe. */
+#ifdef __NR_ipc
+#define REFUSE_IPC UNLESS_SKIP(__NR_ipc, 1), REFUSE(ENOSYS),
+#else
+#define REFUSE_IPC /* only the calls below */
+#endif
+#define REFUSE_UNSEEN_MEMORY                                                                        \
+        REFUSE_IPC                                                                                  \
+        IF_SKIP(__NR_memfd_create, 4),                                                              \
+        IF_SKIP(__NR_shmget, 3),                                                                    \
+        IF_SKIP(__NR_semget, 2),                                                                    \
+        IF_SKIP(__NR_msgget, 1),                                                                    \
+        UNLESS_SKIP(__NR_vmsplice, 1),                                                              \
+        REFUSE(ENOSYS)
+
+/* Where the set of processors is all that holds --cpus. */
+#define REFUSE_AFFINITY UNLESS_SKIP(__NR_sched_setaffinity, 1), REFUSE(EPERM)
+
 /* clang-format on */
 
-static const struct sock_filter arguments[] = {
-    BEGIN, JUDGE_IOCTL, JUDGE_FCNTL, JUDGE_MODES, JUDGE_SOCKET, JUDGE_SETSOCKOPT, REFUSE_UNSEEN, JUDGE_CLONE, PERMIT,
+static const struct sock_filter always[] = {
+    BEGIN, JUDGE_IOCTL, JUDGE_FCNTL, JUDGE_MODES, JUDGE_SOCKET, JUDGE_SETSOCKOPT, REFUSE_UNSEEN,
 };
-static const struct sock_filter arguments_userns[] = {
-    BEGIN, JUDGE_IOCTL, JUDGE_FCNTL, JUDGE_MODES, JUDGE_SOCKET, JUDGE_SETSOCKOPT, REFUSE_UNSEEN, PERMIT,
-};
+static const struct sock_filter judge_clone[] = {JUDGE_CLONE};
+static const struct sock_filter refuse_unseen_memory[] = {REFUSE_UNSEEN_MEMORY};
+static const struct sock_filter refuse_affinity[] = {REFUSE_AFFINITY};
+static const struct sock_filter permit[] = {PERMIT};
 
-struct seccomp_program seccomp_arguments(bool userns)
+#define SIZE_OF_ALL                                                                                          \
+        (sizeof(always) + sizeof(judge_clone) + sizeof(refuse_unseen_memory) + sizeof(refuse_affinity) +     \
+         sizeof(permit))
+
+struct seccomp_program seccomp_arguments(unsigned bits)
 {
-        struct seccomp_program program = {.code = arguments,
-                                          .length = sizeof(arguments) / sizeof(arguments[0])};
-
-        if (userns) {
-                program.code = arguments_userns;
-                program.length = sizeof(arguments_userns) / sizeof(arguments_userns[0]);
+        static struct sock_filter code[SIZE_OF_ALL / sizeof(struct sock_filter)];
+        const struct {
+                const struct sock_filter *block;
+                size_t size;
+                bool wanted;
+        } blocks[] = {
+            {always, sizeof(always), true},
+            {judge_clone, sizeof(judge_clone), !(bits & SECCOMP_USERNS)},
+            {refuse_unseen_memory, sizeof(refuse_unseen_memory), bits & SECCOMP_NO_UNSEEN},
+            {refuse_affinity, sizeof(refuse_affinity), bits & SECCOMP_NO_AFFINITY},
+            {permit, sizeof(permit), true},
+        };
+        size_t length = 0;
+        for (size_t i = 0; i < sizeof(blocks) / sizeof(*blocks); i++) {
+                if (!blocks[i].wanted)
+                        continue;
+                memcpy(code + length, blocks[i].block, blocks[i].size);
+                length += blocks[i].size / sizeof(*code);
         }
-        return program;
+        return (struct seccomp_program){.code = code, .length = (unsigned short)length};
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Attempts to take so much of what the machine shares out that others have none left. Outside, at most a
- * small part is taken, for a moment. Storms of processes and memory are run nowhere: whether something bounds
- * them is read.
+ * small part is taken, for a moment: threads that do nothing, and memory that is not touched.
  */
 #include "prove/prove.h"
 
@@ -10,8 +9,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
+#include <sched.h>
+#include <string.h>
 #include <sys/inotify.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 /* A user has 128 of them on most machines; this many is more than a sandbox may take. */
@@ -50,14 +51,13 @@ static enum outcome raise_limit(const struct attempt *attempt)
 }
 #define LIMIT(resource, most) (((long)(resource) << 32) | ((most) + 1L))
 
-/* A file of /proc that holds a bound of the sandbox's own, when it is below `number`. */
-static enum outcome storm(const struct attempt *attempt)
+/* Waits to be killed with the attempt's process. */
+static int stay(void *unused)
 {
-        char text[32] = "";
-        autoclose int fd = attempt->text ? open(attempt->text, O_RDONLY | O_CLOEXEC) : -1;
-        if (fd >= 0 && read(fd, text, sizeof(text) - 1) > 0 && strtol(text, NULL, 10) < attempt->number)
-                return HELD;
-        return NOT_LIMITED;
+        (void)unused;
+        while (pause() < 0)
+                ;
+        return 0;
 }
 
 /* What the kernel counts for all processes of a user, wherever they are, and for which no namespace has a
@@ -71,12 +71,38 @@ static enum outcome shared_count(const struct attempt *attempt)
                    : NOT_LIMITED;
 }
 
+/* So many threads at once. They end with the attempt. */
+static enum outcome fork_storm(const struct attempt *attempt)
+{
+        enum { STACK = 16384 };
+        char *stacks = malloc((size_t)attempt->number * STACK);
+        for (long i = 0; stacks && i < attempt->number; i++)
+                if (clone(stay, stacks + (i + 1) * STACK,
+                          CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM,
+                          NULL) < 0)
+                        return errno == EAGAIN ? HELD : NOT_APPLICABLE;
+        return out_if(stacks);
+}
+
+/* More of its own memory than any sandbox has; it is not touched. */
 static enum outcome memory_storm(const struct attempt *attempt)
 {
-        struct rlimit limit;
+        void *taken = mmap(NULL, (size_t)attempt->number, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        return out_if(taken != MAP_FAILED);
+}
+
+/* Whether every processor may be used. */
+static enum outcome processor_storm(const struct attempt *attempt)
+{
+        static unsigned char all[1024], may[1024];
+        long online = sysconf(_SC_NPROCESSORS_ONLN);
         (void)attempt;
-        bool bounded = getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-        return bounded ? HELD : NOT_LIMITED;
+        memset(all, 0xff, sizeof(all));
+        (void)sched_setaffinity(0, sizeof(all), (const cpu_set_t *)all);
+        if (online < 2 || sched_getaffinity(0, sizeof(may), (cpu_set_t *)may) < 0)
+                return NOT_APPLICABLE;
+        return out_if(CPU_COUNT_S(sizeof(may), (const cpu_set_t *)may) >= online);
 }
 
 static const struct attempt rows[] = {
@@ -95,8 +121,8 @@ static const struct attempt rows[] = {
      LIMIT(RLIMIT_CORE, 0)},
     {"descriptors-sent", "your programs' passing of descriptors", SHOW_NEVER, shared_count, NULL, 512},
     {"epoll-watches", "your programs' waiting for events", SHOW_NEVER, shared_count, NULL, 0},
-    {"fork-storm", "all processes of the machine", SHOW_NEVER, storm, "/proc/sys/kernel/pid_max", 8192},
-    {"memory-storm", "all memory of the machine", SHOW_NEVER, memory_storm, NULL, 0},
-    {"processor-storm", "all processors of the machine", SHOW_NEVER, storm, NULL, 0},
+    {"fork-storm", "all processes of the machine", SHOW_AS_CALLER, fork_storm, NULL, 2048},
+    {"memory-storm", "all memory of the machine", SHOW_AS_CALLER, memory_storm, NULL, 1L << 38},
+    {"processor-storm", "all processors of the machine", SHOW_AS_CALLER, processor_storm, NULL, 0},
 };
 const struct attempt_group budgets_group = ATTEMPT_GROUP("budgets", rows);

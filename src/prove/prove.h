@@ -17,7 +17,7 @@ enum outcome {
         HELD,
         GOT_OUT,
         NOT_APPLICABLE, /* the machine does not have what is attacked */
-        NOT_LIMITED,    /* nothing bounds it, and no version of hutch did so far */
+        NOT_LIMITED,    /* nothing bounds it on this kernel */
 };
 
 /* How an attempt is shown to work without a sandbox, tried in this order. None: it never is. */

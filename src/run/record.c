@@ -126,6 +126,8 @@ static int write_start(struct record *record, int file, const char *name, const 
         put_grants(&line, box);
         put_rules(&line, "network_allow", &box->network.rules.allow);
         put_rules(&line, "network_deny", &box->network.rules.deny);
+        autofree char *limits = limits_describe(&box->limits, box->memory_fs_bytes);
+        log_line_text(&line, "limits", limits, LOG_TEXT_MAX);
         write_log(record, &line);
         return file < 0 ? 0 : log_line_write(&line, file);
 }
@@ -192,10 +194,9 @@ void record_members(struct record *record, const char *members)
 void record_end(struct record *record, int status)
 {
         static const char *const words[] = {
-            [ENDING_FAILED] = "failed",    [ENDING_EXITED] = "exit",
-            [ENDING_SIGNALLED] = "signal", [ENDING_TIMED_OUT] = "timeout",
-            [ENDING_STOPPED] = "stopped",  [ENDING_ABANDONED] = "client gone",
-            [ENDING_KILLED] = "killed",    [ENDING_UNENFORCED] = "unenforced",
+            [ENDING_FAILED] = "failed",     [ENDING_EXITED] = "exit",     [ENDING_SIGNALLED] = "signal",
+            [ENDING_TIMED_OUT] = "timeout", [ENDING_STOPPED] = "stopped", [ENDING_ABANDONED] = "client gone",
+            [ENDING_KILLED] = "killed",     [ENDING_LIMIT] = "limit",     [ENDING_UNENFORCED] = "unenforced",
         };
         struct log_line line;
         messages_record(NULL, NULL);

@@ -20,6 +20,7 @@ enum ending {
         ENDING_STOPPED,    /* hutch was told to stop, by a signal */
         ENDING_ABANDONED,  /* the client had gone, and hutch ended it */
         ENDING_KILLED,     /* its first process was killed from outside */
+        ENDING_LIMIT,      /* hutch or the kernel ended it, because a limit was used up */
         ENDING_UNENFORCED, /* hutch ended it, because something asked for could not be enforced any more */
 };
 

@@ -24,9 +24,11 @@
 #include "report/messages.h"
 #include "run/bridge.h"
 #include "run/filter_helper.h"
+#include "run/group.h"
 #include "run/nat_helper.h"
 #include "run/terminal.h"
 #include "run/watch.h"
+#include "run/watchdog.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -65,6 +67,11 @@ struct supervisor {
         bool nat_failed; /* it ended before the sandbox did */
         struct filter_helper filter;
         bool filter_failed; /* the same */
+        struct limits limits; /* the box's, with what really holds them */
+        struct group group;
+        long long group_at; /* when the wait for systemd ends, or NEVER */
+        struct watchdog watchdog;
+        bool limit_hit; /* a limit ended the sandbox, which was said */
         struct watch *watch; /* what happens to the sandbox's mounts on the host, or NULL */
         int signals;
         bool ignores_hang_up; /* the caller made it so (nohup) */
@@ -230,6 +237,30 @@ static void confine(struct supervisor *supervisor)
         }
 }
 
+/* What had to hold no longer does: no time is left to a server that may read or change it now. */
+static void end_exposed(struct supervisor *supervisor)
+{
+        supervisor->exposed = true;
+        kill_sandbox(supervisor);
+}
+
+/* Starts the watchdog, which this process can do until it is confined. Not sooner: the sandbox builds itself on
+ * every processor that there is. */
+static void watch_memory(struct supervisor *supervisor)
+{
+        if (supervisor->watchdog.places < 0)
+                return;
+        if (supervisor->limits.memory != LIMIT_WATCHDOG) {
+                watchdog_end(&supervisor->watchdog);
+                return;
+        }
+        int error = watchdog_start(&supervisor->watchdog, &supervisor->limits);
+        if (error < 0) {
+                message("cannot start the watchdog over memory: %s", strerror(-error));
+                end_exposed(supervisor);
+        }
+}
+
 /* Reads the failure pipe: end of file means that the server was executed. */
 static bool read_failure(struct supervisor *supervisor, struct held_sources *held, struct error *error)
 {
@@ -248,6 +279,7 @@ static bool read_failure(struct supervisor *supervisor, struct held_sources *hel
                         now_ms() - supervisor->launched_at);
         if (supervisor->nat.process)
                 nat_helper_watch_names(&supervisor->nat, supervisor->box);
+        watch_memory(supervisor);
         confine(supervisor);
         supervisor->settle_at = now_ms() + SETTLE_MS;
         if (supervisor->box->timeout_seconds) {
@@ -256,13 +288,6 @@ static bool read_failure(struct supervisor *supervisor, struct held_sources *hel
                         supervisor->notice_at = supervisor->timeout_at - NOTICE_SECONDS * 1000LL;
         }
         return true;
-}
-
-/* What had to hold no longer does: no time is left to a server that may read or change it now. */
-static void end_exposed(struct supervisor *supervisor)
-{
-        supervisor->exposed = true;
-        kill_sandbox(supervisor);
 }
 
 static bool is_due(long long *deadline, long long now)
@@ -300,7 +325,8 @@ static void meet_deadlines(struct supervisor *supervisor)
 static int next_timeout(const struct supervisor *supervisor)
 {
         const long long deadlines[] = {supervisor->settle_at, supervisor->term_at,    supervisor->kill_at,
-                                       supervisor->notice_at, supervisor->timeout_at, supervisor->drain_at};
+                                       supervisor->notice_at, supervisor->timeout_at, supervisor->drain_at,
+                                       supervisor->group_at};
         long long soonest = NEVER;
         for (size_t i = 0; i < sizeof(deadlines) / sizeof(*deadlines); i++)
                 if (deadlines[i] != NEVER && (soonest == NEVER || deadlines[i] < soonest))
@@ -369,9 +395,132 @@ static void lose_filter(struct supervisor *supervisor)
         kill_sandbox(supervisor);
 }
 
+/* More memory is held than was permitted: the kernel would have refused it, hutch can only end it. */
+static void end_at_limit(struct supervisor *supervisor, const char *used)
+{
+        char limit[24];
+        supervisor->limit_hit = true;
+        message("--memory %s is used up%s: the sandbox was ended; --memory SIZE permits more",
+                limits_write_size(supervisor->box->limits.memory_bytes, limit), used);
+        kill_sandbox(supervisor);
+}
+
+static void read_watchdog(struct supervisor *supervisor)
+{
+        uint64_t value = 0;
+        char text[64];
+        const struct box *box = supervisor->box;
+        switch (watchdog_read(&supervisor->watchdog, &value)) {
+        case WATCHDOG_NOTHING:
+                break;
+        case WATCHDOG_MEMORY:
+                (void)snprintf(text, sizeof(text), " (%ju MiB were held)", (uintmax_t)(value >> 20));
+                end_at_limit(supervisor, text);
+                break;
+        case WATCHDOG_PROCESSES:
+                message("--pids %u is used up: the command can start no further process or thread",
+                        box->limits.pids);
+                break;
+        case WATCHDOG_DISK:
+                message("what is writable in memory is full: --disk %s, or the SIZE of a --tmpfs, is used up",
+                        limits_write_size(box->memory_fs_bytes, text));
+                break;
+        case WATCHDOG_BLIND:
+        case WATCHDOG_GONE:
+                fd_close(&supervisor->watchdog.talk);
+                if (supervisor->ended)
+                        break;
+                message("what the sandbox holds of memory can no longer be measured, and nothing else bounds "
+                        "it here: ending it");
+                end_exposed(supervisor);
+                break;
+        }
+}
+
+static void look_at_group(struct supervisor *supervisor)
+{
+        switch (group_look(&supervisor->group)) {
+        case GROUP_NOTHING:
+                break;
+        case GROUP_MEMORY:
+                if (!supervisor->limit_hit)
+                        end_at_limit(supervisor, "");
+                break;
+        case GROUP_PROCESSES:
+                message("--pids %u is used up: the command can start no further process or thread",
+                        supervisor->limits.pids);
+                break;
+        }
+}
+
+/* The control group is known, or known not to come: pid 1 waits for this. False when what was required does not
+ * hold. */
+static bool settle_limits(struct supervisor *supervisor, bool made, struct error *error)
+{
+        struct limits *limits = &supervisor->limits;
+        const struct box *box = supervisor->box;
+        bool processors = false;
+        unsigned char holds = 0;
+        if (made && group_check(&supervisor->group, limits, &processors))
+                holds = GROUP_HOLDS | (processors || !limits->cpus ? GROUP_HOLDS_PROCESSORS : 0);
+        supervisor->group_at = NEVER;
+        limits_settle(limits, holds, box->outer_uid, box->proc, supervisor->group.why);
+        if (!holds) {
+                message_verbose("no control group holds the limits: %s", supervisor->group.why);
+                group_end(&supervisor->group);
+        }
+        if (!limits_check(limits, box->required, error))
+                return false;
+        autofree char *text = limits_describe(limits, box->memory_fs_bytes);
+        message_verbose("limits in force: %s", text);
+        if (supervisor->launch.permission >= 0)
+                (void)!write(supervisor->launch.permission, &holds, 1);
+        fd_close(&supervisor->launch.permission);
+        return true;
+}
+
+/* Whatever of the group, before the launch, can be made. */
+static bool begin_limits(struct supervisor *supervisor, struct error *error)
+{
+        supervisor->limits = supervisor->box->limits;
+        switch (supervisor->limits.way) {
+        case CGROUP_WAY_SYSTEMD:
+                return group_connect(&supervisor->group, supervisor->box->outer_uid) ||
+                       settle_limits(supervisor, false, error);
+        case CGROUP_WAY_DELEGATED:
+                return settle_limits(supervisor, group_make(&supervisor->group, &supervisor->limits), error);
+        case CGROUP_WAY_NONE:
+                break;
+        }
+        return true;
+}
+
+/* Asks systemd for the group of a pid 1 that has just begun. */
+static bool ask_for_group(struct supervisor *supervisor, struct error *error)
+{
+        if (supervisor->launch.permission < 0)
+                return true;
+        supervisor->group_at = now_ms() + GROUP_PATIENCE_MS;
+        return group_ask(&supervisor->group, supervisor->launch.process, &supervisor->limits) ||
+               settle_limits(supervisor, false, error);
+}
+
+static bool read_bus(struct supervisor *supervisor, struct error *error)
+{
+        enum bus_progress progress = group_read(&supervisor->group, supervisor->launch.process);
+        return progress == BUS_WAITING || settle_limits(supervisor, progress == BUS_DONE, error);
+}
+
+static bool give_up_bus(struct supervisor *supervisor, struct error *error)
+{
+        (void)snprintf(supervisor->group.why, sizeof(supervisor->group.why), "systemd did not answer in %d ms",
+                       GROUP_PATIENCE_MS);
+        return settle_limits(supervisor, false, error);
+}
+
 static bool run_loop(struct supervisor *supervisor, struct held_sources *held, struct error *error)
 {
-        enum { SIGNALS, CONTROL, FAILURE, TERMINAL, WATCH, NAT, FILTER, OWN };
+        enum { SIGNALS, CONTROL, FAILURE, TERMINAL, WATCH, NAT, FILTER, WATCHDOG, BUS, MEMORY, PIDS, OWN };
         while (!is_finished(supervisor)) {
                 struct pollfd polls[OWN + BRIDGE_POLL_MAX] = {
                     [SIGNALS] = {.fd = supervisor->signals, .events = POLLIN},
@@ -385,6 +534,10 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                     [WATCH] = {.fd = watch_descriptor(supervisor->watch), .events = POLLIN},
                     [NAT] = {.fd = supervisor->nat.talk, .events = POLLIN},
                     [FILTER] = {.fd = supervisor->filter.talk, .events = POLLIN},
+                    [WATCHDOG] = {.fd = supervisor->watchdog.talk, .events = POLLIN},
+                    [BUS] = {.fd = supervisor->group.bus.socket, .events = POLLIN},
+                    [MEMORY] = {.fd = supervisor->group.memory_events, .events = POLLPRI},
+                    [PIDS] = {.fd = supervisor->group.pids_events, .events = POLLPRI},
                 };
                 size_t bridged = bridge_poll(supervisor->bridge, polls + OWN);
                 int ready = poll(polls, OWN + bridged, next_timeout(supervisor));
@@ -404,7 +557,15 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                                 lose_network(supervisor);
                         if (polls[FILTER].revents && !filter_helper_read(&supervisor->filter, supervisor->record))
                                 lose_filter(supervisor);
+                        if (polls[WATCHDOG].revents)
+                                read_watchdog(supervisor);
+                        if (polls[BUS].revents && !read_bus(supervisor, error))
+                                return false;
+                        if (polls[MEMORY].revents | polls[PIDS].revents)
+                                look_at_group(supervisor);
                 }
+                if (is_due(&supervisor->group_at, now_ms()) && !give_up_bus(supervisor, error))
+                        return false;
                 watch_client(supervisor);
                 meet_deadlines(supervisor);
         }
@@ -413,6 +574,8 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
 
 static enum ending judge_ending(const struct supervisor *supervisor)
 {
+        if (supervisor->limit_hit)
+                return ENDING_LIMIT;
         if (supervisor->exposed || supervisor->nat_failed || supervisor->filter_failed)
                 return ENDING_UNENFORCED;
         if (supervisor->timed_out)
@@ -442,6 +605,9 @@ static int exit_status(const struct supervisor *supervisor, struct record *recor
         case ENDING_ABANDONED:
                 /* The server ended by the signal that hutch sent: that is no failure of it. */
                 return 0;
+        case ENDING_LIMIT:
+                record->signal_number = SIGKILL;
+                break;
         case ENDING_SIGNALLED:
                 record->signal_number = WTERMSIG(supervisor->wait_status);
                 break;
@@ -499,7 +665,18 @@ static bool start(struct supervisor *supervisor, struct held_sources *held, stru
         supervisor->nat.told = box->tools.explain ? &supervisor->filter : NULL;
         if (box_has_network(box) && !nat_helper_start(&supervisor->nat, box, error))
                 return false;
+        if (!begin_limits(supervisor, error))
+                return false;
+        /* It may be needed as long as a group is not certain. */
+        bool watched = box->proc && (supervisor->limits.memory == LIMIT_WATCHDOG ||
+                                     supervisor->limits.way == CGROUP_WAY_SYSTEMD);
+        int failed = watched ? watchdog_prepare(&supervisor->watchdog) : 0;
+        if (failed < 0)
+                return error_set(error, EXIT_SETUP, "cannot make a socket: %s", strerror(-failed));
         struct launch_stdio stdio = {
+            .limits = &supervisor->limits,
+            .group = supervisor->group.parent >= 0 ? supervisor->group.folder : -1,
+            .watchdog = supervisor->watchdog.sandbox,
             .nat = supervisor->nat.setup,
             .dialler = supervisor->nat.dialler,
             .terminal = supervisor->terminal.descriptor,
@@ -520,12 +697,14 @@ static bool start(struct supervisor *supervisor, struct held_sources *held, stru
         /* The supervisor holds the values of the person's variables; nothing else of the same user may trace
          * it. */
         (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-        return started;
+        return started && ask_for_group(supervisor, error);
 }
 
 /* Waits for the last of the sandbox: pid 1 is reaped only after everything inside is gone. */
 static void finish(struct supervisor *supervisor)
 {
+        /* It ends at the hang-up, while the rest does. */
+        fd_close(&supervisor->watchdog.talk);
         if (supervisor->launch.init >= 0) {
                 kill_sandbox(supervisor);
                 siginfo_t information;
@@ -533,8 +712,10 @@ static void finish(struct supervisor *supervisor)
                        errno == EINTR)
                         ;
         }
+        group_end(&supervisor->group);
         nat_helper_end(&supervisor->nat, supervisor->record);
         filter_helper_end(&supervisor->filter, supervisor->record);
+        watchdog_end(&supervisor->watchdog);
         bool by_itself = supervisor->exited && WIFEXITED(supervisor->wait_status);
         if (supervisor->lent && supervisor->started && !by_itself)
                 terminal_restore(&supervisor->terminal);
@@ -545,6 +726,7 @@ static void finish(struct supervisor *supervisor)
         fd_close(&supervisor->launch.init);
         fd_close(&supervisor->launch.control);
         fd_close(&supervisor->launch.failure);
+        fd_close(&supervisor->launch.permission);
         fd_close(&supervisor->signals);
 }
 
@@ -553,9 +735,11 @@ int supervise(const struct box *box, struct held_sources *held, struct record *r
         struct supervisor supervisor = {
             .box = box,
             .record = record,
-            .launch = {.init = -1, .control = -1, .failure = -1},
+            .launch = {.init = -1, .control = -1, .failure = -1, .permission = -1},
+            .group_at = NEVER,
             .nat = NAT_HELPER_NONE,
             .filter = FILTER_HELPER_NONE,
+            .watchdog = WATCHDOG_NONE,
             .signals = -1,
             .terminal = {.descriptor = -1},
             .settle_at = NEVER,
@@ -567,13 +751,16 @@ int supervise(const struct box *box, struct held_sources *held, struct record *r
         };
         int status = 0;
         sigemptyset(&supervisor.sent);
+        group_init(&supervisor.group);
         if (box->kind == BOX_RUN)
                 supervisor.terminal = terminal_find();
         if (block_signals(&supervisor, error) && start(&supervisor, held, error)) {
                 /* While the sandbox builds itself: it costs nobody any time. */
                 record_begin(record, box);
-                if (run_loop(&supervisor, held, error))
+                if (run_loop(&supervisor, held, error)) {
+                        look_at_group(&supervisor);
                         status = exit_status(&supervisor, record);
+                }
         }
         finish(&supervisor);
         if (supervisor.started) {

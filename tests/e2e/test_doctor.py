@@ -11,7 +11,7 @@ import pytest
 from harness import needs_installed, needs_kernel, without_deny_all
 
 KEYS = ["sandbox", "kernel", "namespaces", "proc", "landlock", "seccomp", "identity", "overlay",
-        "node", "npx", "python3", "uv", "uvx", "deno", "bun", "cgroups", "pid_max", "kvm"]
+        "limits", "cgroups", "pid_max", "node", "npx", "python3", "uv", "uvx", "deno", "bun", "kvm"]
 
 
 class Report:
@@ -68,7 +68,7 @@ def test_where_sandboxes_start(examine, am_root):
     assert report.checks["identity"]["state"] == ("degraded" if am_root else "ok")
     assert "/bin/true" in report.checks["sandbox"]["detail"]
     assert os.uname().release in report.checks["kernel"]["detail"]
-    assert [key for key in KEYS if not report.checks[key]["used"]] == ["cgroups", "pid_max", "kvm"]
+    assert [key for key in KEYS if not report.checks[key]["used"]] == ["kvm"]
 
 
 def test_the_version_of_a_tool_was_printed_inside(examine, hutch):

@@ -236,7 +236,7 @@ def test_a_bound_on_the_size_of_files(hutch, show, granted, how):
     data = hutch.folder / ("long" * 25)
     data.mkdir()
     options = ["--ro", data] if granted else []
-    done = hutch("run", *options, "--", "cat", "/proc/self/status", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200)))
+    done = hutch("run", *options, "--", "cat", "/proc/self/status", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (290, 290)))
     assert done.status == 0 and not done.err, done
     assert not int(re.search(r"SigIgn:\s*(\w+)", done.out).group(1), 16) & 1 << signal.SIGXFSZ - 1
     assert {run["how"] for run in show("logs")} == how

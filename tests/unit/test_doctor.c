@@ -40,6 +40,11 @@ static int set_up_good(void **state)
             .kvm_device = true,
             .cgroups = CGROUP_V2,
             .cgroup_delegated = true,
+            .limits = {.cpus = 100,
+                       .way = CGROUP_WAY_DELEGATED,
+                       .memory = LIMIT_CGROUP,
+                       .processes = LIMIT_CGROUP,
+                       .processors = LIMIT_CGROUP},
             .plain = {.started = true, .failure.stage = STAGE_COUNT, .milliseconds = 7, .path = "/bin/true"},
             .overlay = {.started = true},
         };
@@ -111,8 +116,7 @@ static void test_on_a_good_machine_everything_is_ok(void **state)
                 const struct finding *row = &findings.rows[i];
                 if (row->state != STATE_OK || row->fix)
                         fail_msg("%s is %s: %s", row->key, state_name(row->state), row->detail);
-                assert_int_equal(row->used, !(str_equal(row->key, "kvm") || str_equal(row->key, "cgroups") ||
-                                              str_equal(row->key, "pid_max")));
+                assert_int_equal(row->used, !str_equal(row->key, "kvm"));
         }
         expect("sandbox", STATE_OK, "ran /bin/true inside, in 7 ms", NULL);
         expect("node", STATE_OK, "/usr/bin/node (the system), works: 1.2.3", NULL);
@@ -323,6 +327,21 @@ static void test_cgroups(void **state)
         expect("cgroups", STATE_MISSING, "version 1 only", "unified_cgroup_hierarchy=1");
         facts.cgroups = CGROUP_NONE;
         expect("cgroups", STATE_MISSING, "no control groups are visible", NULL);
+}
+
+static void test_limits(void **state)
+{
+        (void)state;
+        expect("limits", STATE_OK,
+               "memory: cgroup; processes: cgroup; processors: cgroup, in a group that is", NULL);
+        facts.limits.way = CGROUP_WAY_SYSTEMD;
+        expect("limits", STATE_OK, "by a scope that systemd is asked for", NULL);
+        limits_choose_without_cgroup(&facts.limits, 1000, true, "there is a reason");
+        expect("limits", STATE_DEGRADED,
+               "memory: watchdog (can overshoot); processes: rlimit; processors: affinity", "see cgroups");
+        expect("limits", STATE_DEGRADED, "there is a reason", "see cgroups");
+        facts.limits.processes = LIMIT_NONE;
+        expect("limits", STATE_MISSING, "processes: none", "see cgroups");
 }
 
 static void test_pid_max(void **state)
@@ -542,6 +561,7 @@ int main(void)
             JUDGED(test_tools),
             JUDGED(test_kvm),
             JUDGED(test_cgroups),
+            JUDGED(test_limits),
             JUDGED(test_pid_max),
             READ(test_a_machine_without_files_is_no_error),
             READ(test_what_is_read_from_files),

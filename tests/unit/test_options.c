@@ -93,7 +93,7 @@ static void test_layers(void **state)
         assert_taken(&options,
                      WORDS("--require", "landlock,landlock", "--allow-userns=full", "--proc", "none",
                            "--seccomp", "/p.json", "--stop-grace", "0", "--dry-run", "--dry-run", "--", "x"));
-        assert_true(options.require_landlock);
+        assert_int_equal(options.required, REQUIRE_LANDLOCK);
         assert_int_equal(options.userns, USERNS_FULL);
         assert_true(options.no_proc);
         assert_true(options.dry_run);
@@ -102,8 +102,26 @@ static void test_layers(void **state)
         options_free(&options);
         assert_taken(&options, WORDS("--allow-userns", "--", "x"));
         assert_int_equal(options.userns, USERNS_ALLOWED);
-        assert_false(options.require_landlock);
+        assert_int_equal(options.required, 0);
         assert_false(options.no_proc);
+        options_free(&options);
+}
+
+static void test_limits(void **state)
+{
+        (void)state;
+        struct options options;
+        assert_taken(&options, WORDS("--memory", "512m", "--cpus=1.5", "--pids", "64", "--disk", "64M",
+                                     "--require", "cgroup,memory", "--require", "pids,cpus", "--", "x"));
+        assert_int_equal(options.memory_bytes, 512 << 20);
+        assert_int_equal(options.cpus, 150);
+        assert_int_equal(options.pids, 64);
+        assert_int_equal(options.disk_bytes, 64 << 20);
+        assert_int_equal(options.required, REQUIRE_CGROUP | REQUIRE_MEMORY | REQUIRE_PIDS | REQUIRE_CPUS);
+        options_free(&options);
+        assert_taken(&options, WORDS("--cpus", "0.25", "--", "x"));
+        assert_int_equal(options.cpus, 25);
+        assert_int_equal(options.memory_bytes + options.disk_bytes + options.pids, 0);
         options_free(&options);
 }
 
@@ -177,8 +195,22 @@ static void test_refusals(void **state)
             {{"--allow-userns", "--allow-userns=full", "--", "x"}, "twice"},
             {{"--allow-userns=half", "--", "x"}, "only value is full"},
             {{"--proc", "some", "--", "x"}, "only value is none"},
-            {{"--require", "cgroup", "--", "x"}, "what can: landlock"},
+            {{"--require", "magic", "--", "x"}, "what can: landlock, cgroup, memory, pids, cpus"},
             {{"--require", "landlock,", "--", "x"}, "what can: landlock"},
+            {{"--require", "cpus", "--", "x"}, "add --cpus N"},
+            {{"--memory", "lots", "--", "x"}, "--memory: lots is not a size"},
+            {{"--disk", "0", "--", "x"}, "--disk: a size of 0"},
+            {{"--pids", "0", "--", "x"}, "--pids 0: not a whole number from 1 on"},
+            {{"--pids", "1.5", "--", "x"}, "--pids 1.5: not a whole number"},
+            {{"--pids", "-1", "--", "x"}, "--pids -1: not a whole number"},
+            {{"--pids", "4000001", "--", "x"}, "the most is 4000000"},
+            {{"--pids", "99999999999999999999", "--", "x"}, "the most is 4000000"},
+            {{"--cpus", "0", "--", "x"}, "--cpus 0: write a number of processors"},
+            {{"--cpus", "0.00", "--", "x"}, "--cpus 0.00: write"},
+            {{"--cpus", ".5", "--", "x"}, "--cpus .5: write"},
+            {{"--cpus", "1.", "--", "x"}, "--cpus 1.: write"},
+            {{"--cpus", "1.005", "--", "x"}, "--cpus 1.005: write"},
+            {{"--cpus", "99999999999", "--", "x"}, "--cpus 99999999999: write"},
             {{"--require", ",landlock", "--", "x"}, "what can: landlock"},
             {{"--env", "=x", "--", "x"}, "name"},
             {{"--env", "1A=x", "--", "x"}, "name"},
@@ -556,6 +588,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_everything_at_once),
             cmocka_unit_test(test_layers),
+            cmocka_unit_test(test_limits),
             cmocka_unit_test(test_command_is_not_read),
             cmocka_unit_test(test_help_ends_reading),
             cmocka_unit_test(test_refusals),

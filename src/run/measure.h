@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How much memory a sandbox holds, without control groups: from its processes as its own /proc shows them,
+ * and from its file systems in memory. Everything that is read was shaped by the sandbox: it is numbers in
+ * lines that the kernel wrote, and no name in them is believed. What no process and no file system shows, the
+ * buffers of pipes and sockets and the kernel's own records, is not counted.
+ */
+#ifndef HUTCH_RUN_MEASURE_H
+#define HUTCH_RUN_MEASURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { MEASURE_MEMORIES_MOST = 200 };
+
+/* What is looked at; the descriptors are the owner's. */
+struct measured_places {
+        int proc; /* the sandbox's proc, opened as a folder */
+        int memories[MEASURE_MEMORIES_MOST];
+        size_t memory_count;
+};
+
+struct use {
+        uint64_t memory; /* bytes */
+        unsigned tasks;  /* processes and threads, pid 1 included */
+        bool disk_full;  /* one of the file systems has no room, or no inode */
+};
+
+/* Measures. Looks closely, which takes longer, only where a rough sum is over `limit`. False when it could
+ * not be done within two seconds of processor time, or at all. */
+bool measure_use(const struct measured_places *places, uint64_t limit, struct use *use);
+
+/* What /proc/PID/status says; bytes. Zero for a process that has ended. */
+struct process_use {
+        uint64_t anonymous; /* of its own, swap included; shared copies of a fork count fully */
+        uint64_t tables;    /* page tables, and pages of the huge kind */
+        uint64_t space;     /* addresses in use */
+        unsigned threads;
+};
+void measure_read_status(const char *text, struct process_use *process);
+
+/* What /proc/PID/smaps_rollup says: the process's own memory, swap included, shared copies divided among
+ * those who share them. False when it is no such text. */
+bool measure_read_rollup(const char *text, uint64_t *anonymous);
+
+/* What /proc/PID/stat says: when the process began, in clock ticks since boot; UINT64_MAX when it is no such
+ * text. */
+uint64_t measure_read_start(const char *text);
+
+/* A line of /proc/PID/maps: true when it is memory that processes share without a file; then its size and a
+ * number of its own. */
+bool measure_read_shared(const char *line, uint64_t *bytes, uint64_t *number);
+
+#endif

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""--memory, --pids, --cpus, --disk, --require: what works under them, what is said, and what holds each on this machine.
+Attempts to take more are in tests/escape/test_storms.py."""
+import json
+import os
+import subprocess
+import time
+
+import pytest
+from harness import PYTHON, wait_until
+
+
+@pytest.fixture
+def mechanisms(hutch):
+    """{limit: what will hold it} of a sandbox with these options."""
+    def ask(*options):
+        done = hutch("run", *options, "--dry-run", "--", "true")
+        assert done.status == 0, done
+        limits = json.loads(done.out)["limits"]
+        return {name: limits[name]["mechanism"] for name in ("memory", "pids", "cpus")}
+    return ask
+
+
+def test_defaults(hutch):
+    limits = json.loads(hutch("run", "--dry-run", "--", "true").out)["limits"]
+    assert limits["memory"]["bytes"] == 2 << 30 and limits["pids"]["count"] == 1024 and limits["cpus"]["hundredths"] is None
+    assert limits["memory_fs_bytes"] == 1 << 30 and limits["cpus"]["mechanism"] == "no limit"
+    assert (limits["no_cgroup"] is None) == (limits["memory"]["mechanism"] == "cgroup")
+
+
+def test_verbose_and_the_log_name_what_holds(hutch, mechanisms):
+    chosen = mechanisms("--cpus", "1")
+    done = hutch("run", "-v", "--cpus", "1", "--", "true")
+    line = next(line for line in done.own_lines if "limits:" in line)
+    assert f"memory 2g: {chosen['memory']}; pids 1024: {chosen['pids']}; cpus 1: {chosen['cpus']}; disk 1g" in line, done
+    assert chosen["cpus"] in ("cgroup", "affinity")
+
+
+def test_a_fraction_of_a_processor_needs_a_control_group(mechanisms):
+    assert mechanisms("--cpus", "0.5")["cpus"] in ("cgroup", "none")
+
+
+def test_root_is_not_bound_by_the_resource_limit(mechanisms, am_root):
+    assert mechanisms()["pids"] in ("cgroup", "pid_max" if am_root else "rlimit", "none" if am_root else "rlimit")
+
+
+@pytest.mark.parametrize("what", ["cgroup", "memory"])
+def test_require_what_a_watchdog_would_hold(hutch, mechanisms, what):
+    holds = mechanisms()["memory"] == "cgroup"
+    done = hutch("run", "--require", what, "--", "echo", "ran")
+    assert (done.status, done.out) == ((0, "ran\n") if holds else (125, "")), done
+    assert holds or any(f"--require {what} cannot be met" in line for line in done.own_lines), done
+
+
+def test_require_what_holds_everywhere(hutch, mechanisms):
+    if mechanisms()["pids"] != "none":
+        assert hutch("run", "--require", "pids", "--", "true").status == 0
+    assert hutch("run", "--require", "cpus", "--cpus", "1", "--", "true").status == 0
+    done = hutch("run", "--require", "cpus", "--cpus", "0.5", "--", "true")
+    assert done.status == (0 if mechanisms("--cpus", "0.5")["cpus"] == "cgroup" else 125), done
+
+
+def test_copies_of_a_fork_are_not_counted_twice(hutch):
+    script = ("import os, time\n"
+              "data = bytearray(120 << 20)\n"
+              "children = []\n"
+              "for _ in range(8):\n"
+              "    child = os.fork()\n"
+              "    if child == 0: time.sleep(2); os._exit(0)\n"
+              "    children.append(child)\n"
+              "for child in children: os.waitpid(child, 0)\n"
+              "print('fine')")
+    done = hutch("run", "--memory", "300m", "--", PYTHON, "-c", script)
+    assert (done.status, done.out) == (0, "fine\n"), done
+
+
+def test_a_large_process_starts_others_by_vfork(hutch):
+    script = ("import os, time\n"
+              "data = bytearray(150 << 20)\n"
+              "end = time.monotonic() + 2\n"
+              "while time.monotonic() < end:\n"
+              "    os.waitpid(os.posix_spawn('/bin/true', ['true'], {}), 0)\n"
+              "print('fine')")
+    done = hutch("run", "--memory", "240m", "--", PYTHON, "-c", script)
+    assert (done.status, done.out) == (0, "fine\n"), done
+
+
+def test_node_works_under_512m(hutch, node):
+    script = ("const http = require('http'), { Worker } = require('worker_threads');"
+              "const server = http.createServer((q, r) => r.end('hello')).listen(0, async () => {"
+              "  const text = await (await fetch(`http://127.0.0.1:${server.address().port}/`)).text();"
+              "  new Worker('require(\"worker_threads\").parentPort.postMessage(7)', { eval: true }).on('message', async (m) => {"
+              "    const wasm = new WebAssembly.Memory({ initial: 16, maximum: 1024 });"
+              "    console.log(text, m, wasm.buffer.byteLength, Buffer.alloc(100 << 20).length); process.exit(0); });"
+              "});")
+    done = hutch("run", "--memory", "512m", "--pids", "64", "--", node, "-e", script)
+    assert (done.status, done.out) == (0, "hello 7 1048576 104857600\n"), done
+
+
+def test_memory_ends_the_sandbox_with_137_and_one_line(hutch):
+    script = "import os, time\nfor _ in range(6): os.fork()\ndata = bytearray(20 << 20)\ntime.sleep(20)"
+    done = hutch("run", "--memory", "200m", "--", PYTHON, "-c", script)
+    assert done.status == 137, done
+    assert len([line for line in done.own_lines if "--memory 200m is used up" in line]) == 1 == len(done.own_lines), done
+    assert "ended at a limit" in hutch("logs").out
+    run = json.loads(hutch("logs", "--json").out)
+    assert "limit" in json.dumps(run)
+
+
+def test_what_is_written_to_memory_counts_for_both(hutch):
+    done = hutch("run", "--memory", "150m", "--disk", "400m", "--", "sh", "-c", "head -c 300m /dev/zero > /tmp/f; sleep 20")
+    assert done.status == 137 and "--memory 150m is used up" in done.err, done
+
+
+def test_a_full_disk_is_named(hutch):
+    done = hutch("run", "--disk", "20m", "--", "sh", "-c", "head -c 30m /dev/zero > /tmp/f || echo full; sleep 1; rm /tmp/f; echo ok > ~/f && cat ~/f")
+    assert (done.status, done.out) == (0, "full\nok\n"), done
+    assert any("--disk 20m" in line for line in done.own_lines), done
+
+
+def test_disk_is_one_budget(hutch):
+    done = hutch("run", "--disk", "20m", "--", "sh", "-c", "head -c 12m /dev/zero > /tmp/f && head -c 12m /dev/zero > /dev/shm/f || { rm /dev/shm/f; head -c 4m /dev/zero > ~/f && echo 4m; }")
+    assert done.out == "4m\n", done
+
+
+def test_pids_are_named_when_used_up(hutch):
+    script = ("import os, time\nchildren = 0\n"
+              "try:\n    while True:\n        if os.fork() == 0: time.sleep(30); os._exit(0)\n        children += 1\n"
+              "except OSError as error: print(error.errno, children, flush=True)\n"
+              "time.sleep(1.5)")
+    done = hutch("run", "--pids", "40", "--", PYTHON, "-c", script)
+    number, children = map(int, done.out.split())
+    assert done.status == 0 and number == 11 and 39 <= children <= 340, done
+    assert any("--pids 40 is used up" in line for line in done.own_lines), done
+
+
+def test_two_sandboxes_share_no_budget(hutch, tmp_path):
+    script = ("import os, sys, time\nfor _ in range(30):\n    if os.fork() == 0: time.sleep(30); os._exit(0)\n"
+              "print('all', flush=True); sys.stdin.read()")
+    running = [hutch.start("run", "--pids", "36", "--", PYTHON, "-c", script, stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(3)]
+    try:
+        assert [process.stdout.readline() for process in running] == [b"all\n"] * 3
+        # The caller's own are not counted either.
+        assert subprocess.run(["sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do sleep 0.1 & done; wait; echo own"], capture_output=True).stdout == b"own\n"
+    finally:
+        for process in running:
+            process.communicate(timeout=20)
+    assert [process.returncode for process in running] == [0] * 3
+
+
+def test_cpus_are_chosen_and_stay_chosen(hutch, mechanisms):
+    if mechanisms("--cpus", "1")["cpus"] != "affinity":
+        pytest.skip("a control group holds it")
+    done = hutch("run", "--cpus", "1", "--", PYTHON, "-c",
+                 "import os\nprint(len(os.sched_getaffinity(0)))\ntry: os.sched_setaffinity(0, range(64))\nexcept OSError as error: print(error.errno)")
+    assert done.out == "1\n1\n", done
+    more = hutch("run", "--cpus", str(os.cpu_count() + 4), "--", PYTHON, "-c", "import os; print(len(os.sched_getaffinity(0)))")
+    assert int(more.out) == len(os.sched_getaffinity(0)), more
+
+
+def test_without_the_option_processors_can_be_chosen(hutch):
+    done = hutch("run", "--", PYTHON, "-c", "import os; os.sched_setaffinity(0, os.sched_getaffinity(0)); print('fine')")
+    assert done.out == "fine\n", done
+
+
+def test_without_proc_each_process_is_bounded(hutch, mechanisms):
+    assert mechanisms("--proc", "none")["memory"] in ("cgroup", "none")
+    done = hutch("run", "--proc", "none", "--memory", "100m", "--", PYTHON, "-c", "bytearray(200 << 20)")
+    assert done.status in (1, 137) and ("MemoryError" in done.err or done.status == 137), done
+
+
+def test_the_watchdog_ends_with_hutch(hutch):
+    """SIGKILL of the supervisor: nothing_left_behind looks for the rest."""
+    process = hutch.start("run", "--", "sh", "-c", "echo started; sleep 100", stdout=subprocess.PIPE)
+    assert process.stdout.readline() == b"started\n"
+    time.sleep(0.1)
+    process.kill()
+    process.communicate(timeout=10)
+
+
+def test_a_lost_watchdog_ends_the_sandbox(hutch, mechanisms):
+    if not mechanisms()["memory"].startswith("watchdog"):
+        pytest.skip("a control group holds it")
+    process = hutch.start("run", "--", "sh", "-c", "echo started; sleep 100", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout.readline() == b"started\n"
+    children = wait_until(lambda: subprocess.run(["pgrep", "-P", str(process.pid), "-x", "hutch-watchdog"], capture_output=True, text=True).stdout.split())
+    os.kill(int(children[0]), 9)
+    _, err = process.communicate(timeout=10)
+    assert process.returncode == 125 and b"can no longer be measured" in err, (process.returncode, err)

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attempts to take more than --memory, --pids and --disk permit, by every way that a process has. Each is first shown to
+get so much without a sandbox: 400 MiB, a few hundred threads. Where no control group holds the limit, some ways are not
+there at all (the call does not exist), and what the buffers of pipes hold is not counted, which the manual says."""
+import json
+import os
+import subprocess
+
+import pytest
+from harness import PYTHON, needs_kernel
+
+GOT_OUT = "GOT-OUT"
+MEMORY = ["--memory", "128m", "--disk", "64m", "--pids", "60"]
+
+HEAD = """
+import ctypes, mmap, os, sys, threading, time
+MIB, TAKEN = 1 << 20, 400
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+libc.shmat.restype = ctypes.c_void_p
+def settle():  # so long that a look would have seen it
+    time.sleep(float(sys.argv[1])); print("GOT-OUT", flush=True)
+"""
+STORMS = {
+    "malloc": "kept = [bytearray(MIB) for _ in range(TAKEN)]; settle()",
+    "processes": """
+for _ in range(20):
+    if os.fork() == 0:
+        data = bytearray(20 * MIB); time.sleep(30); os._exit(0)
+settle()""",
+    "hidden processes": """
+for _ in range(20):
+    if os.fork() == 0:
+        libc.prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE: others of this user may not look
+        data = bytearray(20 * MIB); time.sleep(30); os._exit(0)
+time.sleep(0.3); settle()""",
+    "memfd": """
+fd = os.memfd_create("x")
+for _ in range(TAKEN): os.write(fd, bytes(MIB))
+settle()""",
+    "tmpfs": """
+with open(os.path.join(os.environ.get("FOLDER", "/tmp"), "storm"), "wb") as file:
+    os.unlink(file.name)
+    for _ in range(TAKEN): file.write(bytes(MIB)); file.flush()
+    settle()""",
+    "dev-shm": """
+with open("/dev/shm/hutch-storm", "wb") as file:
+    os.unlink(file.name)
+    for _ in range(TAKEN): file.write(bytes(MIB)); file.flush()
+    settle()""",
+    "sysv": """
+kept = []
+for _ in range(TAKEN // 50):
+    made = libc.shmget(0, 50 * MIB, 0o1600)
+    if made < 0: sys.exit("refused")
+    at = libc.shmat(made, None, 0)
+    libc.shmctl(made, 0, None)
+    ctypes.memset(at, 1, 50 * MIB)
+settle()""",
+    "shared without a name": """
+kept = []
+for _ in range(TAKEN // 50):
+    piece = mmap.mmap(-1, 50 * MIB)
+    for i in range(0, 50 * MIB, 4096): piece[i] = 1
+    piece.madvise(mmap.MADV_DONTNEED)  # the process's own numbers forget it
+    kept.append(piece)
+settle()""",
+    "page tables": """
+kept = []
+for _ in range(200):  # a page table for each 2 MiB, the zero page in it: 1 GiB takes 2 MiB of the kernel's
+    piece = libc.mmap(None, 1 << 30, mmap.PROT_READ, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000, -1, 0)
+    if piece is None or piece >= 1 << 63: sys.exit("refused")
+    for i in range(0, 1 << 30, 2 << 20): ctypes.c_char.from_address(piece + i).value
+settle()""",
+}
+
+
+@pytest.fixture
+def storm(hutch):
+    def run(script, *options, outside_settles="0"):
+        path = hutch.folder / "storm.py"
+        path.write_text(HEAD + script)
+        outside = subprocess.run([PYTHON, path, outside_settles], capture_output=True, text=True, timeout=60, env=hutch.environment,
+                                 start_new_session=True)
+        assert GOT_OUT in outside.stdout, f"the attempt does not work outside, so it proves nothing: {outside}"
+        return hutch("run", *options, "--", PYTHON, path, "2", timeout=60)
+    return run
+
+
+@pytest.mark.parametrize("name", STORMS)
+def test_memory_is_bounded(storm, hutch, name):
+    done = storm(STORMS[name], *MEMORY)
+    assert GOT_OUT not in done.out, done
+    assert done.status in (1, 137), done
+    if done.status == 137:
+        assert len(done.own_lines) == 1 and "--memory 128m is used up" in done.own_lines[0], done
+
+
+THREADS = """
+import _thread
+_thread.stack_size(65536)
+try:
+    for _ in range(500): _thread.start_new_thread(time.sleep, (30,))
+    print("GOT-OUT", flush=True)
+except RuntimeError: pass
+os._exit(0)"""
+FORKS = """
+try:
+    for _ in range(500):
+        if os.fork() == 0: time.sleep(5 if sys.argv[1] == "0" else 60); os._exit(0)
+    print("GOT-OUT", flush=True)
+except OSError as error: print(error)
+"""
+
+
+@pytest.mark.parametrize("script", [THREADS, FORKS], ids=["threads", "forks"])
+@pytest.mark.parametrize("options", [[], ["--allow-userns"]], ids=["plain", "allow-userns"])
+def test_processes_are_bounded(storm, script, options):
+    done = storm(script, *MEMORY, *options)
+    assert done.status == 0 and GOT_OUT not in done.out, done
+
+
+def test_a_nested_user_namespace_has_no_budget_of_its_own(storm):
+    nested = "libc.unshare(0x10000000)\n" + FORKS  # CLONE_NEWUSER
+    done = storm(nested, *MEMORY, "--allow-userns")
+    assert done.status == 0 and GOT_OUT not in done.out, done
+
+
+def test_inodes_are_bounded(storm, hutch):
+    script = """
+folder = os.path.join(os.environ.get("FOLDER", "/tmp"), "hutch-inodes-%d" % os.getpid())
+os.mkdir(folder)
+try:
+    for i in range(20000): open(f"{folder}/{i}", "w").close()
+    print("GOT-OUT", flush=True)
+except OSError as error: print(error)
+import shutil; shutil.rmtree(folder)"""
+    done = storm(script, *MEMORY)
+    assert done.status == 0 and "No space left" in done.out, done
+
+
+def test_terminals_are_bounded(storm):
+    done = storm("""
+kept = []
+try:
+    for _ in range(400): kept.append(os.open("/dev/ptmx", os.O_RDWR | os.O_NOCTTY))
+    print("GOT-OUT", flush=True)
+except OSError as error: print(error)""", "--memory", "512m")
+    assert done.status == 0 and "No space left" in done.out, done
+
+
+def test_the_limit_cannot_be_raised(attempt):
+    attempt("""
+import resource
+for name in (resource.RLIMIT_NPROC, resource.RLIMIT_DATA):
+    soft, hard = resource.getrlimit(name)
+    if hard == resource.RLIM_INFINITY or hard > 1 << 50: print("GOT-OUT"); break
+    try: resource.setrlimit(name, (soft, hard + 1)); print("GOT-OUT"); break
+    except (ValueError, PermissionError, OSError): pass
+open("/proc/sys/kernel/pid_max", "w").write("4000000")
+print("GOT-OUT")""", *MEMORY, proof=False)
+
+
+def test_system_v_objects_and_spliced_pages_take_nothing(hutch):
+    if json.loads(hutch("run", "--dry-run", "--", "true").out)["limits"]["memory"]["mechanism"] == "cgroup":
+        pytest.skip("a control group counts them")
+    done = hutch("run", "--", PYTHON, "-c", HEAD + """
+pipe = os.pipe()
+for call in (lambda: libc.shmget(0, 4096, 0o1600), lambda: libc.semget(0, 1, 0o1600), lambda: libc.msgget(0, 0o1600),
+             lambda: libc.memfd_create(b"x", 0), lambda: libc.vmsplice(pipe[1], None, 0, 0)):
+    print(call(), ctypes.get_errno())""")
+    assert done.out == "-1 38\n" * 5, done
+
+
+def test_a_busy_loop_leaves_the_other_processors(hutch):
+    needs_kernel(os.cpu_count() > 1, "there is one processor")
+    done = hutch("run", "--cpus", "1", "--", PYTHON, "-c", HEAD + """
+for _ in range(os.cpu_count()):
+    if os.fork() == 0:
+        end = time.monotonic() + 1
+        while time.monotonic() < end: pass
+        os._exit(0)
+began = time.monotonic()
+for _ in range(os.cpu_count()): os.wait()
+print(sum(os.times()[:4]) / (time.monotonic() - began))""")
+    assert float(done.out) < 1.2, done

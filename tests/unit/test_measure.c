@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The texts of the kernel that the watchdog over memory reads.
+ */
+#include "box/limits.h"
+#include "run/measure.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void test_status(void **state)
+{
+        struct process_use use;
+        (void)state;
+        measure_read_status(
+            "Name:\tVmSwap: 9999 kB\nGroups:\t1 2\nVmPeak:\t  9000 kB\nVmSize:\t    5000 kB\nVmRSS:\t     8 "
+            "kB\n"
+            "RssAnon:\t     100 kB\nRssShmem:\t 50 kB\nVmPTE:\t      44 kB\nVmSwap:\t       7 kB\n"
+            "HugetlbPages:\t       2048 kB\nThreads:\t12\n",
+            &use);
+        assert_int_equal(use.anonymous, 107 * 1024);
+        assert_int_equal(use.tables, (44 + 2048) * 1024);
+        assert_int_equal(use.space, 5000 * 1024);
+        assert_int_equal(use.threads, 12);
+        measure_read_status("", &use);
+        assert_int_equal(use.anonymous + use.tables + use.space + use.threads, 0);
+        measure_read_status("x\nRssAnon:\t99999999999999999999999999 kB\nThreads:", &use);
+        assert_true(use.anonymous > 1ULL << 50);
+}
+
+static void test_rollup(void **state)
+{
+        uint64_t bytes;
+        (void)state;
+        assert_true(measure_read_rollup(
+            "a-b ---p 00000000 00:00 0 [rollup]\nRss: 9 kB\nPss: 8 kB\nPss_Anon:  5 kB\nSwapPss: 2 kB\n",
+            &bytes));
+        assert_int_equal(bytes, 7 * 1024);
+        assert_false(measure_read_rollup("", &bytes));
+        assert_false(measure_read_rollup("Rss: 9 kB\n", &bytes));
+}
+
+static void test_start(void **state)
+{
+        (void)state;
+        assert_int_equal(measure_read_start(
+                             "7 (a) 1 (b)) S 1 7 7 0 -1 4194560 105 0 0 0 0 0 0 0 20 0 1 0 51397 8556544 1"),
+                         51397);
+        assert_true(measure_read_start("") == UINT64_MAX);
+        assert_true(measure_read_start("7 (a) S 1 2") == UINT64_MAX);
+}
+
+static void test_maps(void **state)
+{
+        static const char *const others[] = {
+            "",
+            "7f00-7f10 rw-p 00000000 00:01 5                          /dev/zero (deleted)",
+            "7f00-7f10 rw-s 00000000 00:01 5                          /dev/zero (deleted) x",
+            "7f00-7f10 rw-s 00000000 00:01 5                          /home/zero (deleted)",
+            "7f10-7f00 rw-s 00000000 00:01 5                          /dev/zero (deleted)",
+            "nonsense /dev/zero (deleted)",
+            "7f00-7f10 rw-s 00000000 00:01                            /dev/zero (deleted)",
+        };
+        uint64_t bytes, number;
+        (void)state;
+        assert_true(measure_read_shared(
+            "7f0000000000-7f0000100000 rw-s 00000000 00:01 1027                       /dev/zero (deleted)",
+            &bytes, &number));
+        assert_int_equal(bytes, 1 << 20);
+        assert_int_equal(number, 1027);
+        for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+                assert_false(measure_read_shared(others[i], &bytes, &number));
+}
+
+static void test_names(void **state)
+{
+        char text[24];
+        (void)state;
+        assert_string_equal(limits_write_size(2ULL << 30, text), "2g");
+        assert_string_equal(limits_write_size(512ULL << 20, text), "512m");
+        assert_string_equal(limits_write_size(1000, text), "1000");
+        assert_string_equal(limits_write_size(1ULL << 40, text), "1024g");
+        for (enum limit_mechanism i = 0; i < LIMIT_MECHANISMS; i++)
+                assert_non_null(limit_mechanism_name(i));
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+            cmocka_unit_test(test_status), cmocka_unit_test(test_rollup), cmocka_unit_test(test_start),
+            cmocka_unit_test(test_maps),   cmocka_unit_test(test_names),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
