@@ -236,6 +236,10 @@ void report_name(const char *name)
 {
         if (!is_new(name))
                 return;
+        if (rules_judge_name(&nat.rules, name, 443, TRANSPORT_TCP) == VERDICT_DENIED) {
+                say_denied("network: refused to look up %s: %s", name, reason_of(VERDICT_DENIED));
+                return;
+        }
         autofree char *suggestion = rules_suggest(&nat.rules, name, NULL, 443, TRANSPORT_TCP);
         say_denied("network: refused to look up %s: no rule allows it; to permit it: --network-allow %s", name,
                    suggestion);
