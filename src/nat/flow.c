@@ -281,7 +281,9 @@ static void connected(void *context, int result, const struct in6_addr *address,
         struct flow *flow = context;
         flow->connecting = NULL;
         if (result < 0) {
-                report_failed(&flow->target, why);
+                struct target place;
+                if (!proxy_carries(&flow->target, &place)) /* of the proxy it was said already */
+                        report_failed(&flow->target, why);
                 if (flow->client.taken == 0) {
                         int client = flow->client.source.descriptor;
                         source_detach(&flow->client.source);
