@@ -33,7 +33,7 @@ static struct {
         bool log;
         struct str_list said; /* the destinations that were */
         struct str_list noted; /* the formats of notes that were */
-        long long window; /* of the records that were counted */
+        long long window;      /* of the records that were counted */
         unsigned records[RECORD_KINDS];
         unsigned dropped; /* records that were not sent */
         bool last;        /* the supervisor waits for what is left */

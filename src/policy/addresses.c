@@ -148,8 +148,8 @@ static struct in6_addr read_inner(const struct in6_addr *address, size_t at)
         return inner;
 }
 
-/* A local network may cut shorter prefixes out of 64:ff9b:1::/48, behind which the IPv4 address stands earlier,
- * around the eighth byte, and what follows it counts for nothing (RFC 6052, 2.2). */
+/* A local network may cut shorter prefixes out of 64:ff9b:1::/48, behind which the IPv4 address stands
+ * earlier, around the eighth byte, and what follows it counts for nothing (RFC 6052, 2.2). */
 static size_t read_shorter(const struct in6_addr *address, struct in6_addr *inner)
 {
         static const struct range local = {V6(0x64, 0xff9b, 1, 0, 0), 48};
