@@ -5,6 +5,7 @@
  */
 #include "box/certificates.h"
 
+#include "box/files.h"
 #include "lib/fd.h"
 #include "lib/name.h"
 #include "report/messages.h"
@@ -34,12 +35,18 @@ static const struct {
     {"GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", A_FILE},
 };
 
-/* True when the place exists inside, as a part of the host's tree, of a grant, or of what is sent in. */
+/* True when the place may exist inside, as a part of the host's tree, of a grant, or of what is sent in; what
+ * is in memory is empty at the start. */
 static bool is_inside(const struct box *box, const char *path)
 {
         const struct mount *mount = box_find_mount(box, path);
-        return mount && (mount->kind != MOUNT_BIND || mounts_show(box, path) ||
-                         !str_equal(mount->source, mount->destination));
+        if (!mount)
+                return false;
+        if (mount->kind == MOUNT_MEMORY)
+                return str_equal(mount->destination, path) || files_find(box, path) ||
+                       files_lead_to(box, path);
+        return mount->kind != MOUNT_BIND || mounts_show(box, path) ||
+               !str_equal(mount->source, mount->destination);
 }
 
 static bool add_path(struct box *box, struct held_sources *held, const char *variable, enum names names,

@@ -13,7 +13,9 @@
 #include <string.h>
 
 enum {
+        RECORD_FIRST = 0x14, /* change_cipher_spec; then alert, handshake, application data, heartbeat */
         RECORD_HANDSHAKE = 0x16,
+        RECORD_LAST = 0x18,
         RECORD_VERSION = 3, /* the first byte of it, from SSL 3 to TLS 1.3 */
         RECORD_MAX = 16384, /* of plain text in one record */
         MESSAGE_CLIENT_HELLO = 1,
@@ -105,12 +107,30 @@ static enum sniff gather(struct bytes input, uint8_t *out, size_t *length)
         return SNIFF_MORE;
 }
 
+/* A hello in the form of SSL 2 that offers SSL 3 or TLS (RFC 5246, E.2), which names no host and which
+ * servers still take: a length with its highest bit set, the kind of message, the version. */
+static enum sniff look_for_old_hello(const uint8_t *bytes, size_t length)
+{
+        enum { LENGTH_BIT = 0x80, MINOR_MAX = 4 };
+        if (!(bytes[0] & LENGTH_BIT) || (length > 2 && bytes[2] != MESSAGE_CLIENT_HELLO) ||
+            (length > 3 && bytes[3] != RECORD_VERSION) || (length > 4 && bytes[4] > MINOR_MAX))
+                return SNIFF_OTHER;
+        return length > 4 ? SNIFF_NO_NAME : SNIFF_MORE;
+}
+
 enum sniff client_hello_name(const uint8_t *bytes, size_t length, char name[NAME_MAX_LENGTH + 1])
 {
         if (length == 0)
                 return SNIFF_MORE;
-        if (bytes[0] != RECORD_HANDSHAKE || (length > 1 && bytes[1] != RECORD_VERSION))
+        if (bytes[0] < RECORD_FIRST || bytes[0] > RECORD_LAST)
+                return look_for_old_hello(bytes, length);
+        if (length > 1 && bytes[1] != RECORD_VERSION)
                 return SNIFF_OTHER;
+        /* Some servers skip a warning before the hello, which would then not be looked at. */
+        if (length > 1 && bytes[0] != RECORD_HANDSHAKE)
+                return SNIFF_BAD;
+        if (bytes[0] != RECORD_HANDSHAKE)
+                return SNIFF_MORE;
         autofree uint8_t *message = malloc(length);
         size_t gathered;
         if (!message)

@@ -6,6 +6,7 @@
  */
 #include "nat/nat.h"
 #include "nat/packets.h"
+#include "nat/setup.h"
 
 #include "lib/str.h"
 #include "policy/addresses.h"
@@ -24,8 +25,11 @@ enum {
 
 struct gateway_socket {
         struct source source;
+        struct gateway_socket *next;
         uint16_t port;
 };
+
+static struct gateway_socket *gateways;
 
 struct datagram_flow {
         struct source source; /* the host's side */
@@ -220,6 +224,24 @@ static void begin_flow(int gateway, const struct packet_ends *ends, const struct
                 flow->resolving = resolving;
 }
 
+/* True for what claims to come from a socket of the gateway's own. IPv6 lets the sandbox choose any source
+ * (IPV6_FREEBIND); the answer would then be taken for a datagram of the sandbox's, and sent on, for ever. */
+static bool is_from_gateway(const struct packet_ends *ends)
+{
+        struct in6_addr client, sandbox4, sandbox6;
+        uint16_t port;
+        target_load(&ends->client, &client, &port);
+        bool own = false;
+        for (const struct gateway_socket *gateway = gateways; gateway && !own; gateway = gateway->next)
+                own = gateway->port == port;
+        if (!own)
+                return false;
+        /* A port of the same number is the sandbox's right, at its own addresses. */
+        address_parse(SETUP_SANDBOX4, &sandbox4);
+        address_parse(SETUP_SANDBOX6, &sandbox6);
+        return !IN6_ARE_ADDR_EQUAL(&client, &sandbox4) && !IN6_ARE_ADDR_EQUAL(&client, &sandbox6);
+}
+
 static void take(int gateway, uint16_t port, const struct packet_ends *ends, const uint8_t *bytes, size_t length)
 {
         for (struct datagram_flow *flow = slots[slot_of(ends, port)]; flow; flow = flow->next)
@@ -245,7 +267,8 @@ static void gateway_ready(struct source *source, uint32_t events)
                 ssize_t length = packet_receive(source->descriptor, nat.buffer, NAT_BUFFER, &ends);
                 if (length < 0)
                         return;
-                take(source->descriptor, gateway->port, &ends, nat.buffer, (size_t)length);
+                if (!is_from_gateway(&ends))
+                        take(source->descriptor, gateway->port, &ends, nat.buffer, (size_t)length);
         }
 }
 
@@ -253,6 +276,8 @@ void datagrams_serve(int descriptor, uint16_t port)
 {
         struct gateway_socket *gateway = str_or_die(calloc(1, sizeof(*gateway)));
         gateway->port = port;
+        gateway->next = gateways;
+        gateways = gateway;
         if (!source_add(&gateway->source, descriptor, EPOLLIN, gateway_ready))
                 str_or_die(NULL);
 }

@@ -25,7 +25,10 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-enum { ACCEPTS_PER_TURN = 64 };
+enum {
+        ACCEPTS_PER_TURN = 64,
+        REFUSALS_MAX = 256, /* that wait for their client at a time */
+};
 
 struct listener {
         struct acceptor acceptor;
@@ -48,7 +51,56 @@ struct flow {
         long long began;
 };
 
+/* A connection that is refused as soon as its client has spoken, or had the time to. Some clients (fetch of
+ * Node.js) wait for ever when they are reset while they take note of being connected. */
+struct refusal {
+        struct source source;
+        struct timer timer;
+};
+
 static struct flow *open_flows;
+static size_t refusals;
+
+static void reset_now(struct source *source)
+{
+        struct relay_end end = {.source = {.descriptor = source->descriptor}};
+        source->descriptor = -1;
+        relay_close(&end, true);
+}
+
+static void end_refusal(struct refusal *refusal)
+{
+        refusals--;
+        timer_stop(&refusal->timer);
+        reset_now(&refusal->source);
+        free_later(refusal);
+}
+
+static void refused_has_spoken(struct source *source, uint32_t events)
+{
+        (void)events;
+        end_refusal(OWNER(source, struct refusal, source));
+}
+
+static void refused_is_silent(struct timer *timer)
+{
+        end_refusal(OWNER(timer, struct refusal, timer));
+}
+
+/* Resets a connection, which is taken over and not in the loop. */
+static void refuse(int descriptor)
+{
+        struct source source = {.descriptor = descriptor};
+        bool room = refusals < REFUSALS_MAX && nat.flows + refusals < nat.flows_max;
+        struct refusal *refusal = room ? calloc(1, sizeof(*refusal)) : NULL;
+        if (!refusal || !source_add(&refusal->source, descriptor, EPOLLIN, refused_has_spoken)) {
+                free(refusal);
+                reset_now(&source);
+                return;
+        }
+        refusals++;
+        timer_start(&refusal->timer, TIMER_ATTEMPT, refused_is_silent);
+}
 
 static void drop_head(struct flow *flow)
 {
@@ -229,9 +281,15 @@ static void connected(void *context, int result, const struct in6_addr *address,
         struct flow *flow = context;
         flow->connecting = NULL;
         if (result < 0) {
-                struct target proxy;
-                if (!proxy_carries(&flow->target, &proxy)) /* which connect.c has said in its own words */
+                struct target place;
+                if (!proxy_carries(&flow->target, &place)) /* of the proxy it was said already */
                         report_failed(&flow->target, why);
+                if (flow->client.taken == 0) {
+                        int client = flow->client.source.descriptor;
+                        source_detach(&flow->client.source);
+                        flow->client.source.descriptor = -1;
+                        refuse(client);
+                }
                 end_flow(flow, true, why);
                 return;
         }
@@ -244,12 +302,6 @@ static void connected(void *context, int result, const struct in6_addr *address,
         }
         if (flow->judged)
                 begin_relay(flow);
-}
-
-static void refuse(int descriptor)
-{
-        struct relay_end end = {.source = {.descriptor = descriptor}};
-        relay_close(&end, true);
 }
 
 static struct flow *new_flow(int descriptor, const struct target *target)

@@ -170,6 +170,7 @@ static void supervisor_ready(struct source *source, uint32_t events)
         if (packet_receive_descriptor(source->descriptor, &head, sizeof(head), &descriptor) != sizeof(head))
                 _exit(0); /* hutch is gone, and the sandbox with it */
         if (head.type == NAT_FINISH) {
+                report_finish();
                 flow_end_all("the sandbox ended");
                 datagrams_end_all("the sandbox ended");
                 _exit(0);

@@ -200,6 +200,8 @@ void attempts_watch(int descriptor);
 /* report.c: what the supervisor is told; each denied destination is said once, and not more than a bound. */
 void report_start(int supervisor, bool log);
 void report_ready(void);
+/* The supervisor asks for the last time and reads to the end: what is said from now on is neither counted nor lost. */
+void report_finish(void);
 void report_denied(const struct target *target, enum verdict verdict);
 /* The same for an allowed name that leads to an address which the rules refuse. */
 void report_denied_address(const struct target *target, const struct in6_addr *address, enum verdict verdict);

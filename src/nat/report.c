@@ -19,18 +19,24 @@
 #include <sys/socket.h>
 
 enum {
-        SAID_MAX = 128,          /* sentences about refused destinations in a run */
-        RECORDS_PER_SECOND = 500, /* of the log */
+        SAID_MAX = 128, /* sentences about refused destinations in a run */
+        /* Records of the log: so many of a kind in so long. Of each, because what is cheap to cause (a question)
+         * must not hide what is wanted; in so short a time, because the supervisor's queue has room for some 400. */
+        WINDOW_MS = 200,
+        RECORDS_PER_WINDOW = 100,
 };
+
+enum record_kind { RECORD_QUESTION, RECORD_DENIED, RECORD_FLOW, RECORD_KINDS };
 
 static struct {
         int supervisor;
         bool log;
         struct str_list said; /* the destinations that were */
         struct str_list noted; /* the formats of notes that were */
-        long long second;     /* of the records that were counted */
-        unsigned records;
+        long long window;      /* of the records that were counted */
+        unsigned records[RECORD_KINDS];
         unsigned dropped; /* records that were not sent */
+        bool last;        /* the supervisor waits for what is left */
 } report = {.supervisor = -1};
 
 void report_start(int supervisor, bool log)
@@ -48,7 +54,7 @@ static bool send_text(enum nat_message_type type, const char *text)
             {.iov_base = (void *)text, .iov_len = length},
         };
         struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
-        return sendmsg(report.supervisor, &message, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
+        return sendmsg(report.supervisor, &message, MSG_NOSIGNAL | (report.last ? 0 : MSG_DONTWAIT)) >= 0;
 }
 
 void report_ready(void)
@@ -57,23 +63,31 @@ void report_ready(void)
 }
 
 /* One record of the log, unless there are too many. */
-static void record(const char *members)
+static void record(enum record_kind kind, const char *members)
 {
         if (!report.log)
                 return;
-        if (nat.now / 1000 != report.second) {
-                report.second = nat.now / 1000;
-                report.records = 0;
+        if (nat.now / WINDOW_MS != report.window) {
+                report.window = nat.now / WINDOW_MS;
+                memset(report.records, 0, sizeof(report.records));
         }
         char dropped[NAT_TEXT_MAX];
         if (report.dropped) {
                 snprintf(dropped, sizeof(dropped), "%s,\"dropped_before\":%u", members, report.dropped);
                 members = dropped;
         }
-        if (report.records++ < RECORDS_PER_SECOND && send_text(NAT_RECORD, members))
+        bool room = report.last || report.records[kind]++ < RECORDS_PER_WINDOW;
+        if (room && send_text(NAT_RECORD, members))
                 report.dropped = 0;
         else
                 report.dropped++;
+}
+
+void report_finish(void)
+{
+        report.last = true;
+        if (report.dropped)
+                record(RECORD_FLOW, "\"event\":\"dropped\"");
 }
 
 /* "HOST:PORT" as --network-allow spells it. */
@@ -147,7 +161,7 @@ static void record_denied(const char *destination, const char *reason)
         char members[NAT_TEXT_MAX];
         snprintf(members, sizeof(members), "\"event\":\"connection\",\"decision\":\"denied\",\"destination\":\"%s\",\"reason\":\"%s\"",
                  destination, reason);
-        record(members);
+        record(RECORD_DENIED, members);
 }
 
 static const char *reason_of(enum verdict verdict)
@@ -222,6 +236,10 @@ void report_name(const char *name)
 {
         if (!is_new(name))
                 return;
+        if (rules_judge_name(&nat.rules, name, 443, TRANSPORT_TCP) == VERDICT_DENIED) {
+                say_denied("network: refused to look up %s: %s", name, reason_of(VERDICT_DENIED));
+                return;
+        }
         autofree char *suggestion = rules_suggest(&nat.rules, name, NULL, 443, TRANSPORT_TCP);
         say_denied("network: refused to look up %s: no rule allows it; to permit it: --network-allow %s", name,
                    suggestion);
@@ -254,7 +272,7 @@ void report_question(const char *name, uint16_t type, const char *decision)
         char members[NAT_TEXT_MAX];
         snprintf(members, sizeof(members), "\"event\":\"dns\",\"name\":\"%s\",\"type\":%u,\"decision\":\"%s\"", name, type,
                  decision);
-        record(members);
+        record(RECORD_QUESTION, members);
 }
 
 void report_flow(const struct target *target, const struct in6_addr *address, uint64_t up, uint64_t down,
@@ -271,5 +289,5 @@ void report_flow(const struct target *target, const struct in6_addr *address, ui
                  "\"event\":\"connection\",\"decision\":\"allowed\",\"destination\":\"%s\",\"%s\":\"%s\","
                  "\"bytes_up\":%" PRIu64 ",\"bytes_down\":%" PRIu64 ",\"duration_ms\":%lld,\"end\":\"%s\"",
                  spell(target, destination, sizeof(destination)), proxied ? "proxy_address" : "address", text, up, down, nat.now - began, why ? why : "closed");
-        record(members);
+        record(RECORD_FLOW, members);
 }

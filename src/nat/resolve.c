@@ -21,6 +21,8 @@ enum {
         TRIES = 3,
         ADDRESSES_MAX = 12,
         CACHE_SIZE = 256,
+        LOOKUPS_MAX = 2048, /* at a time: c-ares numbers its questions with 16 bits, and looks for a free
+                             * number until it finds one */
         KEEP_MAX_S = 60, /* an answer is not kept longer than this */
         KEEP_NONE_S = 5, /* "no such address": most names have no IPv6 one, and each flow asks for both */
         PAYLOAD = 1232,
@@ -75,6 +77,7 @@ static struct {
         size_t zone_count;
         struct ares_source *sources;
         struct lookup *lookups;
+        size_t lookup_count;
         struct host *hosts;
         size_t host_count;
         char *servers; /* comma-separated, as c-ares takes them; "" without any */
@@ -197,6 +200,7 @@ static void answer_all(struct lookup *lookup, const struct in6_addr *addresses, 
         for (struct lookup **link = &resolver.lookups; *link; link = &(*link)->next)
                 if (*link == lookup) {
                         *link = lookup->next;
+                        resolver.lookup_count--;
                         break;
                 }
         /* One that is told may cancel others of the same lookup. */
@@ -311,21 +315,27 @@ struct resolving *resolve_begin(const char *name, int family, resolve_done *done
                 done(context, NULL, 0, "this machine has no name server (/etc/resolv.conf names none)");
                 return NULL;
         }
+        struct lookup *lookup = resolver.lookups;
+        while (lookup && (lookup->family != family || !str_equal(lookup->name, name)))
+                lookup = lookup->next;
+        if (!lookup && resolver.lookup_count >= LOOKUPS_MAX) {
+                done(context, NULL, 0, "too many names are being looked up");
+                return NULL;
+        }
         struct resolving *resolving = str_or_die(calloc(1, sizeof(*resolving)));
-        *resolving = (struct resolving){.done = done, .context = context};
-        for (struct lookup *lookup = resolver.lookups; lookup; lookup = lookup->next)
-                if (lookup->family == family && str_equal(lookup->name, name)) {
-                        resolving->lookup = lookup;
-                        resolving->next = lookup->waiting;
-                        lookup->waiting = resolving;
-                        return resolving;
-                }
-        struct lookup *lookup = str_or_die(calloc(1, sizeof(*lookup)));
+        *resolving = (struct resolving){.done = done, .context = context, .lookup = lookup};
+        if (lookup) {
+                resolving->next = lookup->waiting;
+                lookup->waiting = resolving;
+                return resolving;
+        }
+        lookup = str_or_die(calloc(1, sizeof(*lookup)));
         memcpy(lookup->name, name, strnlen(name, NAME_MAX_LENGTH));
         lookup->family = family;
         lookup->waiting = resolving;
         lookup->next = resolver.lookups;
         resolver.lookups = lookup;
+        resolver.lookup_count++;
         resolving->lookup = lookup;
         /* c-ares answers at once when it cannot even send: the loop's turn makes that late enough. */
         lookup->again = true;

@@ -57,7 +57,13 @@ bool dial_answer(int dialler)
                 control.align.cmsg_len = CMSG_LEN(sizeof(int));
                 memcpy(CMSG_DATA(&control.align), &made, sizeof(made));
         }
-        (void)sendmsg(dialler, &answer, MSG_NOSIGNAL);
+        /* The answers are in order, so there must be one, even where no descriptor can be sent: the server
+         * can use up what its account may have under way (ETOOMANYREFS). */
+        if (sendmsg(dialler, &answer, MSG_NOSIGNAL) < 0 && made >= 0) {
+                answer.msg_control = NULL;
+                answer.msg_controllen = 0;
+                (void)sendmsg(dialler, &answer, MSG_NOSIGNAL);
+        }
         if (made >= 0)
                 close(made);
         return true;

@@ -148,6 +148,24 @@ static struct in6_addr read_inner(const struct in6_addr *address, size_t at)
         return inner;
 }
 
+/* A local network may cut shorter prefixes out of 64:ff9b:1::/48, behind which the IPv4 address stands
+ * earlier, around the eighth byte, and what follows it counts for nothing (RFC 6052, 2.2). */
+static size_t read_shorter(const struct in6_addr *address, struct in6_addr *inner)
+{
+        static const struct range local = {V6(0x64, 0xff9b, 1, 0, 0), 48};
+        static const uint8_t places[][4] = {{6, 7, 9, 10}, {7, 9, 10, 11}, {9, 10, 11, 12}};
+        size_t count = 0;
+        for (size_t i = 0; lies_in(address, &local) && i < sizeof(places) / sizeof(*places); i++) {
+                if (address->s6_addr[places[i][0]] == 0)
+                        continue; /* a longer prefix's zeros */
+                inner[count] = (struct in6_addr)V4(0, 0, 0, 0);
+                for (size_t at = 0; at < 4; at++)
+                        inner[count].s6_addr[12 + at] = address->s6_addr[places[i][at]];
+                count++;
+        }
+        return count;
+}
+
 /* ISATAP (RFC 5214): below any prefix, the interface identifier is 0000:5efe or 0200:5efe, then the IPv4
  * address. */
 static bool is_isatap(const struct in6_addr *address)
@@ -163,6 +181,7 @@ size_t address_carried(const struct in6_addr *address, struct in6_addr inner[ADD
         for (size_t i = 0; i < sizeof(carrying) / sizeof(*carrying); i++)
                 if (lies_in(address, &carrying[i].range))
                         inner[count++] = read_inner(address, carrying[i].at);
+        count += read_shorter(address, inner + count);
         if (is_isatap(address))
                 inner[count++] = read_inner(address, 12);
         return count;

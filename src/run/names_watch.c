@@ -85,6 +85,23 @@ static void tell(const char *names)
                 _exit(0); /* hutch-nat has gone */
 }
 
+static bool has_server(const char *names)
+{
+        return strstr(names, "nameserver ") != NULL;
+}
+
+/* What the files say now. A resolv.conf that has gone is mostly about to come back, and without one every new
+ * connection fails: that is believed when it is still so a moment later. */
+static char *read_names(const struct network *network, const char *told)
+{
+        char *names = host_names_read(HOST_RESOLV_CONF, HOST_HOSTS, network);
+        if (has_server(names) || !has_server(told))
+                return names;
+        free(names);
+        (void)poll(NULL, 0, SETTLE_MS);
+        return host_names_read(HOST_RESOLV_CONF, HOST_HOSTS, network);
+}
+
 static _Noreturn void watch(const struct network *network, const char *known)
 {
         char *told = str_copy(known);
@@ -94,7 +111,7 @@ static _Noreturn void watch(const struct network *network, const char *known)
                         watch_path(inotify, HOST_RESOLV_CONF);
                         watch_path(inotify, HOST_HOSTS);
                 }
-                char *names = host_names_read(HOST_RESOLV_CONF, HOST_HOSTS, network);
+                char *names = read_names(network, told);
                 if (!str_equal(names, told))
                         tell(names);
                 free(told);

@@ -83,6 +83,19 @@ def test_a_missing_file_is_named(world):
     assert done.status == 0 and "NODE_EXTRA_CA_CERTS names /no/such/ca.pem, which does not exist" in done.err, done
 
 
+@pytest.mark.parametrize("folder", ["/tmp", "/var/tmp/deeper", "/dev/shm"])
+def test_a_file_that_is_missing_below_a_folder_in_memory_is_named(world, folder):
+    """Those folders are there inside, and empty: another file's being sent into one makes it no reason to be silent."""
+    done = world.run("run", "--env", f"NODE_EXTRA_CA_CERTS={folder}/missing.pem", "--file", f"{company(world)}:/tmp/other.pem", "--", "true")
+    assert done.status == 0 and f"NODE_EXTRA_CA_CERTS names {folder}/missing.pem, which does not exist" in done.err, done
+
+
+def test_a_file_that_is_sent_in_is_not_missing(world):
+    done = world.run("run", "--env", "NODE_EXTRA_CA_CERTS=/tmp/sent/ca.pem", "--env", "SSL_CERT_DIR=/tmp/sent", "--file",
+                     f"{company(world)}:/tmp/sent/ca.pem", "--", "true")
+    assert done.status == 0 and "does not exist" not in done.err, done
+
+
 def test_a_variable_that_was_not_named_brings_nothing(world):
     file = company(world)
     done = world.run("run", "--", "cat", file, env={"SSL_CERT_FILE": str(file), "NODE_EXTRA_CA_CERTS": str(file)})

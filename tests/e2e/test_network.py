@@ -103,6 +103,12 @@ def test_deny_wins(online):
         assert found == left, deny
 
 
+def test_a_denied_name_is_reported_as_denied(online):
+    """No option to permit it is named: there is none beside the one that refuses it."""
+    _, done = online.python("show(get('www.allowed.test'))", "--network-allow", "public", "--network-deny", "www.allowed.test")
+    assert done.own_lines == ["[hutch] network: refused to look up www.allowed.test: --network-deny names it"], done
+
+
 MALFORMED = {
     "*": "public", "*.com": "example.com", "https://a.test/x": "a.test", "a.test:": "a.test", "a.test:0": "", "a.test:65536": "", "a.test:9-8": "",
     "a b.test": "", "a..test": "", "a.test,,b.test": "", "-a.test": "", "1.2.3": "", "1.2.3.4/33": "", "[2001:db8::1": "", "a.test:http": "",

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a script inside the sandbox uses to try destinations. Goes in front of the script; must never wait without a bound."""
+import errno
 import json
 import os
 import socket
@@ -31,7 +32,8 @@ def fate(host, port, send=b"", half_close=True):
     except socket.gaierror:
         return "no such name"
     except OSError as error:
-        return type(error).__name__
+        # shutdown() of what was reset a moment ago
+        return "ConnectionResetError" if error.errno == errno.ENOTCONN else type(error).__name__
 
 
 def get(host, port=80, name=None):

@@ -160,6 +160,11 @@ static void test_addresses_that_carry_another(void **state)
         expect("2002:7f00:1::5efe:8.8.8.8", ADDRESS_RESERVED);
         expect("fd00::5efe:8.8.8.8", ADDRESS_PRIVATE);
         expect("fe80::5efe:10.0.0.1", ADDRESS_LINK_LOCAL);
+        /* Prefixes of 48, 56 and 64 bits within 64:ff9b:1::/48; what stands behind counts for nothing. */
+        expect("64:ff9b:1:7f00:0:100:808:808", ADDRESS_RESERVED);
+        expect("64:ff9b:1:a:1:203:808:808", ADDRESS_PRIVATE);
+        expect("64:ff9b:1:0:a:102:308:808", ADDRESS_PRIVATE);
+        expect("64:ff9b:1:808:8:800:808:808", ADDRESS_PUBLIC);
         /* The interface identifier of ISATAP and nothing like it. */
         expect("2606:4700::400:5efe:127.0.0.1", ADDRESS_PUBLIC);
         expect("2606:4700::5eff:127.0.0.1", ADDRESS_PUBLIC);
