@@ -23,12 +23,11 @@
 #include "ns/launch.h"
 #include "report/messages.h"
 #include "run/bridge.h"
+#include "run/enforcement.h"
 #include "run/filter_helper.h"
-#include "run/group.h"
 #include "run/nat_helper.h"
 #include "run/terminal.h"
 #include "run/watch.h"
-#include "run/watchdog.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -66,13 +65,9 @@ struct supervisor {
         struct nat_helper nat;
         bool nat_failed; /* it ended before the sandbox did */
         struct filter_helper filter;
-        bool filter_failed; /* the same */
-        struct limits limits; /* the box's, with what really holds them */
-        struct group group;
-        long long group_at; /* when the wait for systemd ends, or NEVER */
-        struct watchdog watchdog;
-        bool limit_hit; /* a limit ended the sandbox, which was said */
-        struct watch *watch; /* what happens to the sandbox's mounts on the host, or NULL */
+        bool filter_failed;             /* the same */
+        struct enforcement enforcement; /* of the limits */
+        struct watch *watch;            /* what happens to the sandbox's mounts on the host, or NULL */
         int signals;
         bool ignores_hang_up; /* the caller made it so (nohup) */
 
@@ -244,21 +239,13 @@ static void end_exposed(struct supervisor *supervisor)
         kill_sandbox(supervisor);
 }
 
-/* Starts the watchdog, which this process can do until it is confined. Not sooner: the sandbox builds itself on
- * every processor that there is. */
-static void watch_memory(struct supervisor *supervisor)
+/* A limit was reached, or can no longer be enforced. */
+static void end_by_limits(struct supervisor *supervisor, enum enforcement_event event)
 {
-        if (supervisor->watchdog.places < 0)
-                return;
-        if (supervisor->limits.memory != LIMIT_WATCHDOG) {
-                watchdog_end(&supervisor->watchdog);
-                return;
-        }
-        int error = watchdog_start(&supervisor->watchdog, &supervisor->limits);
-        if (error < 0) {
-                message("cannot start the watchdog over memory: %s", strerror(-error));
+        if (event == ENFORCEMENT_HIT)
+                kill_sandbox(supervisor);
+        else if (event == ENFORCEMENT_LOST && !supervisor->ended)
                 end_exposed(supervisor);
-        }
 }
 
 /* Reads the failure pipe: end of file means that the server was executed. */
@@ -279,7 +266,7 @@ static bool read_failure(struct supervisor *supervisor, struct held_sources *hel
                         now_ms() - supervisor->launched_at);
         if (supervisor->nat.process)
                 nat_helper_watch_names(&supervisor->nat, supervisor->box);
-        watch_memory(supervisor);
+        end_by_limits(supervisor, enforcement_watch(&supervisor->enforcement));
         confine(supervisor);
         supervisor->settle_at = now_ms() + SETTLE_MS;
         if (supervisor->box->timeout_seconds) {
@@ -324,9 +311,13 @@ static void meet_deadlines(struct supervisor *supervisor)
 /* Milliseconds until the next deadline, for poll(); -1 for none. */
 static int next_timeout(const struct supervisor *supervisor)
 {
-        const long long deadlines[] = {supervisor->settle_at, supervisor->term_at,    supervisor->kill_at,
-                                       supervisor->notice_at, supervisor->timeout_at, supervisor->drain_at,
-                                       supervisor->group_at};
+        const long long deadlines[] = {supervisor->settle_at,
+                                       supervisor->term_at,
+                                       supervisor->kill_at,
+                                       supervisor->notice_at,
+                                       supervisor->timeout_at,
+                                       supervisor->drain_at,
+                                       enforcement_deadline(&supervisor->enforcement)};
         long long soonest = NEVER;
         for (size_t i = 0; i < sizeof(deadlines) / sizeof(*deadlines); i++)
                 if (deadlines[i] != NEVER && (soonest == NEVER || deadlines[i] < soonest))
@@ -372,15 +363,16 @@ static bool is_finished(struct supervisor *supervisor)
         return now_ms() >= supervisor->drain_at;
 }
 
-/* The helper has ended. The sandbox ends too: a server whose network silently died would be worse off, and one
- * whose policy did must not go on. */
+/* The helper has ended. The sandbox ends too: a server whose network silently died would be worse off, and
+ * one whose policy did must not go on. */
 static void lose_network(struct supervisor *supervisor)
 {
         fd_close(&supervisor->nat.talk);
         if (supervisor->ended)
                 return;
         supervisor->nat_failed = true;
-        message("the network helper (hutch-nat) has ended; ending the sandbox, which has no network without it");
+        message(
+            "the network helper (hutch-nat) has ended; ending the sandbox, which has no network without it");
         kill_sandbox(supervisor);
 }
 
@@ -391,136 +383,24 @@ static void lose_filter(struct supervisor *supervisor)
         if (supervisor->ended)
                 return;
         supervisor->filter_failed = true;
-        message("the MCP firewall (hutch-filter) has ended; ending the sandbox, which must not run without it");
+        message(
+            "the MCP firewall (hutch-filter) has ended; ending the sandbox, which must not run without it");
         kill_sandbox(supervisor);
-}
-
-/* More memory is held than was permitted: the kernel would have refused it, hutch can only end it. */
-static void end_at_limit(struct supervisor *supervisor, const char *used)
-{
-        char limit[24];
-        supervisor->limit_hit = true;
-        message("--memory %s is used up%s: the sandbox was ended; --memory SIZE permits more",
-                limits_write_size(supervisor->box->limits.memory_bytes, limit), used);
-        kill_sandbox(supervisor);
-}
-
-static void read_watchdog(struct supervisor *supervisor)
-{
-        uint64_t value = 0;
-        char text[64];
-        const struct box *box = supervisor->box;
-        switch (watchdog_read(&supervisor->watchdog, &value)) {
-        case WATCHDOG_NOTHING:
-                break;
-        case WATCHDOG_MEMORY:
-                (void)snprintf(text, sizeof(text), " (%ju MiB were held)", (uintmax_t)(value >> 20));
-                end_at_limit(supervisor, text);
-                break;
-        case WATCHDOG_PROCESSES:
-                message("--pids %u is used up: the command can start no further process or thread",
-                        box->limits.pids);
-                break;
-        case WATCHDOG_DISK:
-                message("what is writable in memory is full: --disk %s, or the SIZE of a --tmpfs, is used up",
-                        limits_write_size(box->memory_fs_bytes, text));
-                break;
-        case WATCHDOG_BLIND:
-        case WATCHDOG_GONE:
-                fd_close(&supervisor->watchdog.talk);
-                if (supervisor->ended)
-                        break;
-                message("what the sandbox holds of memory can no longer be measured, and nothing else bounds "
-                        "it here: ending it");
-                end_exposed(supervisor);
-                break;
-        }
-}
-
-static void look_at_group(struct supervisor *supervisor)
-{
-        switch (group_look(&supervisor->group)) {
-        case GROUP_NOTHING:
-                break;
-        case GROUP_MEMORY:
-                if (!supervisor->limit_hit)
-                        end_at_limit(supervisor, "");
-                break;
-        case GROUP_PROCESSES:
-                message("--pids %u is used up: the command can start no further process or thread",
-                        supervisor->limits.pids);
-                break;
-        }
-}
-
-/* The control group is known, or known not to come: pid 1 waits for this. False when what was required does not
- * hold. */
-static bool settle_limits(struct supervisor *supervisor, bool made, struct error *error)
-{
-        struct limits *limits = &supervisor->limits;
-        const struct box *box = supervisor->box;
-        bool processors = false;
-        unsigned char holds = 0;
-        if (made && group_check(&supervisor->group, limits, &processors))
-                holds = GROUP_HOLDS | (processors || !limits->cpus ? GROUP_HOLDS_PROCESSORS : 0);
-        supervisor->group_at = NEVER;
-        limits_settle(limits, holds, box->outer_uid, box->proc, supervisor->group.why);
-        if (!holds) {
-                message_verbose("no control group holds the limits: %s", supervisor->group.why);
-                group_end(&supervisor->group);
-        }
-        if (!limits_check(limits, box->required, error))
-                return false;
-        autofree char *text = limits_describe(limits, box->memory_fs_bytes);
-        message_verbose("limits in force: %s", text);
-        if (supervisor->launch.permission >= 0)
-                (void)!write(supervisor->launch.permission, &holds, 1);
-        fd_close(&supervisor->launch.permission);
-        return true;
-}
-
-/* Whatever of the group, before the launch, can be made. */
-static bool begin_limits(struct supervisor *supervisor, struct error *error)
-{
-        supervisor->limits = supervisor->box->limits;
-        switch (supervisor->limits.way) {
-        case CGROUP_WAY_SYSTEMD:
-                return group_connect(&supervisor->group, supervisor->box->outer_uid) ||
-                       settle_limits(supervisor, false, error);
-        case CGROUP_WAY_DELEGATED:
-                return settle_limits(supervisor, group_make(&supervisor->group, &supervisor->limits), error);
-        case CGROUP_WAY_NONE:
-                break;
-        }
-        return true;
-}
-
-/* Asks systemd for the group of a pid 1 that has just begun. */
-static bool ask_for_group(struct supervisor *supervisor, struct error *error)
-{
-        if (supervisor->launch.permission < 0)
-                return true;
-        supervisor->group_at = now_ms() + GROUP_PATIENCE_MS;
-        return group_ask(&supervisor->group, supervisor->launch.process, &supervisor->limits) ||
-               settle_limits(supervisor, false, error);
-}
-
-static bool read_bus(struct supervisor *supervisor, struct error *error)
-{
-        enum bus_progress progress = group_read(&supervisor->group, supervisor->launch.process);
-        return progress == BUS_WAITING || settle_limits(supervisor, progress == BUS_DONE, error);
-}
-
-static bool give_up_bus(struct supervisor *supervisor, struct error *error)
-{
-        (void)snprintf(supervisor->group.why, sizeof(supervisor->group.why), "systemd did not answer in %d ms",
-                       GROUP_PATIENCE_MS);
-        return settle_limits(supervisor, false, error);
 }
 
 static bool run_loop(struct supervisor *supervisor, struct held_sources *held, struct error *error)
 {
-        enum { SIGNALS, CONTROL, FAILURE, TERMINAL, WATCH, NAT, FILTER, WATCHDOG, BUS, MEMORY, PIDS, OWN };
+        enum {
+                SIGNALS,
+                CONTROL,
+                FAILURE,
+                TERMINAL,
+                WATCH,
+                NAT,
+                FILTER,
+                LIMITS,
+                OWN = LIMITS + ENFORCEMENT_POLLS
+        };
         while (!is_finished(supervisor)) {
                 struct pollfd polls[OWN + BRIDGE_POLL_MAX] = {
                     [SIGNALS] = {.fd = supervisor->signals, .events = POLLIN},
@@ -534,11 +414,8 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                     [WATCH] = {.fd = watch_descriptor(supervisor->watch), .events = POLLIN},
                     [NAT] = {.fd = supervisor->nat.talk, .events = POLLIN},
                     [FILTER] = {.fd = supervisor->filter.talk, .events = POLLIN},
-                    [WATCHDOG] = {.fd = supervisor->watchdog.talk, .events = POLLIN},
-                    [BUS] = {.fd = supervisor->group.bus.socket, .events = POLLIN},
-                    [MEMORY] = {.fd = supervisor->group.memory_events, .events = POLLPRI},
-                    [PIDS] = {.fd = supervisor->group.pids_events, .events = POLLPRI},
                 };
+                enforcement_poll(&supervisor->enforcement, polls + LIMITS);
                 size_t bridged = bridge_poll(supervisor->bridge, polls + OWN);
                 int ready = poll(polls, OWN + bridged, next_timeout(supervisor));
                 if (ready > 0) {
@@ -555,16 +432,15 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                                 read_control(supervisor);
                         if (polls[NAT].revents && !nat_helper_read(&supervisor->nat, supervisor->record))
                                 lose_network(supervisor);
-                        if (polls[FILTER].revents && !filter_helper_read(&supervisor->filter, supervisor->record))
+                        if (polls[FILTER].revents &&
+                            !filter_helper_read(&supervisor->filter, supervisor->record))
                                 lose_filter(supervisor);
-                        if (polls[WATCHDOG].revents)
-                                read_watchdog(supervisor);
-                        if (polls[BUS].revents && !read_bus(supervisor, error))
+                        end_by_limits(supervisor, enforcement_read(&supervisor->enforcement, polls + LIMITS,
+                                                                   supervisor->ended, error));
+                        if (error->status)
                                 return false;
-                        if (polls[MEMORY].revents | polls[PIDS].revents)
-                                look_at_group(supervisor);
                 }
-                if (is_due(&supervisor->group_at, now_ms()) && !give_up_bus(supervisor, error))
+                if (!enforcement_meet_deadline(&supervisor->enforcement, error))
                         return false;
                 watch_client(supervisor);
                 meet_deadlines(supervisor);
@@ -574,7 +450,7 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
 
 static enum ending judge_ending(const struct supervisor *supervisor)
 {
-        if (supervisor->limit_hit)
+        if (supervisor->enforcement.hit)
                 return ENDING_LIMIT;
         if (supervisor->exposed || supervisor->nat_failed || supervisor->filter_failed)
                 return ENDING_UNENFORCED;
@@ -648,7 +524,8 @@ static bool start(struct supervisor *supervisor, struct held_sources *held, stru
 {
         const struct box *box = supervisor->box;
         bool filtered = box_has_filter(box);
-        bool lines = box->kind == BOX_MCP && !box->raw_stdout && !filtered; /* the filter judges them itself */
+        bool lines =
+            box->kind == BOX_MCP && !box->raw_stdout && !filtered; /* the filter judges them itself */
         int server[3] = {-1, -1, -1};
         supervisor->bridge = bridge_new(lines, supervisor->terminal.passed, server, error);
         if (!supervisor->bridge)
@@ -665,18 +542,12 @@ static bool start(struct supervisor *supervisor, struct held_sources *held, stru
         supervisor->nat.told = box->tools.explain ? &supervisor->filter : NULL;
         if (box_has_network(box) && !nat_helper_start(&supervisor->nat, box, error))
                 return false;
-        if (!begin_limits(supervisor, error))
+        if (!enforcement_begin(&supervisor->enforcement, box, error))
                 return false;
-        /* It may be needed as long as a group is not certain. */
-        bool watched = box->proc && (supervisor->limits.memory == LIMIT_WATCHDOG ||
-                                     supervisor->limits.way == CGROUP_WAY_SYSTEMD);
-        int failed = watched ? watchdog_prepare(&supervisor->watchdog) : 0;
-        if (failed < 0)
-                return error_set(error, EXIT_SETUP, "cannot make a socket: %s", strerror(-failed));
         struct launch_stdio stdio = {
-            .limits = &supervisor->limits,
-            .group = supervisor->group.parent >= 0 ? supervisor->group.folder : -1,
-            .watchdog = supervisor->watchdog.sandbox,
+            .limits = &supervisor->enforcement.limits,
+            .group = enforcement_group(&supervisor->enforcement),
+            .watchdog = supervisor->enforcement.watchdog.sandbox,
             .nat = supervisor->nat.setup,
             .dialler = supervisor->nat.dialler,
             .terminal = supervisor->terminal.descriptor,
@@ -697,14 +568,14 @@ static bool start(struct supervisor *supervisor, struct held_sources *held, stru
         /* The supervisor holds the values of the person's variables; nothing else of the same user may trace
          * it. */
         (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-        return started && ask_for_group(supervisor, error);
+        return started && enforcement_ask(&supervisor->enforcement, &supervisor->launch, error);
 }
 
 /* Waits for the last of the sandbox: pid 1 is reaped only after everything inside is gone. */
 static void finish(struct supervisor *supervisor)
 {
         /* It ends at the hang-up, while the rest does. */
-        fd_close(&supervisor->watchdog.talk);
+        enforcement_let_go(&supervisor->enforcement);
         if (supervisor->launch.init >= 0) {
                 kill_sandbox(supervisor);
                 siginfo_t information;
@@ -712,10 +583,9 @@ static void finish(struct supervisor *supervisor)
                        errno == EINTR)
                         ;
         }
-        group_end(&supervisor->group);
         nat_helper_end(&supervisor->nat, supervisor->record);
         filter_helper_end(&supervisor->filter, supervisor->record);
-        watchdog_end(&supervisor->watchdog);
+        enforcement_end(&supervisor->enforcement);
         bool by_itself = supervisor->exited && WIFEXITED(supervisor->wait_status);
         if (supervisor->lent && supervisor->started && !by_itself)
                 terminal_restore(&supervisor->terminal);
@@ -736,10 +606,8 @@ int supervise(const struct box *box, struct held_sources *held, struct record *r
             .box = box,
             .record = record,
             .launch = {.init = -1, .control = -1, .failure = -1, .permission = -1},
-            .group_at = NEVER,
             .nat = NAT_HELPER_NONE,
             .filter = FILTER_HELPER_NONE,
-            .watchdog = WATCHDOG_NONE,
             .signals = -1,
             .terminal = {.descriptor = -1},
             .settle_at = NEVER,
@@ -751,14 +619,14 @@ int supervise(const struct box *box, struct held_sources *held, struct record *r
         };
         int status = 0;
         sigemptyset(&supervisor.sent);
-        group_init(&supervisor.group);
+        enforcement_init(&supervisor.enforcement);
         if (box->kind == BOX_RUN)
                 supervisor.terminal = terminal_find();
         if (block_signals(&supervisor, error) && start(&supervisor, held, error)) {
                 /* While the sandbox builds itself: it costs nobody any time. */
                 record_begin(record, box);
                 if (run_loop(&supervisor, held, error)) {
-                        look_at_group(&supervisor);
+                        enforcement_look(&supervisor.enforcement);
                         status = exit_status(&supervisor, record);
                 }
         }
