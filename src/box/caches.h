@@ -25,7 +25,8 @@ bool caches_add(struct box *box, struct held_sources *held, const struct options
 bool caches_persist(struct box *box, struct held_sources *held, const struct options *options,
                     struct error *error);
 
-/* Makes, in the home of --persist, the places of what is mounted there. After mounts_sort(). */
+/* Makes, in the home of --persist, the places of what is mounted there. Before protect_add(), which
+ * holds them in their places. */
 bool caches_make_points(const struct box *box, const struct options *options, struct error *error);
 
 #endif

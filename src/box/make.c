@@ -339,12 +339,11 @@ static bool fill(struct box *box, struct held_sources *held, const struct option
             !choose_cwd(box, wanted, cwd, error) || !read_profile(box, options->seccomp, cwd, error) ||
             !make_environment(box, options, cwd, template, &toolchain->front, error) ||
             !certificates_add(box, held, error) || !hide_add(box, &options->hide, cwd, error) ||
-            !sockets_hide(box, error) || !journals_check(box, error) || !protect_add(box, held, options, cwd, error) ||
+            !sockets_hide(box, error) || !journals_check(box, error) || !caches_make_points(box, options, error) ||
+            !protect_add(box, held, options, cwd, error) ||
             !files_place(box, !options->no_protect, error))
                 return false;
         mounts_sort(box);
-        if (!caches_make_points(box, options, error))
-                return false;
         proxy_forget();
         for (size_t i = 0; i < toolchain->notes.count; i++)
                 message("note: %s", toolchain->notes.values[i]);

@@ -287,23 +287,19 @@ static bool read_fetch(struct options *options, const char *text, struct error *
 {
         static const char *const words[] = {
             [OPTION_FETCH_AUTO] = "auto", [OPTION_FETCH_NEVER] = "never", [OPTION_FETCH_ALWAYS] = "always"};
-        for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-                if (str_equal(text, words[i])) {
-                        options->fetch = (enum option_fetch)i;
+        for (options->fetch = OPTION_FETCH_AUTO; options->fetch <= OPTION_FETCH_ALWAYS; options->fetch++)
+                if (str_equal(text, words[options->fetch]))
                         return true;
-                }
         return error_set(error, EXIT_USAGE, "--fetch %s: auto, never or always", name_shown(text));
 }
 
-static bool read_persist(struct options *options, const char *text, struct error *error)
+static bool read_persist(const char *text, char **name, struct error *error)
 {
-        if (!versions_is_name(text) || strlen(text) > NAME_MAX)
-                return error_set(error, EXIT_USAGE,
-                                 "--persist %s: a name of letters, digits and . _ + @ -, without a dot or a dash in front",
-                                 name_shown(text));
-        free(options->persist);
-        options->persist = str_copy(text);
-        return true;
+        free(*name);
+        *name = str_copy(text);
+        return (versions_is_name(text) && strlen(text) <= NAME_MAX) ||
+               error_set(error, EXIT_USAGE, "--persist %s: letters, digits and ._+@-, no dot or dash in front",
+                         name_shown(text));
 }
 
 static bool read_days(const char *text, unsigned *days, struct error *error)
@@ -400,7 +396,7 @@ static bool store(struct parse *parse, const struct option_row *row, const char 
         case OPTION_FETCH:
                 return read_fetch(options, value, error);
         case OPTION_PERSIST:
-                return read_persist(options, value, error);
+                return read_persist(value, &options->persist, error);
         case OPTION_LIST:
                 return options->list = true;
         case OPTION_UPDATE:
