@@ -360,6 +360,9 @@ int fetch(const struct options *options, struct error *error)
                        : options->remove                               ? remove_entry(store, options->remove, error)
                        : options->update && options->command.count == 0 ? visit(store, options, update_entry, error)
                                                                        : fetch_entry(store, options, error);
+                /* What an update replaced was still looked at when it was. */
+                if (options->update)
+                        store_sweep(store);
         }
         if (done && fflush(stdout) != 0)
                 done = error_set(error, 1, "cannot write to standard output: %s", strerror(errno));
