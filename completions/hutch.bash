@@ -8,7 +8,7 @@ _hutch()
         for ((i = 1; i < COMP_CWORD; i++)); do
                 case ${COMP_WORDS[i]} in
                 --) separator=$i && break ;;
-                mcp | run | prove | doctor | ps | logs | version | help) [[ $subcommand ]] || subcommand=${COMP_WORDS[i]} ;;
+                mcp | run | prove | fetch | doctor | ps | logs | version | help) [[ $subcommand ]] || subcommand=${COMP_WORDS[i]} ;;
                 esac
         done
 
@@ -25,8 +25,9 @@ _hutch()
                 return
         fi
         case $subcommand in
-        '') mapfile -t COMPREPLY < <(compgen -W 'mcp run prove doctor ps logs version help' -- "$word") && return ;;
-        help) mapfile -t COMPREPLY < <(compgen -W 'mcp run prove doctor ps logs version help' -- "$word") && return ;;
+        '') mapfile -t COMPREPLY < <(compgen -W 'mcp run prove fetch doctor ps logs version help' -- "$word") && return ;;
+        help) mapfile -t COMPREPLY < <(compgen -W 'mcp run prove fetch doctor ps logs version help' -- "$word") && return ;;
+        fetch) mapfile -t COMPREPLY < <(compgen -W ' --list --update --verify --remove --min-age --network-allow --timeout --verbose --help' -- "$word") && return ;;
         doctor) mapfile -t COMPREPLY < <(compgen -W ' --json --help' -- "$word") && return ;;
         ps | logs) mapfile -t COMPREPLY < <(compgen -W '--json' -- "$word") && return ;;
         version) return ;;
@@ -47,10 +48,11 @@ _hutch()
         ' --env' | ' -e') mapfile -t COMPREPLY < <(compgen -e -- "$word") ;;
         ' --require') mapfile -t COMPREPLY < <(compgen -W 'landlock cgroup memory pids cpus' -- "$word") ;;
         ' --allow-userns') mapfile -t COMPREPLY < <(compgen -W 'full' -- "$word") ;;
+        ' --fetch') mapfile -t COMPREPLY < <(compgen -W 'auto never always' -- "$word") ;;
         ' --proc') mapfile -t COMPREPLY < <(compgen -W 'none' -- "$word") ;;
-        ' --network-allow' | ' --network-deny' | ' --host-port' | ' --publish' | ' --allow-tool' | ' --deny-tool' | ' --max-message' | ' --timeout' | ' --stop-grace' | ' --mount' | ' --tmpfs' | ' --memory' | ' --cpus' | ' --pids' | ' --disk') ;;
+        ' --network-allow' | ' --network-deny' | ' --host-port' | ' --publish' | ' --persist' | ' --allow-tool' | ' --deny-tool' | ' --max-message' | ' --timeout' | ' --stop-grace' | ' --mount' | ' --tmpfs' | ' --memory' | ' --cpus' | ' --pids' | ' --disk') ;;
         *)
-                mapfile -t COMPREPLY < <(compgen -W ' --template --ro --rw --ro-try --rw-try --volume --mount --tmpfs --file --no-auto-grant --unsafe-grant --overlay --protect --no-protect --hide --env --env-file --network-allow --network-deny --host-port --publish --log --allow-tool --deny-tool --pin --pin-accept --deny-sampling --deny-elicitation --deny-roots --max-message --log-arguments --explain --cwd --timeout --stop-grace --raw-stdout --memory --cpus --pids --disk --require --seccomp --allow-userns --proc --dry-run --json --verbose --help -- ' -- "$word")
+                mapfile -t COMPREPLY < <(compgen -W ' --template --ro --rw --ro-try --rw-try --volume --mount --tmpfs --file --no-auto-grant --unsafe-grant --overlay --protect --no-protect --hide --env --env-file --network-allow --network-deny --host-port --publish --log --fetch --persist --allow-tool --deny-tool --pin --pin-accept --deny-sampling --deny-elicitation --deny-roots --max-message --log-arguments --explain --cwd --timeout --stop-grace --raw-stdout --memory --cpus --pids --disk --require --seccomp --allow-userns --proc --dry-run --json --verbose --help -- ' -- "$word")
                 ;;
         esac
 }

@@ -6,6 +6,7 @@
 #include "box/make.h"
 #include "box/protect.h"
 #include "cli/doctor.h"
+#include "cli/fetch.h"
 #include "cli/help.h"
 #include "cli/options.h"
 #include "cli/prove.h"
@@ -70,6 +71,27 @@ static int run_box(const struct box *box, struct held_sources *held, const struc
         return supervise(box, held, record, error);
 }
 
+static void release_box(struct box *box, struct held_sources *held)
+{
+        held_sources_release(held);
+        protect_release(held);
+        box_free(box);
+}
+
+/* Fetches what the command asks for where the box says that it is missing, and then makes it. */
+static bool make_box(struct box *box, struct held_sources *held, enum box_kind kind, struct options *options,
+                     struct error *error)
+{
+        if (box_make(box, held, kind, options, error))
+                return true;
+        if (!box->fetch_first || !fetch_first(options, error))
+                return false;
+        release_box(box, held);
+        *held = (struct held_sources){0};
+        options->fetch = OPTION_FETCH_NEVER; /* once */
+        return box_make(box, held, kind, options, error);
+}
+
 static int start_sandbox(const struct subcommand_row *row, enum box_kind kind, int argc, char **argv)
 {
         struct error error = {0};
@@ -85,7 +107,7 @@ static int start_sandbox(const struct subcommand_row *row, enum box_kind kind, i
         record.cwd = options.cwd;
         if (ready && options.help)
                 status = print(help_write(row, stdout));
-        else if (ready && box_make(&box, &held, kind, &options, &error))
+        else if (ready && make_box(&box, &held, kind, &options, &error))
                 status = run_box(&box, &held, &options, &record, &error);
         if (error.status)
                 status = complain(&error, row);
@@ -94,9 +116,7 @@ static int start_sandbox(const struct subcommand_row *row, enum box_kind kind, i
                 record_begin(&record, &box);
         record_end(&record, status);
 
-        held_sources_release(&held);
-        protect_release(&held);
-        box_free(&box);
+        release_box(&box, &held);
         options_free(&options);
         return status;
 }
@@ -129,6 +149,23 @@ static int subcommand_prove(const struct subcommand_row *row, int argc, char **a
                 status = complain(&error, row);
         options_free(&options);
         free(words.values);
+        return status;
+}
+
+static int subcommand_fetch(const struct subcommand_row *row, int argc, char **argv)
+{
+        struct error error = {0};
+        struct options options = {0};
+        int status = 0;
+        bool ready = settle_descriptors(&error) && options_parse(&options, row->name, argc, argv, &error);
+        messages_set_verbose(options.verbose);
+        if (ready && options.help)
+                status = print(help_write(row, stdout));
+        else if (ready)
+                status = fetch(&options, &error);
+        if (error.status)
+                status = complain(&error, row);
+        options_free(&options);
         return status;
 }
 
@@ -196,7 +233,7 @@ static const struct {
         int (*run)(const struct subcommand_row *row, int argc, char **argv);
 } subcommands[] = {
     {"mcp", subcommand_mcp},         {"run", subcommand_run},   {"prove", subcommand_prove},
-    {"doctor", subcommand_doctor},   {"ps", subcommand_ps},     {"logs", subcommand_logs},
+    {"fetch", subcommand_fetch},     {"doctor", subcommand_doctor},   {"ps", subcommand_ps},     {"logs", subcommand_logs},
     {"version", subcommand_version}, {"help", subcommand_help},
 };
 

@@ -143,6 +143,8 @@ struct box {
         char *seccomp_json;    /* its content, read when the option was judged */
         size_t seccomp_length;
 
+        bool fetch_first; /* no box yet: what the command asks for is to be fetched before */
+
         unsigned verbose;
 };
 

@@ -188,6 +188,7 @@ static void read_uvx(const struct reading *reading, size_t options)
         autofree char *installed = name ? path_join(tools, name) : NULL;
         if (!installed || !folder_is_venv(installed)) {
                 reading->result->fetches = request != NULL;
+                reading->result->missing = reading->result->fetches;
                 return;
         }
         str_list_take(&reading->result->programs, path_join(installed, "bin/python"));
@@ -275,12 +276,14 @@ static void read_npx(const struct reading *reading, size_t options)
             has_option(reading, options, index, "-y", "--yes") && !(request && is_local_package(request));
         if (!name || !is_package_name(name))
                 return;
+        reading->result->missing = true;
         autofree char *folder = str_copy(reading->work);
         /* The home is nobody else's either, only not to be granted. */
         while (folder[1] && (folder_is_own(reading->folders, folder) || str_equal(folder, reading->home))) {
                 char *found = find_in_modules(reading->folders, folder, name);
                 if (found) {
                         reading->result->fetches = false;
+                        reading->result->missing = false;
                         str_list_take(&reading->result->programs, found);
                         /* npm looks upward as well, and sees only what is granted. */
                         if (!str_equal(folder, reading->work) && folder_has(folder, "package.json"))
@@ -342,6 +345,77 @@ void everyday_find(const struct str_list *command, const struct folders *folders
         else if (module)
                 read_module(&reading, module);
         everyday->fetches |= is_download(name, command->count > 1 ? command->values[1] : "");
+}
+
+/* ---- requests ---- */
+
+/* The values of every option of this name among the words from `start` to before `end`. */
+static void list_values(const struct reading *reading, size_t start, size_t end, const char *name,
+                        struct str_list *values)
+{
+        for (size_t i = start; i < end; i++) {
+                const char *value = option_value(reading, i, name);
+                if (value)
+                        str_list_add(values, value);
+        }
+}
+
+/* True when an option among these words is one of `names`, blanks between them. */
+static bool has_any(const struct reading *reading, size_t start, size_t end, const char *names)
+{
+        for (size_t i = start; i < end; i++) {
+                const char *word = reading->command->values[i];
+                if (launcher_words_have(names, word, strcspn(word, "=")))
+                        return true;
+        }
+        return false;
+}
+
+static bool request_npx(const struct reading *reading, size_t options, struct everyday_request *request)
+{
+        size_t index = skip_options(reading, options, npm_value_words);
+        list_values(reading, options, index, "--package", &request->packages);
+        list_values(reading, options, index, "-p", &request->packages);
+        if (request->packages.count == 0 && index < reading->command->count)
+                str_list_add(&request->packages, reading->command->values[index]);
+        request->consents = has_option(reading, options, index, "-y", "--yes");
+        return !has_any(reading, options, index, "--registry --userconfig --globalconfig --cache --prefix");
+}
+
+static bool request_uvx(const struct reading *reading, size_t options, struct everyday_request *request)
+{
+        size_t tool = skip_options(reading, options, uv_value_words);
+        const char *name = uvx_request(reading, options);
+        const char *python = find_value(reading, options, tool, "--python");
+        if (!python)
+                python = find_value(reading, options, tool, "-p");
+        if (name)
+                str_list_add(&request->packages, name);
+        list_values(reading, options, tool, "--with", &request->packages);
+        list_values(reading, options, tool, "-w", &request->packages);
+        if (python)
+                str_list_take(&request->packages, str_format("--python=%s", python));
+        request->consents = true;
+        return !has_any(reading, options, tool,
+                        "--index --default-index -i --index-url --extra-index-url -f --find-links --no-index "
+                        "--cache-dir --no-cache -n --config-file --with-editable --with-requirements "
+                        "-c --constraints -b --build-constraints --overrides --directory --project");
+}
+
+bool everyday_request(const struct str_list *command, struct everyday_request *request)
+{
+        const struct reading reading = {.command = command};
+        const char *slash = strrchr(command->values[0], '/');
+        const char *name = slash ? slash + 1 : command->values[0];
+        bool tool = false;
+        if (str_equal(name, "uvx") || str_equal(name, "uv")) {
+                size_t run = str_equal(name, "uv") ? find_uv_run(&reading, &tool) : 0;
+                request->uv = true;
+                return (str_equal(name, "uvx") || (run && tool)) && request_uvx(&reading, run + 1, request);
+        }
+        bool exec = str_equal(name, "npm") && command->count > 1 &&
+                    (str_equal(command->values[1], "exec") || str_equal(command->values[1], "x"));
+        return (exec || str_equal(name, "npx")) && request_npx(&reading, exec ? 2 : 1, request);
 }
 
 char *everyday_package(const struct str_list *command)

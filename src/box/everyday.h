@@ -19,6 +19,7 @@ struct everyday {
         struct str_list environment; /* KEY=VALUE */
         struct str_list notes;       /* sentences for the person */
         bool fetches;                /* the command would download what it starts */
+        bool missing;                /* what npx or uvx are asked for is not installed */
 };
 
 /* What the words ask for. `work` is where their relative paths begin, `home` the caller's. */
@@ -28,6 +29,17 @@ void everyday_find(const struct str_list *command, const struct folders *folders
 /* The package that `npx`, `npm exec`, `bunx`, `uvx` and `uv tool run` are asked for, without its version;
  * NULL for any other command. Whatever somebody wrote: no name to open a file by. The caller frees. */
 char *everyday_package(const struct str_list *command);
+
+/* What `npx`, `npm exec`, `uvx` and `uv tool run` are asked for. */
+struct everyday_request {
+        bool uv;
+        struct str_list packages; /* as written, with their versions; for uv also "--python=VERSION" */
+        bool consents;            /* the words agree to a download: `npx -y`, and uvx always */
+};
+
+/* Reads it; false for any other command, and where the words choose a registry, a configuration or a cache of
+ * their own. The caller frees the packages. */
+bool everyday_request(const struct str_list *command, struct everyday_request *request);
 
 /* The folder of `uv run --directory` or `--project`, else the word that names what it runs; NULL for any
  * other command. It belongs to `command`. */

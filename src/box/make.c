@@ -4,6 +4,7 @@
  */
 #include "box/make.h"
 
+#include "box/caches.h"
 #include "box/certificates.h"
 #include "box/env.h"
 #include "box/env_file.h"
@@ -13,6 +14,7 @@
 #include "box/network.h"
 #include "box/notes.h"
 #include "box/protect.h"
+#include "box/proxy.h"
 #include "box/sockets.h"
 #include "box/toolchain.h"
 #include "lib/fd.h"
@@ -332,17 +334,20 @@ static bool fill(struct box *box, struct held_sources *held, const struct option
         /* The grants come first: what a writable one holds may have been put there by an earlier run of the
          * server, and the toolchain does not follow such links. */
         if (!network_make(box, options, error) || !mounts_add_base(box, held, error) ||
-            !add_grants(box, held, options, cwd, error) ||
+            !caches_persist(box, held, options, error) || !add_grants(box, held, options, cwd, error) ||
             !check_template(box, cwd, error) ||
             !toolchain_find(&options->command, &caller, toolchain, error) || !check_userns(box, error) ||
             !add_toolchain(box, held, toolchain, options->no_auto_grant, error) ||
+            !caches_add(box, held, options, toolchain, error) ||
             !choose_cwd(box, wanted, cwd, error) || !read_profile(box, options->seccomp, cwd, error) ||
             !make_environment(box, options, cwd, template, &toolchain->front, error) ||
             !certificates_add(box, held, error) || !hide_add(box, &options->hide, cwd, error) ||
-            !sockets_hide(box, error) || !journals_check(box, error) || !protect_add(box, held, options, cwd, error) ||
+            !sockets_hide(box, error) || !journals_check(box, error) || !caches_make_points(box, options, error) ||
+            !protect_add(box, held, options, cwd, error) ||
             !files_place(box, !options->no_protect, error))
                 return false;
         mounts_sort(box);
+        proxy_forget();
         for (size_t i = 0; i < toolchain->notes.count; i++)
                 message("note: %s", toolchain->notes.values[i]);
         toolchain_note_unseen(toolchain, box);

@@ -546,6 +546,13 @@ bool mounts_add_memory(struct box *box, const char *path, uint64_t bytes, const 
         return true;
 }
 
+bool mounts_replace_memory(struct box *box, struct held_sources *held, const char *real,
+                           const char *destination, const char *why, struct error *error)
+{
+        make_room(box, destination);
+        return mounts_add_bind(box, held, real, destination, true, why, error);
+}
+
 bool mounts_add_program(struct box *box, struct held_sources *held, const char *path, const char *why,
                         struct error *error)
 {

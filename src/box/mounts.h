@@ -80,6 +80,10 @@ bool mounts_add_overlay(struct box *box, struct held_sources *held, const char *
 bool mounts_add_bind(struct box *box, struct held_sources *held, const char *real, const char *destination,
                      bool writable, const char *why, struct error *error);
 
+/* Puts a folder of hutch's own, writable, in the place of the memory at `destination`. */
+bool mounts_replace_memory(struct box *box, struct held_sources *held, const char *real,
+                           const char *destination, const char *why, struct error *error);
+
 /* True when the mount shows a part of the host that the person, or the command, named. */
 bool mounts_is_grant(const struct mount *mount);
 

@@ -177,7 +177,5 @@ bool network_make(struct box *box, const struct options *options, struct error *
             !add_publish(network, &options->publish, error) ||
             !count_ports(network, error))
                 return false;
-        bool taken = (network->tcp_count == 0 && !network->every_port) || proxy_take(network, error);
-        proxy_forget();
-        return taken;
+        return (network->tcp_count == 0 && !network->every_port) || proxy_take(network, error);
 }

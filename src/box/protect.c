@@ -4,6 +4,7 @@
  */
 #include "box/protect.h"
 
+#include "box/caches.h"
 #include "box/git.h"
 #include "box/regions.h"
 #include "box/tree.h"
@@ -123,7 +124,8 @@ static bool open_folder(struct held_sources *held, const struct mount *grant, st
 
 static bool is_writable_folder(const struct mount *mount)
 {
-        return mount->kind == MOUNT_BIND && mount->writable && mount->is_folder;
+        /* The home of --persist is no place where anything of the person's is started from. */
+        return mount->kind == MOUNT_BIND && mount->writable && mount->is_folder && !str_equal(mount->why, CACHES_PERSIST);
 }
 
 static bool find_grants(struct protecting *protecting)

@@ -630,6 +630,7 @@ static bool need_everyday(struct finding *finding, struct everyday *everyday)
         for (size_t i = 0; i < everyday->notes.count; i++)
                 str_list_add(&finding->result->notes, everyday->notes.values[i]);
         finding->result->fetches = everyday->fetches;
+        finding->result->missing = everyday->missing;
         return true;
 }
 

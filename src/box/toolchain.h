@@ -45,6 +45,7 @@ struct toolchain {
         struct str_list environment; /* KEY=VALUE that the command needs to use what is installed */
         struct str_list notes;       /* sentences for the person */
         bool fetches;                /* the command would download what it starts */
+        bool missing;                /* what npx or uvx are asked for is not installed */
 };
 
 /* Finds it all. 127: no such command (names the PATH and copies in known places), 126: it is a folder or not

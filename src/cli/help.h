@@ -16,6 +16,7 @@ struct subcommand_row {
         bool sandbox;          /* it starts the sandbox of a command, which stands behind -- */
         const char *help;      /* one line, no final stop */
         const char *detail;    /* the paragraph of its own help, or NULL */
+        bool command;          /* a command may stand behind -- although its sandbox is not started */
 };
 
 /* Ends with a row whose name is NULL. */

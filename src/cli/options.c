@@ -10,6 +10,7 @@
 #include "box/box.h"
 #include "box/env.h"
 #include "box/launchers.h"
+#include "box/versions.h"
 #include "cli/conflicts.h"
 #include "cli/help.h"
 #include "cli/hints.h"
@@ -20,9 +21,9 @@
 #include "lib/name.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -75,6 +76,10 @@ const struct option_row option_table[] = {
      "open a port that the command listens on, on your own 127.0.0.1 only", NULL},
     {OPTION_LOG, "log", 0, ARGUMENT_REQUIRED, "FILE", "file", false,
      "append lines of JSON: the start, names looked up, connections, the end", NULL},
+    {OPTION_FETCH, "fetch", 0, ARGUMENT_REQUIRED, "auto|never|always", "auto never always", false,
+     "fetch the packages of npx -y and uvx first, where they are missing (default: auto)", NULL},
+    {OPTION_PERSIST, "persist", 0, ARGUMENT_REQUIRED, "NAME", "none", false,
+     "keep the home inside between the runs that say the same NAME", NULL},
     {OPTION_ALLOW_TOOL, "allow-tool", 0, ARGUMENT_REQUIRED, "TOOL", "none", true,
      "permit the tools of that name or pattern (read_*), and no others", "mcp"},
     {OPTION_DENY_TOOL, "deny-tool", 0, ARGUMENT_REQUIRED, "TOOL", "none", true,
@@ -121,6 +126,14 @@ const struct option_row option_table[] = {
      "no /proc, where a container does not let hutch mount one", NULL},
     {OPTION_DRY_RUN, "dry-run", 0, ARGUMENT_NONE, NULL, "none", false,
      "write the sandbox's complete description as JSON and run nothing", NULL},
+    {OPTION_LIST, "list", 0, ARGUMENT_NONE, NULL, "none", false, "list what was fetched", "fetch"},
+    {OPTION_UPDATE, "update", 0, ARGUMENT_NONE, NULL, "none", false,
+     "fetch again, in the newest versions; without a command all there is", "fetch"},
+    {OPTION_VERIFY, "verify", 0, ARGUMENT_NONE, NULL, "none", false,
+     "compare what is kept with what was written down when it was fetched", "fetch"},
+    {OPTION_REMOVE, "remove", 0, ARGUMENT_REQUIRED, "NAME", "none", false, "remove what was fetched", "fetch"},
+    {OPTION_MIN_AGE, "min-age", 0, ARGUMENT_REQUIRED, "DAYS", "none", false,
+     "take no version that was published within so many days", "fetch"},
     {OPTION_JSON, "json", 0, ARGUMENT_NONE, NULL, "none", false, "write JSON for a program to read",
      "doctor prove"},
     {OPTION_VERBOSE, "verbose", 'v', ARGUMENT_NONE, NULL, "none", true,
@@ -169,6 +182,8 @@ bool option_belongs(const struct option_row *row, const char *subcommand)
 {
         if (row->id == OPTION_HELP)
                 return true;
+        if (!row->only && str_equal(subcommand, "fetch"))
+                return row->id == OPTION_NETWORK_ALLOW || row->id == OPTION_TIMEOUT || row->id == OPTION_VERBOSE;
         return row->only ? launcher_words_have(row->only, subcommand, strlen(subcommand))
                          : starts_sandbox(subcommand);
 }
@@ -216,12 +231,6 @@ static bool read_env(struct options *options, const char *text, struct error *er
         return true;
 }
 
-static bool path_exists(const char *path)
-{
-        struct stat status;
-        return lstat(path, &status) == 0;
-}
-
 static void add_grant(struct options *options, const struct grant_option *grant)
 {
         options->grants =
@@ -229,72 +238,12 @@ static void add_grant(struct options *options, const struct grant_option *grant)
         options->grants[options->grant_count++] = *grant;
 }
 
-static const char *spell_grant(enum option_id id)
-{
-        switch (id) {
-        case OPTION_RO:
-                return "--ro";
-        case OPTION_RW:
-                return "--rw";
-        case OPTION_RO_TRY:
-                return "--ro-try";
-        case OPTION_OVERLAY:
-                return "--overlay";
-        default:
-                return "--rw-try";
-        }
-}
-
-/* Splits PATH[:DEST]. A file's own name may hold colons, so a text that names something is a path as a whole.
- */
 static bool read_grant(struct options *options, const struct option_row *row, const char *text,
                        struct error *error)
 {
-        struct grant_option grant = {
-            .writable = row->id == OPTION_RW || row->id == OPTION_RW_TRY,
-            .optional = row->id == OPTION_RO_TRY || row->id == OPTION_RW_TRY,
-            .overlay = row->id == OPTION_OVERLAY,
-            .option = spell_grant(row->id),
-        };
-        autofree char *path = NULL, *destination = NULL;
-        if (!value_expand_path(grant.option, text, &path, error))
+        struct grant_option grant;
+        if (!spelling_read_grant(row->id, row->name, text, &grant, error))
                 return false;
-        char *colon = strrchr(path, ':');
-        if (colon && !path_exists(path)) {
-                const char *suffix = colon + 1;
-                if (str_equal(suffix, "ro") || str_equal(suffix, "rw") || str_equal(suffix, "z") ||
-                    str_equal(suffix, "Z"))
-                        return error_set(
-                            error, EXIT_USAGE,
-                            "--%s %s: \":%s\" is another tool's spelling; --ro grants for reading, --rw for "
-                            "writing too",
-                            row->name, name_shown(text), suffix);
-                while (colon && colon[1] != '/' && !str_equal(colon + 1, "~") && !str_starts(colon + 1, "~/"))
-                        colon = memrchr(path, ':', (size_t)(colon - path));
-                if (colon) {
-                        autofree char *inside = NULL;
-                        if (!value_expand_path(grant.option, colon + 1, &inside, error))
-                                return false;
-                        *colon = 0;
-                        destination = path_join("/", inside);
-                } else {
-                        *strrchr(path, ':') = 0;
-                        if (path_exists(path))
-                                return error_set(error, EXIT_USAGE,
-                                                 "--%s %s: the DEST of PATH:DEST is an absolute path inside",
-                                                 row->name, name_shown(text));
-                        /* Neither way does it name anything: that is for the step that opens it to say. */
-                        path[strlen(path)] = ':';
-                }
-        }
-        if (path[0] == 0)
-                return error_set(error, EXIT_USAGE, "--%s %s: PATH is empty", row->name, name_shown(text));
-        if (destination && destination[1] == 0)
-                return error_set(error, EXIT_USAGE, "--%s %s: the root of the sandbox cannot be replaced",
-                                 row->name, name_shown(text));
-        grant.path = path;
-        grant.destination = destination;
-        path = destination = NULL;
         add_grant(options, &grant);
         return true;
 }
@@ -366,6 +315,35 @@ static bool read_require(struct options *options, const char *text, struct error
                 if (!*item)
                         return true;
         }
+}
+
+static bool read_fetch(struct options *options, const char *text, struct error *error)
+{
+        static const char *const words[] = {
+            [OPTION_FETCH_AUTO] = "auto", [OPTION_FETCH_NEVER] = "never", [OPTION_FETCH_ALWAYS] = "always"};
+        for (options->fetch = OPTION_FETCH_AUTO; options->fetch <= OPTION_FETCH_ALWAYS; options->fetch++)
+                if (str_equal(text, words[options->fetch]))
+                        return true;
+        return error_set(error, EXIT_USAGE, "--fetch %s: auto, never or always", name_shown(text));
+}
+
+static bool read_persist(const char *text, char **name, struct error *error)
+{
+        free(*name);
+        *name = str_copy(text);
+        return (versions_is_name(text) && strlen(text) <= NAME_MAX) ||
+               error_set(error, EXIT_USAGE, "--persist %s: letters, digits and ._+@-, no dot or dash in front",
+                         name_shown(text));
+}
+
+static bool read_days(const char *text, unsigned *days, struct error *error)
+{
+        size_t length = strspn(text, "0123456789");
+        if (text[length] || length > 4)
+                return error_set(error, EXIT_USAGE, "--min-age %s: not a number of days, at most 9999",
+                                 name_shown(text));
+        *days = (unsigned)strtoul(text, NULL, 10);
+        return true;
 }
 
 /* `value` is "" for an option without one. */
@@ -468,6 +446,22 @@ static bool store(struct parse *parse, const struct option_row *row, const char 
                 return options->no_proc = true;
         case OPTION_DRY_RUN:
                 return options->dry_run = true;
+        case OPTION_FETCH:
+                return read_fetch(options, value, error);
+        case OPTION_PERSIST:
+                return read_persist(value, &options->persist, error);
+        case OPTION_LIST:
+                return options->list = true;
+        case OPTION_UPDATE:
+                return options->update = true;
+        case OPTION_VERIFY:
+                return options->verify = true;
+        case OPTION_REMOVE:
+                free(options->remove);
+                options->remove = str_copy(value);
+                return true;
+        case OPTION_MIN_AGE:
+                return read_days(value, &options->min_age_days, error);
         case OPTION_JSON:
                 return options->json = true;
         case OPTION_HELP:
@@ -596,11 +590,18 @@ static bool take_word(struct parse *parse, const char *word)
 
 /* ---- what needs two options ---- */
 
-/* Everything of a subcommand that starts no sandbox. */
+/* Everything of a subcommand that starts no sandbox of the command's; a command may follow some. */
 static bool parse_options_alone(struct parse *parse)
 {
+        const struct subcommand_row *row = subcommand_find(parse->subcommand);
         while (parse->next < parse->count) {
                 const char *word = parse->words[parse->next++];
+                if (str_equal(word, "--") && row && row->command) {
+                        while (parse->next < parse->count)
+                                str_list_add(&parse->options->command, parse->words[parse->next++]);
+                        return parse->options->command.count > 0 ||
+                               error_set(parse->error, EXIT_USAGE, "no command after --");
+                }
                 if (word[0] != '-' || word[1] == 0 || str_equal(word, "--"))
                         return error_set(parse->error, EXIT_USAGE, "%s takes options only, no %s",
                                          parse->subcommand, name_shown(word));
@@ -665,6 +666,8 @@ void options_free(struct options *options)
         }
         free(options->files);
         free(options->template_name);
+        free(options->persist);
+        free(options->remove);
         free(options->cwd);
         free(options->seccomp);
         str_list_free(&options->protect);

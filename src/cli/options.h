@@ -69,6 +69,13 @@ enum option_id {
         OPTION_PROC,
         OPTION_DRY_RUN,
         OPTION_JSON,
+        OPTION_FETCH,
+        OPTION_PERSIST,
+        OPTION_LIST,
+        OPTION_UPDATE,
+        OPTION_VERIFY,
+        OPTION_REMOVE,
+        OPTION_MIN_AGE,
         OPTION_HELP,
 };
 enum { OPTION_COUNT = OPTION_HELP + 1 };
@@ -108,6 +115,12 @@ struct file_option {
         char *remote; /* absolute and normal, never "/" */
 };
 
+enum option_fetch {
+        OPTION_FETCH_AUTO,
+        OPTION_FETCH_NEVER,
+        OPTION_FETCH_ALWAYS,
+};
+
 struct options {
         char *template_name;       /* or NULL: the default, mcp-server */
         struct str_list env;       /* KEY=VALUE, in order; a KEY alone got the caller's value here */
@@ -141,7 +154,17 @@ struct options {
         bool dry_run;
         bool json;
         bool help;
+        enum option_fetch fetch;
+        char *persist; /* a name that is one component of a path; or NULL */
+        /* of `hutch fetch` */
+        bool list, update, verify;
+        char *remove; /* as written, or NULL */
+        unsigned min_age_days;
         struct str_list command; /* what stands after -- */
+
+        /* Set by hutch itself, for the sandbox of a fetch: the real path of the folder to fill, and the tool. */
+        const char *fetch_into;
+        int fetch_tool; /* enum fetch_tool */
 };
 
 /* Parses what follows the subcommand, argv[0] being the first word after it. `subcommand` is one of

@@ -9,6 +9,7 @@
 #include "lib/name.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 
 static bool is_absolute(const char *path)
 {
@@ -206,5 +207,82 @@ bool spelling_read_file(const char *text, struct file_option *file, struct error
         if (has_odd_part(remote))
                 return error_set(error, EXIT_USAGE, "--file %s: REMOTE has empty, . or .. parts: write %s",
                                  name_shown(text), name_shown(file->remote));
+        return true;
+}
+
+/* ---- hutch's own ---- */
+
+static bool path_exists(const char *path)
+{
+        struct stat status;
+        return lstat(path, &status) == 0;
+}
+
+static const char *spell_grant(enum option_id id)
+{
+        switch (id) {
+        case OPTION_RO:
+                return "--ro";
+        case OPTION_RW:
+                return "--rw";
+        case OPTION_RO_TRY:
+                return "--ro-try";
+        case OPTION_OVERLAY:
+                return "--overlay";
+        default:
+                return "--rw-try";
+        }
+}
+
+/* Splits PATH[:DEST]. A file's own name may hold colons, so a text that names something is a path as a whole.
+ */
+bool spelling_read_grant(enum option_id id, const char *name, const char *text, struct grant_option *grant,
+                         struct error *error)
+{
+        *grant = (struct grant_option){
+            .writable = id == OPTION_RW || id == OPTION_RW_TRY,
+            .optional = id == OPTION_RO_TRY || id == OPTION_RW_TRY,
+            .overlay = id == OPTION_OVERLAY,
+            .option = spell_grant(id),
+        };
+        autofree char *path = NULL, *destination = NULL;
+        if (!value_expand_path(grant->option, text, &path, error))
+                return false;
+        char *colon = strrchr(path, ':');
+        if (colon && !path_exists(path)) {
+                const char *suffix = colon + 1;
+                if (str_equal(suffix, "ro") || str_equal(suffix, "rw") || str_equal(suffix, "z") ||
+                    str_equal(suffix, "Z"))
+                        return error_set(
+                            error, EXIT_USAGE,
+                            "--%s %s: \":%s\" is another tool's spelling; --ro grants for reading, --rw for "
+                            "writing too",
+                            name, name_shown(text), suffix);
+                while (colon && colon[1] != '/' && !str_equal(colon + 1, "~") && !str_starts(colon + 1, "~/"))
+                        colon = memrchr(path, ':', (size_t)(colon - path));
+                if (colon) {
+                        autofree char *inside = NULL;
+                        if (!value_expand_path(grant->option, colon + 1, &inside, error))
+                                return false;
+                        *colon = 0;
+                        destination = path_join("/", inside);
+                } else {
+                        *strrchr(path, ':') = 0;
+                        if (path_exists(path))
+                                return error_set(error, EXIT_USAGE,
+                                                 "--%s %s: the DEST of PATH:DEST is an absolute path inside",
+                                                 name, name_shown(text));
+                        /* Neither way does it name anything: that is for the step that opens it to say. */
+                        path[strlen(path)] = ':';
+                }
+        }
+        if (path[0] == 0)
+                return error_set(error, EXIT_USAGE, "--%s %s: PATH is empty", name, name_shown(text));
+        if (destination && destination[1] == 0)
+                return error_set(error, EXIT_USAGE, "--%s %s: the root of the sandbox cannot be replaced",
+                                 name, name_shown(text));
+        grant->path = path;
+        grant->destination = destination;
+        path = destination = NULL;
         return true;
 }

@@ -19,6 +19,11 @@ spelling_reader spelling_read_mount;
 /* PATH[:SIZE] */
 spelling_reader spelling_read_tmpfs;
 
+/* PATH[:DEST] of --ro, --rw, their -try and --overlay, which `id` and `name` are. Nothing is to be freed after a
+ * refusal. */
+bool spelling_read_grant(enum option_id id, const char *name, const char *text, struct grant_option *grant,
+                         struct error *error);
+
 /* LOCAL:REMOTE. Fills a zeroed file, whose strings the caller frees, also after a refusal. */
 bool spelling_read_file(const char *text, struct file_option *file, struct error *error);
 

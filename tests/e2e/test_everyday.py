@@ -226,12 +226,13 @@ def test_an_installed_tool_of_uv(uv):
         assert grants(uv, "--", *command) == {str(tool), f"{uv.home}/.local/bin"}
 
 
-@pytest.mark.parametrize("request_", ["mcp-thing@latest", "mcp-other", "../../../../private", "mcp-thing==2"])
-def test_a_tool_of_uv_that_is_not_installed_is_noted(uv, request_):
+@pytest.mark.parametrize("request_, says", [("mcp-thing@latest", "hutch fetch -- uvx mcp-thing@latest"), ("mcp-other", "hutch fetch -- uvx mcp-other"),
+                                            ("../../../../private", "downloads what is not installed"), ("mcp-thing==2", "hutch fetch -- uvx mcp-thing==2")])
+def test_a_tool_of_uv_that_is_not_installed_is_noted(uv, request_, says):
     make_venv(uv.home / ".local/share/uv/tools/mcp-thing")
     make(uv.home / "private/pyvenv.cfg")
-    done = uv("run", "--", "uvx", request_)
-    assert done.status != 0 and "downloads what is not installed" in done.err, done
+    done = uv("run", "--fetch", "never", "--", "uvx", request_)
+    assert done.status != 0 and says in done.err, done
     assert grants(uv, "--", "uvx", request_) == {f"{uv.home}/.local/bin"}
 
 

@@ -145,7 +145,7 @@ def registry(hutch, tmp_path):
 def test_a_real_server_from_the_real_registry(strict, registry):
     """npx downloads a server through the nat, with one name allowed, and it answers a strict client."""
     options, environment = registry
-    client = strict(*options, command=["npx", "-y", EVERYTHING], env=environment, timeout=120)
+    client = strict(*options, "--fetch", "never", command=["npx", "-y", EVERYTHING], env=environment, timeout=120)
     tools = {tool["name"] for tool in client.request("tools/list")["result"]["tools"]}
     assert "echo" in tools
     answer = client.request("tools/call", {"name": "echo", "arguments": {"message": "through the nat"}})

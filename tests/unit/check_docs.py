@@ -14,9 +14,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-PAGES = ("hutch", "hutch-mcp", "hutch-run", "hutch-doctor", "hutch-ps", "hutch-logs", "hutch-prove")
+PAGES = ("hutch", "hutch-mcp", "hutch-run", "hutch-doctor", "hutch-fetch", "hutch-ps", "hutch-logs", "hutch-prove")
 SUBCOMMANDS = ("mcp", "run")  # those that start the sandbox of a command
-PLAIN = ("doctor",)  # those that have options of their own
+PLAIN = ("doctor", "fetch")  # those that have options of their own
 MCP_ONLY = ("raw-stdout", "allow-tool", "deny-tool", "pin", "pin-accept", "deny-sampling", "deny-elicitation", "deny-roots",
             "max-message", "log-arguments", "explain")
 PROVE_ONLY = ("json",)

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See caches.h. The cache in an entry was written by hostile programs: it is only mounted, and never looked
+ * into here. What a server must be told to find it stands in the entry's own file, which hutch wrote.
+ */
+#include "box/caches.h"
+
+#include "fetch/entry.h"
+#include "fetch/request.h"
+#include "fetch/store.h"
+#include "lib/fd.h"
+#include "lib/name.h"
+#include "report/messages.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Of the entry in use: its lock ends with the process, which is when the server has ended. */
+static int used_entry = -1;
+
+/* Where the cache of a tool is inside. */
+static char *place_of(const struct box *box, enum fetch_tool tool)
+{
+        autofree char *home = mounts_follow_inside(box, box->home);
+        return path_join(home, tool == FETCH_UV ? ".cache/uv" : ".npm");
+}
+
+static char *path_of_descriptor(int descriptor)
+{
+        autofree char *link = str_format("/proc/self/fd/%d", descriptor);
+        return realpath(link, NULL);
+}
+
+/* ---- the fetch sandbox ---- */
+
+static bool add_unfinished(struct box *box, struct held_sources *held, const struct options *options,
+                           struct error *error)
+{
+        enum fetch_tool tool = (enum fetch_tool)options->fetch_tool;
+        autofree char *place = place_of(box, tool);
+        return mounts_add_bind(box, held, options->fetch_into, place, true, "the packages that are fetched", error);
+}
+
+/* ---- the server's ---- */
+
+/* True when the sandbox may reach every registry that the entry came from. */
+static bool may_reach(const struct box *box, const struct entry *entry)
+{
+        for (size_t i = 0; i < entry->registries.count; i++) {
+                const char *text = entry->registries.values[i], *colon = strrchr(text, ':');
+                autofree char *host = str_copy_n(text, colon ? (size_t)(colon - text) : strlen(text));
+                unsigned long port = colon ? strtoul(colon + 1, NULL, 10) : 0;
+                if (rules_judge_name(&box->network.rules, host, (uint16_t)port, TRANSPORT_TCP) != VERDICT_ALLOWED)
+                        return false;
+        }
+        return entry->registries.count > 0;
+}
+
+static void add_environment(struct box *box, enum fetch_tool tool, const struct entry *entry)
+{
+        struct str_list *environment = &box->environment;
+        bool online = may_reach(box, entry);
+        for (size_t i = 0; i < entry->environment.count; i++)
+                str_list_add(environment, entry->environment.values[i]);
+        if (tool == FETCH_UV) {
+                str_list_add(environment, "UV_PYTHON_DOWNLOADS=never");
+                if (!online)
+                        str_list_add(environment, "UV_OFFLINE=1");
+                return;
+        }
+        str_list_add(environment, online ? "npm_config_prefer_offline=true" : "npm_config_offline=true");
+        str_list_add(environment, "npm_config_fetch_retries=0");
+        str_list_add(environment, "npm_config_audit=false");
+        str_list_add(environment, "npm_config_fund=false");
+        str_list_add(environment, "npm_config_logs_max=0");
+}
+
+static bool add_entry(struct box *box, struct held_sources *held, enum fetch_tool tool, const char *name,
+                      int descriptor, struct error *error)
+{
+        struct entry entry = {0};
+        autofree char *folder = path_of_descriptor(descriptor);
+        autofree char *cache = path_join(folder ? folder : "/", "cache");
+        autofree char *place = place_of(box, tool);
+        autofree char *why = str_format("packages of %s, which were fetched", name);
+        bool added = entry_read(descriptor, name, &entry, error) &&
+                     mounts_add_bind(box, held, cache, place, false, why, error);
+        if (added) {
+                /* What the server writes there is its own, and vanishes. */
+                box->mounts[box->mount_count - 1].kind = MOUNT_OVERLAY;
+                add_environment(box, tool, &entry);
+        }
+        entry_free(&entry);
+        return added;
+}
+
+/* A package that npm itself finds without a registry: installed beside it. */
+static bool is_installed_globally(const struct toolchain *toolchain, const struct fetch_request *request)
+{
+        if (request->tool != FETCH_NPM)
+                return false;
+        autofree char *folder = path_parent(toolchain->executable);
+        autofree char *prefix = path_parent(folder);
+        const char *const prefixes[] = {prefix, "/usr/local", "/usr"};
+        for (size_t i = 0; i < request->packages.count; i++) {
+                bool found = false;
+                for (size_t j = 0; j < sizeof(prefixes) / sizeof(*prefixes) && !found; j++) {
+                        autofree char *file = str_format("%s/lib/node_modules/%s/package.json", prefixes[j],
+                                                         request->packages.values[i]);
+                        found = access(file, F_OK) == 0;
+                }
+                if (!found)
+                        return false;
+        }
+        return true;
+}
+
+/* What is missing: to be fetched first, left to the command, or said. */
+static bool miss(struct box *box, const struct options *options, const struct fetch_request *request,
+                 const char *name, struct error *error)
+{
+        bool consents = request->consents || options->fetch == OPTION_FETCH_ALWAYS;
+        autofree char *shown = str_copy(name_shown(strchr(name, ':') + 1));
+        if (options->fetch != OPTION_FETCH_NEVER && consents) {
+                if (options->dry_run)
+                        message("note: %s is not here yet and would be fetched first", shown);
+                box->fetch_first = !options->dry_run;
+                return options->dry_run;
+        }
+        /* It may be permitted to reach a registry by itself, or find the package where hutch does not look. */
+        if (box_has_network(box) || options->dry_run)
+                return true;
+        autofree char *line = fetch_line(&box->argv);
+        return error_set(error, EXIT_SETUP, "%s is not here, %s; fetch it once with: %s", shown,
+                         consents ? "and --fetch never keeps it from being fetched"
+                                  : "and the command asks before it downloads, which nobody could answer",
+                         name_shown(line));
+}
+
+static bool use_entry(struct box *box, struct held_sources *held, const struct options *options,
+                      const struct fetch_request *request, struct error *error)
+{
+        autofree char *name = fetch_request_name(request);
+        autofree char *file = fetch_name_encode(name);
+        autoclose int store = file ? store_open(false) : -ENAMETOOLONG;
+        autoclose int entry = store < 0 ? store : store_open_entry(store, file);
+        if (entry < 0) {
+                if (!file || entry == -ENOENT)
+                        return miss(box, options, request, name, error);
+                return error_set(error, EXIT_SETUP, "cannot look for %s in hutch's data folder: %s", name_shown(name),
+                                 entry == -EPERM ? "it is not this account's alone (mode 0700)" : strerror(-entry));
+        }
+        if (!add_entry(box, held, request->tool, name, entry, error))
+                return false;
+        used_entry = fd_take(&entry);
+        return true;
+}
+
+bool caches_add(struct box *box, struct held_sources *held, const struct options *options,
+                struct toolchain *toolchain, struct error *error)
+{
+        if (options->fetch_into)
+                return add_unfinished(box, held, options, error);
+        struct fetch_request request = {0};
+        if (toolchain->missing)
+                fetch_request_read(&box->argv, &request);
+        bool wanted = request.tool != FETCH_NONE && !is_installed_globally(toolchain, &request);
+        if (wanted) {
+                /* Who grants a cache of one's own means that one. */
+                autofree char *place = place_of(box, request.tool);
+                const struct mount *holder = box_find_mount(box, place);
+                wanted = holder && (holder->kind == MOUNT_MEMORY || str_equal(holder->why, CACHES_PERSIST));
+        }
+        bool added = !wanted || use_entry(box, held, options, &request, error);
+        toolchain->fetches &= used_entry < 0;
+        fetch_request_free(&request);
+        return added;
+}
+
+/* ---- --persist ---- */
+
+bool caches_persist(struct box *box, struct held_sources *held, const struct options *options,
+                    struct error *error)
+{
+        if (!options->persist)
+                return true;
+        autoclose int folder = store_open_home(options->persist);
+        autofree char *real = folder < 0 ? NULL : path_of_descriptor(folder);
+        if (!real)
+                return error_set(error, EXIT_SETUP, "cannot make the home of --persist %s: %s",
+                                 name_shown(options->persist),
+                                 folder == -EPERM ? "a folder on the way is not this account's alone (mode 0700)"
+                                 : folder < 0     ? strerror(-folder)
+                                                  : strerror(errno));
+        autofree char *home = mounts_follow_inside(box, box->home);
+        return mounts_replace_memory(box, held, real, home, CACHES_PERSIST, error);
+}
+
+/* Opens, from the folder, each component of `path`, and makes the missing ones; no link is followed, which the
+ * server may have put there. */
+static int make_folders(int folder, const char *path)
+{
+        autofree char *rest = str_copy(path);
+        autoclose int at = openat(folder, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        char *left = rest;
+        for (char *part; at >= 0 && (part = strsep(&left, "/"));) {
+                if (!*part)
+                        continue;
+                if (mkdirat(at, part, 0700) < 0 && errno != EEXIST)
+                        return -errno;
+                int next = openat(at, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+                int error = errno;
+                close(at);
+                at = -1;
+                if (next < 0)
+                        return -error;
+                at = next;
+        }
+        return at < 0 ? -errno : fd_take(&at);
+}
+
+static int make_point(int home, const struct mount *mount, const char *path)
+{
+        const char *name = strrchr(path, '/') + 1;
+        autofree char *above = path_parent(path);
+        bool folder = mount->kind == MOUNT_MEMORY || mount->kind == MOUNT_OVERLAY || mount->is_folder;
+        autoclose int parent = make_folders(home, folder ? path : above);
+        if (parent < 0 || folder)
+                return parent < 0 ? parent : 0;
+        if (mount->kind == MOUNT_LINK)
+                return symlinkat(mount->source, parent, name) < 0 && errno != EEXIST ? -errno : 0;
+        autoclose int file = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        if (file < 0)
+                file = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        return file < 0 ? -errno : 0;
+}
+
+bool caches_make_points(const struct box *box, const struct options *options, struct error *error)
+{
+        autofree char *place = mounts_follow_inside(box, box->home);
+        const struct mount *home = options->persist ? box_find_mount(box, place) : NULL;
+        if (!home || !str_equal(home->why, CACHES_PERSIST))
+                return true;
+        autoclose int folder = mounts_open_real(home->source, O_RDONLY | O_DIRECTORY);
+        for (size_t i = 0; folder >= 0 && i < box->mount_count; i++) {
+                const struct mount *mount = &box->mounts[i];
+                autofree char *above = path_parent(mount->destination);
+                /* What lies in another mount has its place there. */
+                if (mount == home || !path_is_below(mount->destination, home->destination) ||
+                    box_find_mount(box, above) != home)
+                        continue;
+                int made = make_point(folder, mount, mount->destination + strlen(home->destination));
+                if (made < 0)
+                        return error_set(error, EXIT_SETUP,
+                                         "cannot make a place for %s in the home of --persist %s: %s", mount->destination,
+                                         name_shown(options->persist), strerror(-made));
+        }
+        return folder >= 0 || error_set(error, EXIT_SETUP, "cannot open %s: %s", home->source, strerror(errno));
+}

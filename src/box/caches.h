@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What of hutch's own data folder a sandbox gets: the entry with the packages that `npx` or `uvx` asks for, as
+ * the lower layer of npm's or uv's cache in the home; the folder that `hutch fetch` fills; and the home of
+ * --persist. Nothing else of that folder is ever shown.
+ */
+#ifndef HUTCH_BOX_CACHES_H
+#define HUTCH_BOX_CACHES_H
+
+#include "box/box.h"
+#include "box/mounts.h"
+#include "box/toolchain.h"
+#include "cli/options.h"
+
+/* What the mount of the home says of itself. */
+#define CACHES_PERSIST "--persist"
+
+/* Adds what the options and the command need. False with box->fetch_first set, and no error, when an entry is
+ * missing that is to be fetched first; false with a sentence where it must not be, since the command would
+ * only try for a minute. toolchain->fetches is false afterwards where an entry is there. The entry stays locked until the process ends. */
+bool caches_add(struct box *box, struct held_sources *held, const struct options *options,
+                struct toolchain *toolchain, struct error *error);
+
+/* Makes the home of --persist the home, after the base was added. */
+bool caches_persist(struct box *box, struct held_sources *held, const struct options *options,
+                    struct error *error);
+
+/* Makes, in the home of --persist, the places of what is mounted there. Before protect_add(), which
+ * holds them in their places. */
+bool caches_make_points(const struct box *box, const struct options *options, struct error *error);
+
+#endif

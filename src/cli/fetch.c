@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See fetch.h. The order matters: what npm downloads is read and written down before any install script runs;
+ * from then on the folder is the work of hostile programs, of which only one digest is taken.
+ */
+#include "cli/fetch.h"
+
+#include "box/mounts.h"
+#include "fetch/entry.h"
+#include "fetch/npm.h"
+#include "fetch/plan.h"
+#include "fetch/request.h"
+#include "fetch/sandbox.h"
+#include "fetch/store.h"
+#include "fetch/tree.h"
+#include "lib/fd.h"
+#include "lib/name.h"
+#include "report/messages.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+
+static const char *explain(int error)
+{
+        return error == -EPERM ? "it is not this account's alone (a folder of mode 0700)" : strerror(-error);
+}
+
+static bool refuse_store(int store, struct error *error)
+{
+        autofree char *path = store_path();
+        return error_set(error, EXIT_SETUP, "cannot use hutch's data folder %s: %s", path ? path : "", explain(store));
+}
+
+static void copy_list(struct str_list *to, const struct str_list *from)
+{
+        for (size_t i = 0; i < from->count; i++)
+                str_list_add(to, from->values[i]);
+}
+
+/* ---- npm ---- */
+
+/* npm's own words, beside the npx of the command. */
+static void begin_npm(const struct str_list *command, struct str_list *words)
+{
+        const char *first = command->values[0], *slash = strrchr(first, '/');
+        str_list_take(words, slash ? str_format("%.*snpm", (int)(slash + 1 - first), first) : str_copy("npm"));
+}
+
+static bool download_npm(int cache, const struct fetch_request *request, const struct fetch_plan *plan,
+                         const struct options *options, struct error *error)
+{
+        struct str_list words = {0};
+        begin_npm(&options->command, &words);
+        str_list_add(&words, "exec");
+        str_list_add(&words, "--yes");
+        str_list_add(&words, "--ignore-scripts");
+        for (size_t i = 0; i < request->packages.count; i++)
+                str_list_take(&words, str_format("--package=%s", request->packages.values[i]));
+        str_list_add(&words, "--");
+        str_list_add(&words, "/bin/true"); /* a package may bring a `true` of its own */
+        bool done = sandbox_run(cache, FETCH_NPM, plan, &words, caller_homes()->spelled, options, error);
+        str_list_free(&words);
+        return done;
+}
+
+static bool run_scripts(int cache, const char *folder, const struct fetch_plan *plan, const struct options *options,
+                        struct error *error)
+{
+        struct str_list words = {0};
+        begin_npm(&options->command, &words);
+        str_list_add(&words, "rebuild");
+        autofree char *place = sandbox_place(FETCH_NPM);
+        autofree char *cwd = str_format("%s/_npx/%s", place, folder);
+        bool done = sandbox_run(cache, FETCH_NPM, plan, &words, cwd, options, error);
+        str_list_free(&words);
+        return done;
+}
+
+static bool fetch_npm(int cache, const struct fetch_request *request, const struct options *options,
+                      struct fetch_plan *plan, struct entry *entry, struct error *error)
+{
+        autofree char *folder = NULL;
+        bool scripts;
+        if (!plan_read_npm(plan, &options->command, options->min_age_days, error))
+                return false;
+        copy_list(&entry->environment, &plan->environment);
+        str_list_add(&plan->environment, "npm_config_script_shell=/bin/sh");
+        str_list_add(&plan->environment, "npm_config_logs_max=0");
+        str_list_add(&plan->environment, "npm_config_audit=false");
+        str_list_add(&plan->environment, "npm_config_fund=false");
+        str_list_add(&plan->environment, "npm_config_fetch_retries=1");
+        str_list_add(&plan->environment, "npm_config_loglevel=error");
+        return download_npm(cache, request, plan, options, error) &&
+               npm_read_packages(cache, entry, &folder, &scripts, error) &&
+               (!scripts || plan->no_scripts || run_scripts(cache, folder, plan, options, error));
+}
+
+/* ---- uv ---- */
+
+/* A tool's version behind @ is == in a requirement; @latest is no version. */
+static char *requirement(const char *package)
+{
+        const char *at = strchr(package, '@');
+        if (!at)
+                return str_copy(package);
+        return str_equal(at + 1, "latest") ? str_copy_n(package, (size_t)(at - package))
+                                           : str_format("%.*s==%s", (int)(at - package), package, at + 1);
+}
+
+/* The tool's own Python does nothing in the environment that uv makes for the tool. */
+static bool fetch_uv(int cache, const struct fetch_request *request, const struct options *options,
+                     struct fetch_plan *plan, struct entry *entry, struct error *error)
+{
+        const char *first = options->command.values[0];
+        struct str_list words = {0};
+        if (!plan_read_uv(plan, &options->command, options->min_age_days, error))
+                return false;
+        copy_list(&entry->environment, &plan->environment);
+        str_list_add(&words, first);
+        size_t length = strlen(first);
+        if (length < 3 || !str_equal(first + length - 3, "uvx")) {
+                str_list_add(&words, "tool");
+                str_list_add(&words, "run");
+        }
+        str_list_add(&words, "--from");
+        str_list_take(&words, requirement(request->packages.values[0]));
+        for (size_t i = 1; i < request->packages.count; i++) {
+                const char *package = request->packages.values[i];
+                if (package[0] != '-')
+                        str_list_add(&words, "--with");
+                str_list_add(&words, package);
+        }
+        str_list_add(&words, "python");
+        str_list_add(&words, "-c");
+        str_list_add(&words, "pass");
+        str_list_add(&plan->environment, "UV_PYTHON_DOWNLOADS=never");
+        bool done = sandbox_run(cache, FETCH_UV, plan, &words, caller_homes()->spelled, options, error);
+        str_list_free(&words);
+        return done;
+}
+
+/* ---- one entry ---- */
+
+/* Fills an unfinished entry. */
+static bool fill(int folder, const struct fetch_request *request, const char *name, const struct options *options,
+                 struct error *error)
+{
+        if (mkdirat(folder, "cache", 0700) < 0)
+                return error_set(error, EXIT_SETUP, "cannot make a folder for %s: %s", name_shown(name), strerror(errno));
+        autoclose int cache = openat(folder, "cache", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        struct fetch_plan plan = {0};
+        struct entry entry = {.name = str_copy(name), .fetched = time(NULL)};
+        char digest[SHA512_HEX];
+        bool done = request->tool == FETCH_UV ? fetch_uv(cache, request, options, &plan, &entry, error)
+                                              : fetch_npm(cache, request, options, &plan, &entry, error);
+        if (done && tree_digest(cache, digest, error)) {
+                entry.digest = str_copy(digest);
+                copy_list(&entry.command, &options->command);
+                copy_list(&entry.registries, &plan.registries);
+                done = entry_write(folder, &entry, error);
+        } else {
+                done = false;
+        }
+        if (done)
+                printf("%s: fetched, %zu packages\n", name, entry.package_count);
+        plan_free(&plan);
+        entry_free(&entry);
+        return done;
+}
+
+static void say_waiting(void)
+{
+        message("another hutch fetches the same; waiting for it");
+}
+
+static bool has_entry(int store, const char *file)
+{
+        autoclose int entry = store_open_entry(store, file);
+        return entry >= 0;
+}
+
+static bool fetch_entry(int store, const struct options *options, struct error *error)
+{
+        struct fetch_request request;
+        fetch_request_read(&options->command, &request);
+        autofree char *name = request.tool == FETCH_NONE ? NULL : fetch_request_name(&request);
+        autofree char *file = name ? fetch_name_encode(name) : NULL;
+        if (!file)
+                error_set(error, EXIT_USAGE,
+                          "%s asks for nothing that can be fetched: write npx -y PACKAGE, npm exec PACKAGE, uvx PACKAGE or uv "
+                          "tool run PACKAGE, with no registry of its own",
+                          name_shown(options->command.values[0]));
+        bool done = file && !options->update && has_entry(store, file);
+        if (done)
+                printf("%s: here already; --update fetches it again\n", name);
+        int folder = !file || done ? -1 : store_begin(store, file, say_waiting);
+        if (folder == -EEXIST || (folder >= 0 && !options->update && has_entry(store, file))) {
+                done = true; /* another one was faster */
+                if (folder >= 0)
+                        store_abandon(store, file);
+        } else if (folder >= 0) {
+                done = fill(folder, &request, name, options, error);
+                int committed = done ? store_commit(store, file) : 0;
+                if (committed < 0)
+                        done = error_set(error, EXIT_SETUP, "cannot put %s in its place: %s", name, strerror(-committed));
+                if (!done)
+                        store_abandon(store, file);
+        } else if (file && !done) {
+                error_set(error, EXIT_SETUP, "cannot make a folder for %s: %s", name, explain(folder));
+        }
+        if (folder >= 0)
+                close(folder);
+        fetch_request_free(&request);
+        return done;
+}
+
+/* ---- all entries ---- */
+
+typedef bool entry_visitor(int store, const char *file, const char *name, int folder, const struct entry *entry,
+                           const struct options *options, struct error *error);
+
+static bool list_entry(int store, const char *file, const char *name, int folder, const struct entry *entry,
+                       const struct options *options, struct error *error)
+{
+        (void)store, (void)file, (void)folder, (void)error;
+        char date[16];
+        struct tm local;
+        time_t fetched = (time_t)entry->fetched;
+        (void)strftime(date, sizeof(date), "%Y-%m-%d", localtime_r(&fetched, &local));
+        printf("%s  %s", date, name_shown(name));
+        for (size_t i = 0; i < entry->package_count; i++) {
+                const struct entry_package *package = &entry->packages[i];
+                /* Those that were asked for, or all. */
+                autofree char *asked = fetch_package_name(FETCH_NPM, strchr(name, ':') + 1);
+                if (options->verbose)
+                        printf("\n            %s %s %s", name_shown(package->name), name_shown(package->version),
+                               name_shown(package->integrity));
+                else if (str_equal(asked, package->name))
+                        printf("  %s", name_shown(package->version));
+        }
+        printf("\n");
+        return true;
+}
+
+static bool verify_entry(int store, const char *file, const char *name, int folder, const struct entry *entry,
+                         const struct options *options, struct error *error)
+{
+        (void)store, (void)file, (void)options;
+        char digest[SHA512_HEX];
+        struct error found = {0};
+        autoclose int cache = openat(folder, "cache", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        bool good = cache >= 0 && tree_digest(cache, digest, &found);
+        if (good && !str_equal(digest, entry->digest))
+                good = error_set(&found, 1, "its files are not those that were fetched");
+        if (good && str_starts(name, "npm:"))
+                good = npm_verify(cache, entry, &found);
+        printf("%s: %s\n", name_shown(name), good ? "as it was fetched" : found.text[0] ? found.text : "its files are gone");
+        return good || error_set(error, 1, "%s is not as it was fetched; remove it, or fetch it again with --update",
+                                 name_shown(name));
+}
+
+static bool update_entry(int store, const char *file, const char *name, int folder, const struct entry *entry,
+                         const struct options *options, struct error *error)
+{
+        (void)file, (void)name, (void)folder;
+        struct options again = *options;
+        again.command = entry->command;
+        return fetch_entry(store, &again, error);
+}
+
+/* Calls `visit` for the entry of the command, or for each; the first error is kept, and the others are tried. */
+static bool visit(int store, const struct options *options, entry_visitor *visitor, struct error *error)
+{
+        struct str_list files = {0};
+        struct fetch_request request = {0};
+        if (options->command.count > 0) {
+                fetch_request_read(&options->command, &request);
+                autofree char *name = request.tool == FETCH_NONE ? NULL : fetch_request_name(&request);
+                char *file = name ? fetch_name_encode(name) : NULL;
+                if (file)
+                        str_list_take(&files, file);
+                fetch_request_free(&request);
+        } else {
+                store_list(store, &files);
+        }
+        bool good = files.count > 0 || options->command.count == 0;
+        if (!good)
+                error_set(error, EXIT_USAGE, "the command asks for nothing that can be fetched");
+        for (size_t i = 0; i < files.count; i++) {
+                struct entry entry = {0};
+                struct error failure = {0};
+                autofree char *name = fetch_name_decode(files.values[i]);
+                autoclose int folder = store_open_entry(store, files.values[i]);
+                bool done = folder >= 0 ? entry_read(folder, name, &entry, &failure) &&
+                                              visitor(store, files.values[i], name, folder, &entry, options, &failure)
+                                        : error_set(&failure, 1, "%s was not fetched", name_shown(name));
+                if (!done && files.count > 1)
+                        message("%s", failure.text);
+                if (!done)
+                        good = error_set(error, failure.status, "%s", failure.text);
+                entry_free(&entry);
+        }
+        str_list_free(&files);
+        return good;
+}
+
+static bool remove_entry(int store, const char *name, struct error *error)
+{
+        autofree char *spelled = strchr(name, ':') ? str_copy(name) : str_format("npm:%s", name);
+        autofree char *file = fetch_name_encode(spelled);
+        int removed = file ? store_remove(store, file) : -ENOENT;
+        if (removed == -ENOENT && !strchr(name, ':')) {
+                autofree char *other = str_format("uv:%s", name);
+                autofree char *other_file = fetch_name_encode(other);
+                removed = other_file ? store_remove(store, other_file) : -ENOENT;
+        }
+        if (removed == 0)
+                return true;
+        return error_set(error, 1, "cannot remove %s: %s", name_shown(name),
+                         removed == -ENOENT ? "there is no such entry; `hutch fetch --list` shows them" : strerror(-removed));
+}
+
+/* ---- the subcommand ---- */
+
+static bool check_words(const struct options *options, struct error *error)
+{
+        int actions = options->list + options->verify + (options->remove != NULL) + options->update;
+        bool command = options->command.count > 0;
+        if (actions > 1)
+                return error_set(error, EXIT_USAGE, "--list, --verify, --remove and --update are one at a time");
+        if (!command && actions == 0)
+                return error_set(error, EXIT_USAGE, "no command: -- and the command are missing");
+        if (command && (options->list || options->remove))
+                return error_set(error, EXIT_USAGE, "%s takes no command", options->list ? "--list" : "--remove");
+        return true;
+}
+
+int fetch(const struct options *options, struct error *error)
+{
+        if (!check_words(options, error))
+                return error->status;
+        bool makes = options->command.count > 0 && !options->verify;
+        autoclose int store = store_open(makes);
+        bool done;
+        if (store == -ENOENT && !makes) {
+                done = !options->remove || error_set(error, 1, "nothing was fetched yet");
+        } else if (store < 0) {
+                done = refuse_store(store, error);
+        } else {
+                if (!options->list)
+                        store_sweep(store);
+                done = options->list                                   ? visit(store, options, list_entry, error)
+                       : options->verify                               ? visit(store, options, verify_entry, error)
+                       : options->remove                               ? remove_entry(store, options->remove, error)
+                       : options->update && options->command.count == 0 ? visit(store, options, update_entry, error)
+                                                                       : fetch_entry(store, options, error);
+                /* What an update replaced was still looked at when it was. */
+                if (options->update)
+                        store_sweep(store);
+        }
+        if (done && fflush(stdout) != 0)
+                done = error_set(error, 1, "cannot write to standard output: %s", strerror(errno));
+        return done ? 0 : error->status;
+}
+
+bool fetch_first(const struct options *options, struct error *error)
+{
+        struct str_list words = {0};
+        str_list_add(&words, "hutch");
+        str_list_add(&words, "fetch");
+        for (unsigned i = 0; i < options->verbose; i++)
+                str_list_add(&words, "--verbose");
+        str_list_add(&words, "--");
+        copy_list(&words, &options->command);
+        message("fetching first, once: what %s asks for is not here yet", name_shown(options->command.values[0]));
+
+        pid_t hutch = getpid(), child = fork();
+        if (child == 0) {
+                autoclose int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+                (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+                if (getppid() != hutch || null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0)
+                        _exit(EXIT_SETUP);
+                execv("/proc/self/exe", words.values);
+                _exit(EXIT_SETUP);
+        }
+        str_list_free(&words);
+        int status = 0;
+        while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+                ;
+        if (child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+                return true;
+        autofree char *line = fetch_line(&options->command);
+        return error_set(error, EXIT_SETUP, "it could not be fetched; the lines above say why, and so does: %s", name_shown(line));
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * npm: its configuration (plan.h), and what it leaves (npm.h).
+ */
+#include "fetch/npm.h"
+
+#include "box/search.h"
+#include "fetch/plan.h"
+#include "fetch/sha512.h"
+#include "lib/fd.h"
+#include "lib/name.h"
+
+#include <cjson/cJSON.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+enum {
+        CONFIG_MAX = 1 << 20,
+        LOCK_MAX = 32 << 20,
+        HASH_LENGTH = 16, /* of the folder's name: libnpmexec cuts a SHA-512 there */
+};
+
+#define ARCHIVE_MAX ((size_t)1 << 30)
+
+/* ---- its configuration ---- */
+
+/* npm beside the npx of the command, else on PATH. The caller frees; NULL when there is none. */
+static char *find_npm(const char *command)
+{
+        const char *path = getenv("PATH") ? getenv("PATH") : SEARCH_SYSTEM_PATH;
+        autofree char *npx = strchr(command, '/') ? path_join("/", command) : search_path(path, "/", command, NULL);
+        autofree char *folder = npx ? path_parent(npx) : NULL;
+        char *npm = folder ? path_join(folder, "npm") : NULL;
+        if (npm && access(npm, X_OK) == 0)
+                return npm;
+        free(npm);
+        return search_path(path, "/", "npm", NULL);
+}
+
+static const char *text_of(const cJSON *object, const char *key)
+{
+        const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+        return cJSON_IsString(item) && item->valuestring[0] ? item->valuestring : NULL;
+}
+
+/* The registry and those of scopes; npm's variables have the names of its settings. */
+static bool take_registries(struct fetch_plan *plan, const cJSON *config, struct error *error)
+{
+        static const char suffix[] = ":registry";
+        const cJSON *item;
+        cJSON_ArrayForEach(item, config)
+        {
+                size_t length = item->string ? strlen(item->string) : 0;
+                bool scope = length > sizeof(suffix) && item->string[0] == '@' &&
+                             str_equal(item->string + length - (sizeof(suffix) - 1), suffix);
+                if (!item->string || (!scope && !str_equal(item->string, "registry")) || !cJSON_IsString(item))
+                        continue;
+                autofree char *url = plan_add_registry(plan, item->valuestring);
+                if (!url)
+                        return error_set(error, EXIT_SETUP, "npm's setting %s is no URL of http or https",
+                                         name_shown(item->string));
+                str_list_take(&plan->environment, str_format("npm_config_%s=%s", item->string, url));
+        }
+        return plan->registries.count > 0 || error_set(error, EXIT_SETUP, "npm has no setting registry");
+}
+
+/* hutch's own connections go through the proxy that npm's would. */
+static void take_proxy(const cJSON *config)
+{
+        const char *proxy = text_of(config, "https-proxy");
+        if (!proxy)
+                proxy = text_of(config, "proxy");
+        if (proxy && !getenv("https_proxy") && !getenv("HTTPS_PROXY"))
+                (void)setenv("HTTPS_PROXY", proxy, 1);
+}
+
+/* How young a version may be: what the option says, and what npm's own settings say. */
+static void take_age(struct fetch_plan *plan, const cJSON *config, unsigned min_age_days)
+{
+        const char *before = text_of(config, "before");
+        const cJSON *age = cJSON_GetObjectItemCaseSensitive(config, "min-release-age");
+        unsigned days = cJSON_IsNumber(age) && age->valuedouble > 0 && age->valuedouble < 10000 ? (unsigned)age->valuedouble : 0;
+        if (days < min_age_days)
+                days = min_age_days;
+        if (days > 0) {
+                char text[32];
+                struct tm utc;
+                time_t then = time(NULL) - (time_t)days * 86400;
+                (void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&then, &utc));
+                str_list_take(&plan->environment, str_format("npm_config_before=%s", text));
+        } else if (before) {
+                str_list_take(&plan->environment, str_format("npm_config_before=%s", before));
+        }
+}
+
+bool plan_read_npm(struct fetch_plan *plan, const struct str_list *command, unsigned min_age_days,
+                   struct error *error)
+{
+        autofree char *npm = find_npm(command->values[0]);
+        if (!npm)
+                return error_set(error, EXIT_NOT_FOUND, "npm is not on PATH, which knows where packages are fetched from");
+        const char *const words[] = {npm, "config", "list", "--json", NULL};
+        autofree char *text = plan_ask(words, CONFIG_MAX, error);
+        if (!text)
+                return false;
+        cJSON *config = cJSON_Parse(text);
+        bool read = config && take_registries(plan, config, error);
+        if (!config)
+                error_set(error, EXIT_SETUP, "`%s config list --json` wrote no JSON", npm);
+        if (read) {
+                const char *certificates = text_of(config, "cafile");
+                take_proxy(config);
+                take_age(plan, config, min_age_days);
+                plan->no_scripts = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(config, "ignore-scripts"));
+                plan->certificates = certificates && certificates[0] == '/' ? str_copy(certificates) : NULL;
+        }
+        cJSON_Delete(config);
+        return read;
+}
+
+/* ---- what it leaves ---- */
+
+/* Opens a path below the cache on which nothing is a link. */
+static int open_below(int folder, const char *path, int flags)
+{
+        struct open_how how = {
+            .flags = (unsigned)(flags | O_CLOEXEC),
+            .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+        };
+        return (int)syscall(SYS_openat2, folder, path, &how, sizeof(how));
+}
+
+/* The one folder below _npx. The caller frees; NULL when there is none, or several. */
+static char *find_folder(int cache)
+{
+        int found = open_below(cache, "_npx", O_RDONLY | O_DIRECTORY);
+        DIR *stream = found < 0 ? NULL : fdopendir(found);
+        char *name = NULL;
+        size_t count = 0;
+        if (!stream)
+                return NULL;
+        for (const struct dirent *entry; (entry = readdir(stream));) {
+                if (entry->d_name[0] == '.')
+                        continue;
+                bool known = strlen(entry->d_name) == HASH_LENGTH && strspn(entry->d_name, "0123456789abcdef") == HASH_LENGTH;
+                if (known && count++ == 0)
+                        name = str_copy(entry->d_name);
+        }
+        closedir(stream);
+        if (count == 1)
+                return name;
+        free(name);
+        return NULL;
+}
+
+static void add_packages(const cJSON *lock, struct entry *entry, bool *scripts)
+{
+        static const char modules[] = "node_modules/";
+        const cJSON *item;
+        cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(lock, "packages"))
+        {
+                const char *name = item->string ? item->string : "", *next;
+                while ((next = strstr(name, modules)))
+                        name = next + sizeof(modules) - 1;
+                const char *version = text_of(item, "version"), *integrity = text_of(item, "integrity");
+                if (!*name || !version)
+                        continue; /* the folder itself */
+                entry_add_package(entry, name, version, integrity ? integrity : "");
+                *scripts |= cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(item, "hasInstallScript"));
+        }
+}
+
+bool npm_read_packages(int cache, struct entry *entry, char **folder, bool *scripts, struct error *error)
+{
+        autofree char *name = find_folder(cache);
+        autofree char *path = str_format("_npx/%s/package-lock.json", name ? name : "");
+        autofree char *text = NULL;
+        autoclose int file = name ? open_below(cache, path, O_RDONLY | O_NONBLOCK) : -1;
+        ssize_t length = file < 0 ? -1 : fd_read_all(file, LOCK_MAX, &text);
+        cJSON *lock = length < 0 ? NULL : cJSON_ParseWithLength(text, (size_t)length);
+        *scripts = false;
+        if (lock)
+                add_packages(lock, entry, scripts);
+        cJSON_Delete(lock);
+        if (entry->package_count == 0)
+                return error_set(error, EXIT_SETUP, "npm has fetched nothing, or wrote down nowhere what");
+        *folder = name;
+        name = NULL;
+        return true;
+}
+
+static const char base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/* Reads the first "sha512-…" of an integrity. False where there is none. */
+static bool read_integrity(const char *text, uint8_t digest[SHA512_BYTES])
+{
+        static const char prefix[] = "sha512-";
+        const char *at = strstr(text, prefix);
+        uint32_t bits = 0;
+        unsigned have = 0;
+        size_t length = 0;
+        if (!at)
+                return false;
+        for (at += sizeof(prefix) - 1; *at && length < SHA512_BYTES; at++) {
+                const char *digit = strchr(base64, *at);
+                if (!digit)
+                        break;
+                bits = bits << 6 | (uint32_t)(digit - base64);
+                have += 6;
+                if (have < 8)
+                        continue;
+                have -= 8;
+                digest[length++] = (uint8_t)(bits >> have);
+        }
+        return length == SHA512_BYTES;
+}
+
+/* Where cacache keeps content: by its hash. */
+static bool has_content(int cache, const uint8_t wanted[SHA512_BYTES])
+{
+        char hex[SHA512_HEX];
+        uint8_t digest[SHA512_BYTES];
+        struct sha512 hash;
+        sha512_hex(wanted, hex);
+        autofree char *path = str_format("_cacache/content-v2/sha512/%.2s/%.2s/%s", hex, hex + 2, hex + 4);
+        autofree char *data = NULL;
+        autoclose int file = open_below(cache, path, O_RDONLY | O_NONBLOCK);
+        ssize_t length = file < 0 ? -1 : fd_read_all(file, ARCHIVE_MAX, &data);
+        if (length < 0)
+                return false;
+        sha512_begin(&hash);
+        sha512_add(&hash, data, (size_t)length);
+        sha512_end(&hash, digest);
+        return memcmp(digest, wanted, SHA512_BYTES) == 0;
+}
+
+bool npm_verify(int cache, const struct entry *entry, struct error *error)
+{
+        for (size_t i = 0; i < entry->package_count; i++) {
+                const struct entry_package *package = &entry->packages[i];
+                uint8_t wanted[SHA512_BYTES];
+                if (read_integrity(package->integrity, wanted) && !has_content(cache, wanted))
+                        return error_set(error, 1, "the archive of %s %s is not the one that the registry described",
+                                         name_shown(package->name), name_shown(package->version));
+        }
+        return true;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What npm leaves in its cache after `npm exec`: a folder for the request with a lock file. It is read before
+ * any install script ran, so what it says is what npm itself wrote; the texts in it are still a registry's.
+ */
+#ifndef HUTCH_FETCH_NPM_H
+#define HUTCH_FETCH_NPM_H
+
+#include "fetch/entry.h"
+#include "lib/err.h"
+
+#include <stdbool.h>
+
+/* Adds the packages that the cache (a descriptor) has for its one request. *folder becomes the name of their
+ * folder below `_npx`, which the caller frees; *scripts whether one has an install script. */
+bool npm_read_packages(int cache, struct entry *entry, char **folder, bool *scripts, struct error *error);
+
+/* Compares every archive that the entry names with its integrity. False with a sentence about the first that
+ * differs or is missing. */
+bool npm_verify(int cache, const struct entry *entry, struct error *error);
+
+#endif

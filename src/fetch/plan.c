@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See plan.h: what both tools share.
+ */
+#include "fetch/plan.h"
+
+#include "box/mounts.h"
+#include "lib/fd.h"
+#include "lib/name.h"
+#include "policy/addresses.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+
+enum { ASK_SECONDS = 60 };
+
+void plan_free(struct fetch_plan *plan)
+{
+        str_list_free(&plan->registries);
+        str_list_free(&plan->allow);
+        str_list_free(&plan->environment);
+        free(plan->certificates);
+        *plan = (struct fetch_plan){0};
+}
+
+char *plan_add_registry(struct fetch_plan *plan, const char *url)
+{
+        bool secure = str_starts(url, "https://");
+        if (!secure && !str_starts(url, "http://"))
+                return NULL;
+        const char *rest = url + (secure ? 8 : 7);
+        size_t length = strcspn(rest, "/?#");
+        const char *at = memrchr(rest, '@', length);
+        const char *place = at ? at + 1 : rest;
+        autofree char *authority = str_copy_n(place, length - (size_t)(place - rest));
+        for (char *c = authority; *c; c++)
+                *c = (char)tolower((unsigned char)*c);
+
+        char *port = strrchr(authority, ':');
+        if (port && strchr(port, ']'))
+                port = NULL;
+        if (port)
+                *port++ = 0;
+        size_t digits = port ? strspn(port, "0123456789") : 0;
+        unsigned long number = port ? strtoul(port, NULL, 10) : secure ? 443 : 80;
+        if (!authority[0] || (port && (port[digits] || digits > 5)) || number == 0 || number > 65535)
+                return NULL;
+
+        struct in6_addr address;
+        bool literal = address_parse(authority, &address) || authority[0] == '[';
+        bool loopback = str_equal(authority, "localhost") || str_equal(authority, "127.0.0.1");
+        autofree char *registry = str_format("%s:%lu", authority, number);
+        if (!str_list_has(&plan->registries, registry)) {
+                str_list_add(&plan->registries, registry);
+                /* The person's own configuration leads there, be it into a company's network. */
+                str_list_take(&plan->allow, loopback  ? str_format("localhost:%lu", number)
+                                            : literal ? str_copy(registry)
+                                                      : str_format("%s/private", registry));
+        }
+        return str_format("%s%s", secure ? "https://" : "http://", place);
+}
+
+static _Noreturn void be_tool(const char *const *words, int output, pid_t hutch)
+{
+        autoclose int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        const char *home = caller_homes()->spelled;
+        if (getppid() != hutch || nothing < 0 || dup2(nothing, 0) < 0 || dup2(output, 1) < 0 || dup2(nothing, 2) < 0 ||
+            (chdir(home[0] ? home : "/") < 0 && chdir("/") < 0))
+                _exit(EXIT_SETUP);
+        execv(words[0], (char *const *)words);
+        _exit(EXIT_NOT_EXECUTABLE);
+}
+
+static long long now_ms(void)
+{
+        struct timespec now;
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+        return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+/* Everything until the end of the file; NULL when it is too much or takes too long. */
+static char *read_output(int output, size_t limit)
+{
+        long long deadline = now_ms() + ASK_SECONDS * 1000LL;
+        char *text = str_or_die(malloc(limit + 1));
+        for (size_t length = 0; length <= limit;) {
+                struct pollfd wait = {.fd = output, .events = POLLIN};
+                long long left = deadline - now_ms();
+                if (left <= 0 || (poll(&wait, 1, (int)left) < 0 && errno != EINTR))
+                        break;
+                if (!wait.revents)
+                        continue;
+                ssize_t got = read(output, text + length, limit + 1 - length);
+                if (got == 0) {
+                        text[length] = 0;
+                        return text;
+                }
+                if (got < 0 && errno != EINTR)
+                        break;
+                length += got > 0 ? (size_t)got : 0;
+        }
+        free(text);
+        return NULL;
+}
+
+char *plan_ask(const char *const *words, size_t limit, struct error *error)
+{
+        int ends[2], status = 0;
+        pid_t hutch = getpid();
+        if (pipe2(ends, O_CLOEXEC) < 0) {
+                error_set(error, EXIT_SETUP, "cannot make a pipe: %s", strerror(errno));
+                return NULL;
+        }
+        autoclose int output = ends[0];
+        pid_t child = fork();
+        if (child == 0)
+                be_tool(words, ends[1], hutch);
+        close(ends[1]);
+        autofree char *text = child < 0 ? NULL : read_output(output, limit);
+        if (child > 0 && !text)
+                kill(child, SIGKILL);
+        while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+                ;
+        if (text && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+                char *said = text;
+                text = NULL;
+                return said;
+        }
+        error_set(error, EXIT_SETUP, "%s did not say how it is configured; try it yourself: %s %s %s", words[0], words[0],
+                  words[1], words[2] ? words[2] : "");
+        return NULL;
+}

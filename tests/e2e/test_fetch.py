@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`hutch fetch`, --fetch and --persist, with a registry of our own in the offline world, and with the real one where there is one."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+from harness import needs_installed, needs_kernel, wait_until
+from layouts import make
+from registry import Registry
+
+
+@pytest.fixture
+def npm(hutch, world, tmp_path):
+    """hutch in the world, with npm's configuration naming the registry there; `npm.registry` publishes."""
+    needs_installed(shutil.which("npx", path=hutch.environment["PATH"]), "npx is missing")
+    registry = Registry(tmp_path / "registry", world.before(tmp_path))
+    hutch.registry = registry
+    hutch.environment["npm_config_registry"] = registry.address
+    hutch.store = hutch.home / ".local/share/hutch/packages"
+    hutch.before = world.before(hutch.folder)
+    registry.publish("hello")
+    yield hutch
+    registry.end()
+
+
+def call(npm, *words, **rest):
+    return npm(*words, before=npm.before, timeout=100, **rest)
+
+
+def entries(npm):
+    return sorted(path.name for path in npm.store.iterdir())
+
+
+def test_the_first_start_fetches_and_the_next_is_offline(npm):
+    done = call(npm, "run", "--", "npx", "-y", "hello", "one", "two words")
+    assert (done.status, done.out) == (0, "hello 1.0.0 one two words\n"), done
+    assert [line for line in done.own_lines if "fetching first, once" in line], done
+    assert entries(npm) == ["npm%3ahello"] and npm.store.stat().st_mode & 0o777 == 0o700
+    asked = npm.registry.asked()
+    assert "/hello" in asked
+    done = call(npm, "run", "--", "npx", "-y", "hello", "three")
+    assert (done.status, done.out, done.own_lines) == (0, "hello 1.0.0 three\n", []), done
+    assert npm.registry.asked() == asked
+
+
+@pytest.mark.parametrize("words, out", [
+    (["npx", "-y", "hello@1.0.0"], "hello 1.0.0"), (["npx", "--yes", "hello@latest"], "hello 2.0.0"), (["npx", "-y", "hello@first"], "hello 1.0.0"),
+    (["npx", "-y", "hello@^1.0.0"], "hello 1.0.0"), (["npx", "-y", "@me/tool"], "@me/tool 1.0.0"),
+    (["npx", "-y", "--package", "@me/tool", "tool"], "@me/tool 1.0.0"), (["npx", "-y", "-p", "hello@1", "-p", "@me/tool", "--", "hello"], "hello 1.0.0"),
+    (["npm", "exec", "--yes", "--package=hello", "--", "hello"], "hello 2.0.0")], ids=lambda words: " ".join(words) if isinstance(words, list) else "")
+def test_names_versions_tags_and_scopes(npm, words, out):
+    npm.registry.publish("hello", "2.0.0")
+    npm.registry.publish("@me/tool")
+    for _ in range(2):
+        done = call(npm, "run", "--", *words)
+        assert (done.status, done.out) == (0, out + "\n"), done
+    assert len(entries(npm)) == 1
+
+
+def test_unpinned_packages_stay_at_their_version_until_an_update(npm):
+    assert call(npm, "fetch", "--", "npx", "-y", "hello").out == "npm:hello: fetched, 1 packages\n"
+    npm.registry.publish("hello", "2.0.0")
+    assert call(npm, "run", "--", "npx", "-y", "hello").out == "hello 1.0.0\n"
+    assert "here already" in call(npm, "fetch", "--", "npx", "-y", "hello").out
+    assert call(npm, "run", "--", "npx", "-y", "hello").out == "hello 1.0.0\n"
+    done = call(npm, "fetch", "--update")
+    assert done.status == 0, done
+    assert call(npm, "run", "--", "npx", "-y", "hello").out == "hello 2.0.0\n"
+    assert entries(npm) == ["npm%3ahello"]
+    assert "npm:hello  2.0.0" in call(npm, "fetch", "--list").out
+
+
+def test_a_running_server_keeps_what_it_has_during_an_update(npm):
+    npm.registry.publish("late", files={"cli.js": "#!/usr/bin/env node\nconsole.log('up'); process.stdin.once('data', () => { console.log(require('./part.js')); process.exit() })\n",
+                                        "part.js": "module.exports = 'old'"})
+    call(npm, "fetch", "--", "npx", "-y", "late")
+    process = npm.start("run", "--", "npx", "-y", "late", before=npm.before, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdout.readline() == b"up\n"
+    npm.registry.publish("late", "2.0.0", files={"part.js": "module.exports = 'new'"})
+    assert call(npm, "fetch", "--update", "--", "npx", "-y", "late").status == 0
+    out, _ = process.communicate(b"go\n", timeout=30)
+    assert (process.returncode, out) == (0, b"old\n")
+    call(npm, "fetch", "--update")
+    assert entries(npm) == ["npm%3alate"]
+
+
+@pytest.mark.parametrize("options, words, says", [(["--fetch", "never"], ["npx", "-y", "hello", "it's"], "hutch fetch -- npx -y hello \"it's\""),
+                                                  ([], ["npx", "hello"], "hutch fetch -- npx hello"), (["--fetch", "never"], ["uvx", "x"], "hutch fetch -- uvx x")])
+def test_what_is_not_fetched_fails_at_once_and_names_the_line(npm, options, words, says):
+    make(npm.home / "bin/uvx", "#!/bin/sh\n", 0o755)
+    npm.environment["PATH"] += f":{npm.home}/bin"
+    done = call(npm, "mcp", *options, "--", *words)
+    assert done.status == 125 and says in done.err and done.seconds < 1, done
+    assert npm.registry.asked() == [] and not npm.store.exists()
+
+
+def test_always_fetches_without_the_commands_consent(npm):
+    done = call(npm, "run", "--fetch", "always", "--", "npx", "hello")
+    assert (done.status, done.out) == (0, "hello 1.0.0\n"), done
+
+
+def test_a_package_that_no_registry_has(npm):
+    done = call(npm, "run", "--", "npx", "-y", "absent")
+    assert done.status == 125 and "could not be fetched" in done.err and "404" in done.err, done
+    assert entries(npm) == []
+
+
+def test_a_description_fetches_nothing(npm):
+    done = call(npm, "run", "--dry-run", "--", "npx", "-y", "hello")
+    assert done.status == 0 and "would be fetched first" in done.err and not npm.store.exists(), done
+    call(npm, "fetch", "--", "npx", "-y", "hello")
+    mounts = json.loads(call(npm, "run", "--dry-run", "--", "npx", "-y", "hello").out)["mounts"]
+    assert [mount["destination"] for mount in mounts if "packages of npm:hello" in mount["why"]] == [f"{npm.home}/.npm"]
+
+
+def test_eight_starts_at_once_of_what_is_not_there(npm):
+    started = [npm.start("run", "--", "npx", "-y", "hello", str(i), before=npm.before, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for i in range(8)]
+    for i, process in enumerate(started):
+        out, err = process.communicate(timeout=140)
+        assert (process.returncode, out) == (0, b"hello 1.0.0 %d\n" % i), err
+    assert entries(npm) == ["npm%3ahello"]
+    assert sum(path.endswith(".tgz") for path in npm.registry.asked()) == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_killed_fetch_leaves_nothing_broken(npm, number):
+    (npm.registry.folder / "stall").touch()
+    process = npm.start("run", "--", "npx", "-y", "hello", before=npm.before, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_until(lambda: any(path.endswith(".tgz") for path in npm.registry.asked()), 60, "the download")
+    assert entries(npm) == [".new:npm%3ahello"]
+    process.send_signal(number)
+    process.communicate(timeout=10)
+    (npm.registry.folder / "stall").unlink()
+    npm.registry.publish("other")
+    assert call(npm, "fetch", "--", "npx", "-y", "other").status == 0
+    assert entries(npm) == ["npm%3aother"]
+    assert call(npm, "run", "--", "npx", "-y", "hello").out == "hello 1.0.0\n"
+
+
+def test_install_scripts_run_when_fetched_and_not_later(npm):
+    npm.registry.publish("native", scripts={"postinstall": "echo built > built"},
+                         files={"cli.js": "#!/usr/bin/env node\nconsole.log(require('fs').readFileSync(__dirname + '/built', 'utf8').trim())\n"})
+    done = call(npm, "run", "--", "npx", "-y", "native")
+    assert (done.status, done.out) == (0, "built\n"), done
+
+
+def test_versions_that_are_too_young(npm):
+    npm.registry.publish("hello", "2.0.0", published=time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(time.time() - 86400)))
+    done = call(npm, "fetch", "--min-age", "7", "--", "npx", "-y", "hello@latest")
+    assert done.status == 0, done
+    assert call(npm, "run", "--", "npx", "-y", "hello@latest").out == "hello 1.0.0\n"
+    assert call(npm, "fetch", "--min-age", "7", "--", "npx", "-y", "hello@2.0.0").status == 125
+    assert call(npm, "fetch", "--", "npx", "-y", "hello@2.0.0").status == 0
+
+
+def test_what_is_kept_is_compared_listed_and_removed(npm):
+    call(npm, "fetch", "--", "npx", "-y", "hello")
+    done = call(npm, "fetch", "--verify")
+    assert (done.status, done.out) == (0, "npm:hello: as it was fetched\n"), done
+    done = call(npm, "fetch", "--list", "-v")
+    assert "npm:hello" in done.out and "hello 1.0.0 sha512-" in done.out, done
+    script = next(npm.store.rglob("node_modules/hello/cli.js"))
+    script.write_text(script.read_text() + "//\n")
+    done = call(npm, "fetch", "--verify")
+    assert done.status == 1 and "not those that were fetched" in done.out, done
+    assert call(npm, "fetch", "--remove", "absent").status == 1
+    assert call(npm, "fetch", "--remove", "hello").status == 0 and entries(npm) == []
+    assert call(npm, "fetch", "--list").out == ""
+
+
+@pytest.mark.parametrize("words", [["--list", "--verify"], ["--", "ls"], ["--"], [], ["--list", "--", "npx", "x"], ["--min-age", "x", "--", "npx", "x"], ["--ro", "/", "--", "npx", "x"],
+                                   ["--", "npx", "-y", "./folder"], ["--", "npx", "-y", "me/repository"], ["--", "npx", "-y", "../x"], ["--", "npx", "--registry=http://x", "x"]], ids=" ".join)
+def test_mistakes(npm, words):
+    done = call(npm, "fetch", *words)
+    assert done.status == 2 and npm.registry.asked() == [], done
+
+
+def test_a_store_that_others_can_write_to_is_not_used(npm):
+    call(npm, "fetch", "--", "npx", "-y", "hello")
+    npm.store.chmod(0o777)
+    done = call(npm, "run", "--", "npx", "-y", "hello")
+    assert done.status == 125 and "not this account's alone" in done.err, done
+
+
+# uv: a stand-in, which documents itself and downloads as uv does
+
+UVX = r'''#!/usr/bin/python3
+import os, sys, urllib.request
+words = sys.argv[1:]
+if os.path.basename(sys.argv[0]) == "uv":
+    assert words[:2] == ["tool", "run"], words
+    words = words[2:]
+if words == ["--help"]:
+    sys.exit(print("--default-index  the URL of the default package index (by default: <%s>)" % open("/usr/share/uv-index").read()))
+tool, more = None, []
+while words[0].startswith("-"):
+    if words[0] == "--from": tool = words[1]
+    if words[0] == "--with": more.append(words[1])
+    words = words[2:]
+requirement = tool or words[0].replace("@", "==")
+kept = os.path.expanduser("~/.cache/uv/") + requirement.replace("/", "_")
+if not os.path.exists(kept):
+    if os.environ.get("UV_OFFLINE") == "1":
+        sys.exit("error: offline: " + requirement)
+    data = urllib.request.urlopen(os.environ["UV_DEFAULT_INDEX"] + requirement.split("=")[0]).read()
+    open(kept, "wb").write(data)
+open(kept + ".used", "w")
+print("tool", requirement, *words[1:]) if words[0] != "python" else None
+'''
+
+
+@pytest.mark.parametrize("words", [["uvx", "hello"], ["uvx", "hello==1.0"], ["uvx", "hello@1.0"], ["uv", "tool", "run", "hello"], ["uvx", "--from", "hello", "tool"]], ids=" ".join)
+def test_tools_of_uv(npm, words):
+    for name in ("uv", "uvx"):
+        make(npm.home / ".local/bin" / name, UVX, 0o755)
+    npm.environment["PATH"] = f"{npm.home}/.local/bin:{npm.environment['PATH']}"
+    make(npm.home / ".config/uv/uv.toml", f"# mine\nindex-url = \"{npm.registry.address}\"\n")
+    for _ in range(2):
+        done = call(npm, "run", "--", *words, "x")
+        assert done.status == 0 and done.out.startswith("tool hello") and done.out.endswith(" x\n"), done
+    assert npm.registry.asked() == ["/hello"] and entries(npm)[0].startswith("uv%3ahello")
+
+
+# --persist
+
+def test_a_home_that_is_kept(hutch):
+    make(hutch.home / "notes/deep/file", "granted")
+    for name in ("one", "two"):
+        done = hutch("run", "--persist", name, "--ro", hutch.home / "notes/deep", "--", "sh", "-c", f"echo {name} >> ~/kept; cat ~/kept ~/notes/deep/file")
+        assert (done.status, done.out) == (0, f"{name}\ngranted"), done
+    assert hutch("run", "--persist", "one", "--", "cat", hutch.home / "kept").out == "one\n"
+    assert hutch("run", "--", "cat", hutch.home / "kept").status == 1
+    assert not (hutch.home / "kept").exists()
+    assert (hutch.home / ".local/share/hutch/homes/one").stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("name", ["../x", ".x", "a/b", "-x"])
+def test_a_kept_homes_name_leads_nowhere(hutch, name):
+    assert hutch("run", f"--persist={name}", "--", "true").status == 2
+
+
+# the real thing
+
+def test_the_example_of_the_readme(strict, hutch):
+    npm = shutil.which("npm", path=hutch.environment["PATH"])
+    needs_installed(npm, "npm is missing")
+    known = subprocess.run([npm, "view", "@modelcontextprotocol/server-filesystem", "version"], capture_output=True, stdin=subprocess.DEVNULL,
+                           env=hutch.environment, cwd=hutch.folder, timeout=60)
+    needs_kernel(known.returncode == 0, "npm reaches no registry from here")
+    folder = hutch.home / "shown"
+    make(folder / "file", "x")
+    for _ in range(2):
+        client = strict("--ro", folder, command=["npx", "-y", "@modelcontextprotocol/server-filesystem", str(folder)], timeout=140)
+        assert "read_file" in {tool["name"] for tool in client.request("tools/list")["result"]["tools"]}
+        client.__exit__()
+    assert os.listdir(hutch.home / ".local/share/hutch/packages") == ["npm%3a@modelcontextprotocol%2fserver-filesystem"]
