@@ -44,7 +44,8 @@ static bool add_unfinished(struct box *box, struct held_sources *held, const str
 {
         enum fetch_tool tool = (enum fetch_tool)options->fetch_tool;
         autofree char *place = place_of(box, tool);
-        return mounts_add_bind(box, held, options->fetch_into, place, true, "the packages that are fetched", error);
+        return mounts_add_bind(box, held, options->fetch_into, place, true, "the packages that are fetched",
+                               error);
 }
 
 /* ---- the server's ---- */
@@ -56,7 +57,8 @@ static bool may_reach(const struct box *box, const struct entry *entry)
                 const char *text = entry->registries.values[i], *colon = strrchr(text, ':');
                 autofree char *host = str_copy_n(text, colon ? (size_t)(colon - text) : strlen(text));
                 unsigned long port = colon ? strtoul(colon + 1, NULL, 10) : 0;
-                if (rules_judge_name(&box->network.rules, host, (uint16_t)port, TRANSPORT_TCP) != VERDICT_ALLOWED)
+                if (rules_judge_name(&box->network.rules, host, (uint16_t)port, TRANSPORT_TCP) !=
+                    VERDICT_ALLOWED)
                         return false;
         }
         return entry->registries.count > 0;
@@ -133,7 +135,8 @@ static bool miss(struct box *box, const struct options *options, const struct fe
                 box->fetch_first = !options->dry_run;
                 return options->dry_run;
         }
-        /* It may be permitted to reach a registry by itself, or find the package where hutch does not look. */
+        /* It may be permitted to reach a registry by itself, or find the package where hutch does not look.
+         */
         if (box_has_network(box) || options->dry_run)
                 return true;
         autofree char *line = fetch_line(&box->argv);
@@ -153,8 +156,9 @@ static bool use_entry(struct box *box, struct held_sources *held, const struct o
         if (entry < 0) {
                 if (!file || entry == -ENOENT)
                         return miss(box, options, request, name, error);
-                return error_set(error, EXIT_SETUP, "cannot look for %s in hutch's data folder: %s", name_shown(name),
-                                 entry == -EPERM ? "it is not this account's alone (mode 0700)" : strerror(-entry));
+                return error_set(
+                    error, EXIT_SETUP, "cannot look for %s in hutch's data folder: %s", name_shown(name),
+                    entry == -EPERM ? "it is not this account's alone (mode 0700)" : strerror(-entry));
         }
         if (!add_entry(box, held, request->tool, name, entry, error))
                 return false;
@@ -195,15 +199,16 @@ bool caches_persist(struct box *box, struct held_sources *held, const struct opt
         if (!real)
                 return error_set(error, EXIT_SETUP, "cannot make the home of --persist %s: %s",
                                  name_shown(options->persist),
-                                 folder == -EPERM ? "a folder on the way is not this account's alone (mode 0700)"
-                                 : folder < 0     ? strerror(-folder)
-                                                  : strerror(errno));
+                                 folder == -EPERM
+                                     ? "a folder on the way is not this account's alone (mode 0700)"
+                                 : folder < 0 ? strerror(-folder)
+                                              : strerror(errno));
         autofree char *home = mounts_follow_inside(box, box->home);
         return mounts_replace_memory(box, held, real, home, CACHES_PERSIST, error);
 }
 
-/* Opens, from the folder, each component of `path`, and makes the missing ones; no link is followed, which the
- * server may have put there. */
+/* Opens, from the folder, each component of `path`, and makes the missing ones; no link is followed, which
+ * the server may have put there. */
 static int make_folders(int folder, const char *path)
 {
         autofree char *rest = str_copy(path);
@@ -258,8 +263,9 @@ bool caches_make_points(const struct box *box, const struct options *options, st
                 int made = make_point(folder, mount, mount->destination + strlen(home->destination));
                 if (made < 0)
                         return error_set(error, EXIT_SETUP,
-                                         "cannot make a place for %s in the home of --persist %s: %s", mount->destination,
-                                         name_shown(options->persist), strerror(-made));
+                                         "cannot make a place for %s in the home of --persist %s: %s",
+                                         mount->destination, name_shown(options->persist), strerror(-made));
         }
-        return folder >= 0 || error_set(error, EXIT_SETUP, "cannot open %s: %s", home->source, strerror(errno));
+        return folder >= 0 ||
+               error_set(error, EXIT_SETUP, "cannot open %s: %s", home->source, strerror(errno));
 }
