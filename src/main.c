@@ -232,9 +232,9 @@ static const struct {
         const char *name;
         int (*run)(const struct subcommand_row *row, int argc, char **argv);
 } subcommands[] = {
-    {"mcp", subcommand_mcp},         {"run", subcommand_run},   {"prove", subcommand_prove},
-    {"fetch", subcommand_fetch},     {"doctor", subcommand_doctor},   {"ps", subcommand_ps},     {"logs", subcommand_logs},
-    {"version", subcommand_version}, {"help", subcommand_help},
+    {"mcp", subcommand_mcp},     {"run", subcommand_run},         {"prove", subcommand_prove},
+    {"fetch", subcommand_fetch}, {"doctor", subcommand_doctor},   {"ps", subcommand_ps},
+    {"logs", subcommand_logs},   {"version", subcommand_version}, {"help", subcommand_help},
 };
 
 int main(int argc, char **argv)

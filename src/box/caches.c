@@ -5,6 +5,7 @@
  */
 #include "box/caches.h"
 
+#include "box/search.h"
 #include "fetch/entry.h"
 #include "fetch/request.h"
 #include "fetch/store.h"
@@ -44,7 +45,8 @@ static bool add_unfinished(struct box *box, struct held_sources *held, const str
 {
         enum fetch_tool tool = (enum fetch_tool)options->fetch_tool;
         autofree char *place = place_of(box, tool);
-        return mounts_add_bind(box, held, options->fetch_into, place, true, "the packages that are fetched", error);
+        return mounts_add_bind(box, held, options->fetch_into, place, true, "the packages that are fetched",
+                               error);
 }
 
 /* ---- the server's ---- */
@@ -56,7 +58,8 @@ static bool may_reach(const struct box *box, const struct entry *entry)
                 const char *text = entry->registries.values[i], *colon = strrchr(text, ':');
                 autofree char *host = str_copy_n(text, colon ? (size_t)(colon - text) : strlen(text));
                 unsigned long port = colon ? strtoul(colon + 1, NULL, 10) : 0;
-                if (rules_judge_name(&box->network.rules, host, (uint16_t)port, TRANSPORT_TCP) != VERDICT_ALLOWED)
+                if (rules_judge_name(&box->network.rules, host, (uint16_t)port, TRANSPORT_TCP) !=
+                    VERDICT_ALLOWED)
                         return false;
         }
         return entry->registries.count > 0;
@@ -121,19 +124,56 @@ static bool is_installed_globally(const struct toolchain *toolchain, const struc
         return true;
 }
 
+/* Refuses a path that leads into a writable grant, or by a link out of one. */
+static bool check_own(const struct box *box, const char *path, struct error *error)
+{
+        const struct mount *left = NULL;
+        autofree char *real = mounts_resolve(box, path, &left);
+        const struct mount *holder = left || !real ? left : mounts_find_writable(box, real);
+        return !holder ||
+               error_set(error, EXIT_SETUP,
+                         "refusing to fetch: a program of %s would run outside the sandbox, and the server "
+                         "may have put it there, since %s is writable; fetch once without that grant: hutch "
+                         "fetch -- COMMAND",
+                         path, holder->source);
+}
+
+/* A fetch asks the person's own npm or uv, outside, for its configuration. None of what that starts may be an
+ * earlier run's work: the command, whatever is on PATH, and what the programs there lead to. */
+static bool check_programs(const struct box *box, const struct toolchain *toolchain, struct error *error)
+{
+        static const char *const programs[] = {"", "npm", "npx", "node", "uv", "uvx", "env", "sh"};
+        const char *path = getenv("PATH") ? getenv("PATH") : SEARCH_SYSTEM_PATH;
+        if (!mounts_any_writable(box))
+                return true;
+        autofree char *folder = path_parent(toolchain->executable);
+        autofree char *all = str_format("%s:%s", folder, path);
+        char *rest = all;
+        for (char *part; (part = strsep(&rest, ":"));) {
+                autofree char *place = path_join(caller_homes()->spelled, part);
+                for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
+                        autofree char *program = path_join(place, programs[i]);
+                        if (!check_own(box, program, error))
+                                return false;
+                }
+        }
+        return check_own(box, toolchain->executable, error);
+}
+
 /* What is missing: to be fetched first, left to the command, or said. */
-static bool miss(struct box *box, const struct options *options, const struct fetch_request *request,
-                 const char *name, struct error *error)
+static bool miss(struct box *box, const struct options *options, const struct toolchain *toolchain,
+                 const struct fetch_request *request, const char *name, struct error *error)
 {
         bool consents = request->consents || options->fetch == OPTION_FETCH_ALWAYS;
         autofree char *shown = str_copy(name_shown(strchr(name, ':') + 1));
         if (options->fetch != OPTION_FETCH_NEVER && consents) {
                 if (options->dry_run)
                         message("note: %s is not here yet and would be fetched first", shown);
-                box->fetch_first = !options->dry_run;
+                box->fetch_first = !options->dry_run && check_programs(box, toolchain, error);
                 return options->dry_run;
         }
-        /* It may be permitted to reach a registry by itself, or find the package where hutch does not look. */
+        /* It may be permitted to reach a registry by itself, or find the package where hutch does not look.
+         */
         if (box_has_network(box) || options->dry_run)
                 return true;
         autofree char *line = fetch_line(&box->argv);
@@ -144,7 +184,8 @@ static bool miss(struct box *box, const struct options *options, const struct fe
 }
 
 static bool use_entry(struct box *box, struct held_sources *held, const struct options *options,
-                      const struct fetch_request *request, struct error *error)
+                      const struct toolchain *toolchain, const struct fetch_request *request,
+                      struct error *error)
 {
         autofree char *name = fetch_request_name(request);
         autofree char *file = fetch_name_encode(name);
@@ -152,9 +193,10 @@ static bool use_entry(struct box *box, struct held_sources *held, const struct o
         autoclose int entry = store < 0 ? store : store_open_entry(store, file);
         if (entry < 0) {
                 if (!file || entry == -ENOENT)
-                        return miss(box, options, request, name, error);
-                return error_set(error, EXIT_SETUP, "cannot look for %s in hutch's data folder: %s", name_shown(name),
-                                 entry == -EPERM ? "it is not this account's alone (mode 0700)" : strerror(-entry));
+                        return miss(box, options, toolchain, request, name, error);
+                return error_set(
+                    error, EXIT_SETUP, "cannot look for %s in hutch's data folder: %s", name_shown(name),
+                    entry == -EPERM ? "it is not this account's alone (mode 0700)" : strerror(-entry));
         }
         if (!add_entry(box, held, request->tool, name, entry, error))
                 return false;
@@ -177,7 +219,7 @@ bool caches_add(struct box *box, struct held_sources *held, const struct options
                 const struct mount *holder = box_find_mount(box, place);
                 wanted = holder && (holder->kind == MOUNT_MEMORY || str_equal(holder->why, CACHES_PERSIST));
         }
-        bool added = !wanted || use_entry(box, held, options, &request, error);
+        bool added = !wanted || use_entry(box, held, options, toolchain, &request, error);
         toolchain->fetches &= used_entry < 0;
         fetch_request_free(&request);
         return added;
@@ -195,15 +237,16 @@ bool caches_persist(struct box *box, struct held_sources *held, const struct opt
         if (!real)
                 return error_set(error, EXIT_SETUP, "cannot make the home of --persist %s: %s",
                                  name_shown(options->persist),
-                                 folder == -EPERM ? "a folder on the way is not this account's alone (mode 0700)"
-                                 : folder < 0     ? strerror(-folder)
-                                                  : strerror(errno));
+                                 folder == -EPERM
+                                     ? "a folder on the way is not this account's alone (mode 0700)"
+                                 : folder < 0 ? strerror(-folder)
+                                              : strerror(errno));
         autofree char *home = mounts_follow_inside(box, box->home);
         return mounts_replace_memory(box, held, real, home, CACHES_PERSIST, error);
 }
 
-/* Opens, from the folder, each component of `path`, and makes the missing ones; no link is followed, which the
- * server may have put there. */
+/* Opens, from the folder, each component of `path`, and makes the missing ones; no link is followed, which
+ * the server may have put there. */
 static int make_folders(int folder, const char *path)
 {
         autofree char *rest = str_copy(path);
@@ -258,8 +301,9 @@ bool caches_make_points(const struct box *box, const struct options *options, st
                 int made = make_point(folder, mount, mount->destination + strlen(home->destination));
                 if (made < 0)
                         return error_set(error, EXIT_SETUP,
-                                         "cannot make a place for %s in the home of --persist %s: %s", mount->destination,
-                                         name_shown(options->persist), strerror(-made));
+                                         "cannot make a place for %s in the home of --persist %s: %s",
+                                         mount->destination, name_shown(options->persist), strerror(-made));
         }
-        return folder >= 0 || error_set(error, EXIT_SETUP, "cannot open %s: %s", home->source, strerror(errno));
+        return folder >= 0 ||
+               error_set(error, EXIT_SETUP, "cannot open %s: %s", home->source, strerror(errno));
 }

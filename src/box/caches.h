@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What of hutch's own data folder a sandbox gets: the entry with the packages that `npx` or `uvx` asks for, as
- * the lower layer of npm's or uv's cache in the home; the folder that `hutch fetch` fills; and the home of
+ * What of hutch's own data folder a sandbox gets: the entry with the packages that `npx` or `uvx` asks for,
+ * as the lower layer of npm's or uv's cache in the home; the folder that `hutch fetch` fills; and the home of
  * --persist. Nothing else of that folder is ever shown.
  */
 #ifndef HUTCH_BOX_CACHES_H
@@ -17,7 +17,8 @@
 
 /* Adds what the options and the command need. False with box->fetch_first set, and no error, when an entry is
  * missing that is to be fetched first; false with a sentence where it must not be, since the command would
- * only try for a minute. toolchain->fetches is false afterwards where an entry is there. The entry stays locked until the process ends. */
+ * only try for a minute. toolchain->fetches is false afterwards where an entry is there. The entry stays
+ * locked until the process ends. */
 bool caches_add(struct box *box, struct held_sources *held, const struct options *options,
                 struct toolchain *toolchain, struct error *error);
 

@@ -150,10 +150,9 @@ static void read_uv_run(const struct reading *reading, size_t run)
                 str_list_add(&result->folders, holder);
                 str_list_take(&result->programs, path_join(holder, ".venv/bin/python"));
         } else if (root) {
-                str_list_take(&result->notes,
-                              str_format("%s has no .venv, and uv cannot make one inside; "
-                                         "run `uv sync` there first",
-                                         root));
+                str_list_take(&result->notes, str_format("%s has no .venv, and uv cannot make one inside; "
+                                                         "run `uv sync` there first",
+                                                         root));
         }
 }
 

@@ -34,7 +34,8 @@ static const char *explain(int error)
 static bool refuse_store(int store, struct error *error)
 {
         autofree char *path = store_path();
-        return error_set(error, EXIT_SETUP, "cannot use hutch's data folder %s: %s", path ? path : "", explain(store));
+        return error_set(error, EXIT_SETUP, "cannot use hutch's data folder %s: %s", path ? path : "",
+                         explain(store));
 }
 
 static void copy_list(struct str_list *to, const struct str_list *from)
@@ -49,7 +50,8 @@ static void copy_list(struct str_list *to, const struct str_list *from)
 static void begin_npm(const struct str_list *command, struct str_list *words)
 {
         const char *first = command->values[0], *slash = strrchr(first, '/');
-        str_list_take(words, slash ? str_format("%.*snpm", (int)(slash + 1 - first), first) : str_copy("npm"));
+        str_list_take(words,
+                      slash ? str_format("%.*snpm", (int)(slash + 1 - first), first) : str_copy("npm"));
 }
 
 static bool download_npm(int cache, const struct fetch_request *request, const struct fetch_plan *plan,
@@ -69,8 +71,8 @@ static bool download_npm(int cache, const struct fetch_request *request, const s
         return done;
 }
 
-static bool run_scripts(int cache, const char *folder, const struct fetch_plan *plan, const struct options *options,
-                        struct error *error)
+static bool run_scripts(int cache, const char *folder, const struct fetch_plan *plan,
+                        const struct options *options, struct error *error)
 {
         struct str_list words = {0};
         begin_npm(&options->command, &words);
@@ -148,11 +150,12 @@ static bool fetch_uv(int cache, const struct fetch_request *request, const struc
 /* ---- one entry ---- */
 
 /* Fills an unfinished entry. */
-static bool fill(int folder, const struct fetch_request *request, const char *name, const struct options *options,
-                 struct error *error)
+static bool fill(int folder, const struct fetch_request *request, const char *name,
+                 const struct options *options, struct error *error)
 {
         if (mkdirat(folder, "cache", 0700) < 0)
-                return error_set(error, EXIT_SETUP, "cannot make a folder for %s: %s", name_shown(name), strerror(errno));
+                return error_set(error, EXIT_SETUP, "cannot make a folder for %s: %s", name_shown(name),
+                                 strerror(errno));
         autoclose int cache = openat(folder, "cache", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         struct fetch_plan plan = {0};
         struct entry entry = {.name = str_copy(name), .fetched = time(NULL)};
@@ -193,7 +196,8 @@ static bool fetch_entry(int store, const struct options *options, struct error *
         autofree char *file = name ? fetch_name_encode(name) : NULL;
         if (!file)
                 error_set(error, EXIT_USAGE,
-                          "%s asks for nothing that can be fetched: write npx -y PACKAGE, npm exec PACKAGE, uvx PACKAGE or uv "
+                          "%s asks for nothing that can be fetched: write npx -y PACKAGE, npm exec PACKAGE, "
+                          "uvx PACKAGE or uv "
                           "tool run PACKAGE, with no registry of its own",
                           name_shown(options->command.values[0]));
         bool done = file && !options->update && has_entry(store, file);
@@ -208,7 +212,8 @@ static bool fetch_entry(int store, const struct options *options, struct error *
                 done = fill(folder, &request, name, options, error);
                 int committed = done ? store_commit(store, file) : 0;
                 if (committed < 0)
-                        done = error_set(error, EXIT_SETUP, "cannot put %s in its place: %s", name, strerror(-committed));
+                        done = error_set(error, EXIT_SETUP, "cannot put %s in its place: %s", name,
+                                         strerror(-committed));
                 if (!done)
                         store_abandon(store, file);
         } else if (file && !done) {
@@ -222,8 +227,8 @@ static bool fetch_entry(int store, const struct options *options, struct error *
 
 /* ---- all entries ---- */
 
-typedef bool entry_visitor(int store, const char *file, const char *name, int folder, const struct entry *entry,
-                           const struct options *options, struct error *error);
+typedef bool entry_visitor(int store, const char *file, const char *name, int folder,
+                           const struct entry *entry, const struct options *options, struct error *error);
 
 static bool list_entry(int store, const char *file, const char *name, int folder, const struct entry *entry,
                        const struct options *options, struct error *error)
@@ -239,8 +244,8 @@ static bool list_entry(int store, const char *file, const char *name, int folder
                 /* Those that were asked for, or all. */
                 autofree char *asked = fetch_package_name(FETCH_NPM, strchr(name, ':') + 1);
                 if (options->verbose)
-                        printf("\n            %s %s %s", name_shown(package->name), name_shown(package->version),
-                               name_shown(package->integrity));
+                        printf("\n            %s %s %s", name_shown(package->name),
+                               name_shown(package->version), name_shown(package->integrity));
                 else if (str_equal(asked, package->name))
                         printf("  %s", name_shown(package->version));
         }
@@ -260,9 +265,13 @@ static bool verify_entry(int store, const char *file, const char *name, int fold
                 good = error_set(&found, 1, "its files are not those that were fetched");
         if (good && str_starts(name, "npm:"))
                 good = npm_verify(cache, entry, &found);
-        printf("%s: %s\n", name_shown(name), good ? "as it was fetched" : found.text[0] ? found.text : "its files are gone");
-        return good || error_set(error, 1, "%s is not as it was fetched; remove it, or fetch it again with --update",
-                                 name_shown(name));
+        printf("%s: %s\n", name_shown(name),
+               good            ? "as it was fetched"
+               : found.text[0] ? found.text
+                               : "its files are gone");
+        return good ||
+               error_set(error, 1, "%s is not as it was fetched; remove it, or fetch it again with --update",
+                         name_shown(name));
 }
 
 static bool update_entry(int store, const char *file, const char *name, int folder, const struct entry *entry,
@@ -274,7 +283,8 @@ static bool update_entry(int store, const char *file, const char *name, int fold
         return fetch_entry(store, &again, error);
 }
 
-/* Calls `visit` for the entry of the command, or for each; the first error is kept, and the others are tried. */
+/* Calls `visit` for the entry of the command, or for each; the first error is kept, and the others are tried.
+ */
 static bool visit(int store, const struct options *options, entry_visitor *visitor, struct error *error)
 {
         struct str_list files = {0};
@@ -297,9 +307,10 @@ static bool visit(int store, const struct options *options, entry_visitor *visit
                 struct error failure = {0};
                 autofree char *name = fetch_name_decode(files.values[i]);
                 autoclose int folder = store_open_entry(store, files.values[i]);
-                bool done = folder >= 0 ? entry_read(folder, name, &entry, &failure) &&
-                                              visitor(store, files.values[i], name, folder, &entry, options, &failure)
-                                        : error_set(&failure, 1, "%s was not fetched", name_shown(name));
+                bool done = folder >= 0
+                                ? entry_read(folder, name, &entry, &failure) &&
+                                      visitor(store, files.values[i], name, folder, &entry, options, &failure)
+                                : error_set(&failure, 1, "%s was not fetched", name_shown(name));
                 if (!done && files.count > 1)
                         message("%s", failure.text);
                 if (!done)
@@ -323,7 +334,8 @@ static bool remove_entry(int store, const char *name, struct error *error)
         if (removed == 0)
                 return true;
         return error_set(error, 1, "cannot remove %s: %s", name_shown(name),
-                         removed == -ENOENT ? "there is no such entry; `hutch fetch --list` shows them" : strerror(-removed));
+                         removed == -ENOENT ? "there is no such entry; `hutch fetch --list` shows them"
+                                            : strerror(-removed));
 }
 
 /* ---- the subcommand ---- */
@@ -333,11 +345,13 @@ static bool check_words(const struct options *options, struct error *error)
         int actions = options->list + options->verify + (options->remove != NULL) + options->update;
         bool command = options->command.count > 0;
         if (actions > 1)
-                return error_set(error, EXIT_USAGE, "--list, --verify, --remove and --update are one at a time");
+                return error_set(error, EXIT_USAGE,
+                                 "--list, --verify, --remove and --update are one at a time");
         if (!command && actions == 0)
                 return error_set(error, EXIT_USAGE, "no command: -- and the command are missing");
         if (command && (options->list || options->remove))
-                return error_set(error, EXIT_USAGE, "%s takes no command", options->list ? "--list" : "--remove");
+                return error_set(error, EXIT_USAGE, "%s takes no command",
+                                 options->list ? "--list" : "--remove");
         return true;
 }
 
@@ -355,11 +369,12 @@ int fetch(const struct options *options, struct error *error)
         } else {
                 if (!options->list)
                         store_sweep(store);
-                done = options->list                                   ? visit(store, options, list_entry, error)
-                       : options->verify                               ? visit(store, options, verify_entry, error)
-                       : options->remove                               ? remove_entry(store, options->remove, error)
-                       : options->update && options->command.count == 0 ? visit(store, options, update_entry, error)
-                                                                       : fetch_entry(store, options, error);
+                done = options->list     ? visit(store, options, list_entry, error)
+                       : options->verify ? visit(store, options, verify_entry, error)
+                       : options->remove ? remove_entry(store, options->remove, error)
+                       : options->update && options->command.count == 0
+                           ? visit(store, options, update_entry, error)
+                           : fetch_entry(store, options, error);
                 /* What an update replaced was still looked at when it was. */
                 if (options->update)
                         store_sweep(store);
@@ -378,7 +393,8 @@ bool fetch_first(const struct options *options, struct error *error)
                 str_list_add(&words, "--verbose");
         str_list_add(&words, "--");
         copy_list(&words, &options->command);
-        message("fetching first, once: what %s asks for is not here yet", name_shown(options->command.values[0]));
+        message("fetching first, once: what %s asks for is not here yet",
+                name_shown(options->command.values[0]));
 
         pid_t hutch = getpid(), child = fork();
         if (child == 0) {
@@ -396,5 +412,7 @@ bool fetch_first(const struct options *options, struct error *error)
         if (child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)
                 return true;
         autofree char *line = fetch_line(&options->command);
-        return error_set(error, EXIT_SETUP, "it could not be fetched; the lines above say why, and so does: %s", name_shown(line));
+        return error_set(error, EXIT_SETUP,
+                         "it could not be fetched; the lines above say why, and so does: %s",
+                         name_shown(line));
 }

@@ -20,9 +20,7 @@
 #include "lib/fd.h"
 #include "lib/name.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -131,7 +129,8 @@ const struct option_row option_table[] = {
      "fetch again, in the newest versions; without a command all there is", "fetch"},
     {OPTION_VERIFY, "verify", 0, ARGUMENT_NONE, NULL, "none", false,
      "compare what is kept with what was written down when it was fetched", "fetch"},
-    {OPTION_REMOVE, "remove", 0, ARGUMENT_REQUIRED, "NAME", "none", false, "remove what was fetched", "fetch"},
+    {OPTION_REMOVE, "remove", 0, ARGUMENT_REQUIRED, "NAME", "none", false, "remove what was fetched",
+     "fetch"},
     {OPTION_MIN_AGE, "min-age", 0, ARGUMENT_REQUIRED, "DAYS", "none", false,
      "take no version that was published within so many days", "fetch"},
     {OPTION_JSON, "json", 0, ARGUMENT_NONE, NULL, "none", false, "write JSON for a program to read",
@@ -183,7 +182,8 @@ bool option_belongs(const struct option_row *row, const char *subcommand)
         if (row->id == OPTION_HELP)
                 return true;
         if (!row->only && str_equal(subcommand, "fetch"))
-                return row->id == OPTION_NETWORK_ALLOW || row->id == OPTION_TIMEOUT || row->id == OPTION_VERBOSE;
+                return row->id == OPTION_NETWORK_ALLOW || row->id == OPTION_TIMEOUT ||
+                       row->id == OPTION_VERBOSE;
         return row->only ? launcher_words_have(row->only, subcommand, strlen(subcommand))
                          : starts_sandbox(subcommand);
 }
@@ -332,18 +332,18 @@ static bool read_persist(const char *text, char **name, struct error *error)
         free(*name);
         *name = str_copy(text);
         return (versions_is_name(text) && strlen(text) <= NAME_MAX) ||
-               error_set(error, EXIT_USAGE, "--persist %s: letters, digits and ._+@-, no dot or dash in front",
+               error_set(error, EXIT_USAGE,
+                         "--persist %s: letters, digits and ._+@-, no dot or dash in front",
                          name_shown(text));
 }
 
 static bool read_days(const char *text, unsigned *days, struct error *error)
 {
         size_t length = strspn(text, "0123456789");
-        if (text[length] || length > 4)
-                return error_set(error, EXIT_USAGE, "--min-age %s: not a number of days, at most 9999",
-                                 name_shown(text));
         *days = (unsigned)strtoul(text, NULL, 10);
-        return true;
+        return (!text[length] && length <= 4) ||
+               error_set(error, EXIT_USAGE, "--min-age %s: not a number of days up to 9999",
+                         name_shown(text));
 }
 
 /* `value` is "" for an option without one. */
@@ -367,6 +367,7 @@ static bool store(struct parse *parse, const struct option_row *row, const char 
         case OPTION_RW:
         case OPTION_RO_TRY:
         case OPTION_RW_TRY:
+        case OPTION_OVERLAY:
                 return read_grant(options, row, value, error);
         case OPTION_VOLUME:
                 return read_spelling(options, spelling_read_volume, value, error);
@@ -382,8 +383,6 @@ static bool store(struct parse *parse, const struct option_row *row, const char 
                 return read_path(&options->unsafe_grants, "--unsafe-grant", value, error);
         case OPTION_ENV_FILE:
                 return read_path(&options->env_files, "--env-file", value, error);
-        case OPTION_OVERLAY:
-                return read_grant(options, row, value, error);
         case OPTION_PROTECT:
                 return read_path(&options->protect, "--protect", value, error);
         case OPTION_NO_PROTECT:

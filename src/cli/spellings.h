@@ -19,8 +19,8 @@ spelling_reader spelling_read_mount;
 /* PATH[:SIZE] */
 spelling_reader spelling_read_tmpfs;
 
-/* PATH[:DEST] of --ro, --rw, their -try and --overlay, which `id` and `name` are. Nothing is to be freed after a
- * refusal. */
+/* PATH[:DEST] of --ro, --rw, their -try and --overlay, which `id` and `name` are. Nothing is to be freed
+ * after a refusal. */
 bool spelling_read_grant(enum option_id id, const char *name, const char *text, struct grant_option *grant,
                          struct error *error);
 

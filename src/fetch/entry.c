@@ -49,11 +49,13 @@ bool entry_write(int folder, const struct entry *entry, struct error *error)
         }
         autofree char *text = str_or_die(cJSON_Print(object));
         cJSON_Delete(object);
-        autoclose int file = openat(folder, FILE_NAME, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        autoclose int file =
+            openat(folder, FILE_NAME, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
         int failure = file < 0 ? -errno : fd_write_all(file, text, strlen(text));
         if (failure == 0 && fsync(file) < 0)
                 failure = -errno;
-        return failure == 0 || error_set(error, EXIT_SETUP, "cannot write what was fetched down: %s", strerror(-failure));
+        return failure == 0 ||
+               error_set(error, EXIT_SETUP, "cannot write what was fetched down: %s", strerror(-failure));
 }
 
 static bool read_list(const cJSON *object, const char *key, struct str_list *list)
@@ -111,9 +113,11 @@ bool entry_read(int folder, const char *shown, struct entry *entry, struct error
         cJSON *object = length < 0 ? NULL : cJSON_ParseWithLength(text, (size_t)length);
         bool read = object && read_object(object, entry);
         cJSON_Delete(object);
-        return read || error_set(error, EXIT_SETUP,
-                                 "what is kept of %s cannot be read (%s); `hutch fetch --remove` it and fetch it again",
-                                 name_shown(shown), length < 0 ? strerror((int)-length) : FILE_NAME " is damaged");
+        return read ||
+               error_set(
+                   error, EXIT_SETUP,
+                   "what is kept of %s cannot be read (%s); `hutch fetch --remove` it and fetch it again",
+                   name_shown(shown), length < 0 ? strerror((int)-length) : FILE_NAME " is damaged");
 }
 
 void entry_free(struct entry *entry)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What hutch wrote down about an entry, outside the sandbox, when it was fetched: entry.json. The cache beside
- * it was written by hostile programs and is never asked.
+ * What hutch wrote down about an entry, outside the sandbox, when it was fetched: entry.json. The cache
+ * beside it was written by hostile programs and is never asked.
  */
 #ifndef HUTCH_FETCH_ENTRY_H
 #define HUTCH_FETCH_ENTRY_H
@@ -21,12 +21,12 @@ struct entry_package {
 };
 
 struct entry {
-        char *name;                   /* fetch_request_name() */
-        int64_t fetched;              /* seconds since 1970 */
-        struct str_list command;      /* what it was fetched for */
-        struct str_list environment;  /* KEY=VALUE that a server needs to find what was fetched */
-        struct str_list registries;   /* HOST:PORT */
-        char *digest;                 /* of the whole cache */
+        char *name;                  /* fetch_request_name() */
+        int64_t fetched;             /* seconds since 1970 */
+        struct str_list command;     /* what it was fetched for */
+        struct str_list environment; /* KEY=VALUE that a server needs to find what was fetched */
+        struct str_list registries;  /* HOST:PORT */
+        char *digest;                /* of the whole cache */
         struct entry_package *packages;
         size_t package_count;
 };

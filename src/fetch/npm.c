@@ -34,7 +34,8 @@ enum {
 static char *find_npm(const char *command)
 {
         const char *path = getenv("PATH") ? getenv("PATH") : SEARCH_SYSTEM_PATH;
-        autofree char *npx = strchr(command, '/') ? path_join("/", command) : search_path(path, "/", command, NULL);
+        autofree char *npx =
+            strchr(command, '/') ? path_join("/", command) : search_path(path, "/", command, NULL);
         autofree char *folder = npx ? path_parent(npx) : NULL;
         char *npm = folder ? path_join(folder, "npm") : NULL;
         if (npm && access(npm, X_OK) == 0)
@@ -59,7 +60,8 @@ static bool take_registries(struct fetch_plan *plan, const cJSON *config, struct
                 size_t length = item->string ? strlen(item->string) : 0;
                 bool scope = length > sizeof(suffix) && item->string[0] == '@' &&
                              str_equal(item->string + length - (sizeof(suffix) - 1), suffix);
-                if (!item->string || (!scope && !str_equal(item->string, "registry")) || !cJSON_IsString(item))
+                if (!item->string || (!scope && !str_equal(item->string, "registry")) ||
+                    !cJSON_IsString(item))
                         continue;
                 autofree char *url = plan_add_registry(plan, item->valuestring);
                 if (!url)
@@ -85,7 +87,9 @@ static void take_age(struct fetch_plan *plan, const cJSON *config, unsigned min_
 {
         const char *before = text_of(config, "before");
         const cJSON *age = cJSON_GetObjectItemCaseSensitive(config, "min-release-age");
-        unsigned days = cJSON_IsNumber(age) && age->valuedouble > 0 && age->valuedouble < 10000 ? (unsigned)age->valuedouble : 0;
+        unsigned days = cJSON_IsNumber(age) && age->valuedouble > 0 && age->valuedouble < 10000
+                            ? (unsigned)age->valuedouble
+                            : 0;
         if (days < min_age_days)
                 days = min_age_days;
         if (days > 0) {
@@ -104,7 +108,8 @@ bool plan_read_npm(struct fetch_plan *plan, const struct str_list *command, unsi
 {
         autofree char *npm = find_npm(command->values[0]);
         if (!npm)
-                return error_set(error, EXIT_NOT_FOUND, "npm is not on PATH, which knows where packages are fetched from");
+                return error_set(error, EXIT_NOT_FOUND,
+                                 "npm is not on PATH, which knows where packages are fetched from");
         const char *const words[] = {npm, "config", "list", "--json", NULL};
         autofree char *text = plan_ask(words, CONFIG_MAX, error);
         if (!text)
@@ -148,7 +153,8 @@ static char *find_folder(int cache)
         for (const struct dirent *entry; (entry = readdir(stream));) {
                 if (entry->d_name[0] == '.')
                         continue;
-                bool known = strlen(entry->d_name) == HASH_LENGTH && strspn(entry->d_name, "0123456789abcdef") == HASH_LENGTH;
+                bool known = strlen(entry->d_name) == HASH_LENGTH &&
+                             strspn(entry->d_name, "0123456789abcdef") == HASH_LENGTH;
                 if (known && count++ == 0)
                         name = str_copy(entry->d_name);
         }
@@ -246,7 +252,8 @@ bool npm_verify(int cache, const struct entry *entry, struct error *error)
                 const struct entry_package *package = &entry->packages[i];
                 uint8_t wanted[SHA512_BYTES];
                 if (read_integrity(package->integrity, wanted) && !has_content(cache, wanted))
-                        return error_set(error, 1, "the archive of %s %s is not the one that the registry described",
+                        return error_set(error, 1,
+                                         "the archive of %s %s is not the one that the registry described",
                                          name_shown(package->name), name_shown(package->version));
         }
         return true;

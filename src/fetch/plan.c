@@ -72,8 +72,8 @@ static _Noreturn void be_tool(const char *const *words, int output, pid_t hutch)
         autoclose int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         const char *home = caller_homes()->spelled;
-        if (getppid() != hutch || nothing < 0 || dup2(nothing, 0) < 0 || dup2(output, 1) < 0 || dup2(nothing, 2) < 0 ||
-            (chdir(home[0] ? home : "/") < 0 && chdir("/") < 0))
+        if (getppid() != hutch || nothing < 0 || dup2(nothing, 0) < 0 || dup2(output, 1) < 0 ||
+            dup2(nothing, 2) < 0 || (chdir(home[0] ? home : "/") < 0 && chdir("/") < 0))
                 _exit(EXIT_SETUP);
         execv(words[0], (char *const *)words);
         _exit(EXIT_NOT_EXECUTABLE);
@@ -134,7 +134,7 @@ char *plan_ask(const char *const *words, size_t limit, struct error *error)
                 text = NULL;
                 return said;
         }
-        error_set(error, EXIT_SETUP, "%s did not say how it is configured; try it yourself: %s %s %s", words[0], words[0],
-                  words[1], words[2] ? words[2] : "");
+        error_set(error, EXIT_SETUP, "%s did not say how it is configured; try it yourself: %s %s %s",
+                  words[0], words[0], words[1], words[2] ? words[2] : "");
         return NULL;
 }

@@ -21,8 +21,8 @@ struct fetch_plan {
         bool no_scripts;             /* npm's ignore-scripts */
 };
 
-/* Adds a registry by its URL, and returns the URL without credentials, which the caller frees; NULL when it is
- * no URL of http or https. */
+/* Adds a registry by its URL, and returns the URL without credentials, which the caller frees; NULL when it
+ * is no URL of http or https. */
 char *plan_add_registry(struct fetch_plan *plan, const char *url);
 
 /* Asks the npm beside `command`'s own npx, or the one on PATH, for its configuration. `min_age_days` 0: any

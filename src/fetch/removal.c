@@ -36,8 +36,8 @@ static int open_up(int parent, const char *name)
         return openat(found, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Empties the folder `name` of `top`, or `top` itself for ".". Folders of `top` itself are left to the caller,
- * those of `name` moved up. False, with errno, where something resists. */
+/* Empties the folder `name` of `top`, or `top` itself for ".". Folders of `top` itself are left to the
+ * caller, those of `name` moved up. False, with errno, where something resists. */
 static bool empty(int top, const char *name, unsigned *counter, bool *folders)
 {
         int opened = open_up(top, name);
@@ -49,7 +49,8 @@ static bool empty(int top, const char *name, unsigned *counter, bool *folders)
         }
         for (const struct dirent *entry; (entry = readdir(stream));) {
                 const char *found = entry->d_name;
-                if (strcmp(found, ".") == 0 || strcmp(found, "..") == 0 || unlinkat(dirfd(stream), found, 0) == 0)
+                if (strcmp(found, ".") == 0 || strcmp(found, "..") == 0 ||
+                    unlinkat(dirfd(stream), found, 0) == 0)
                         continue;
                 if (errno != EISDIR && errno != EPERM)
                         return false;
@@ -79,7 +80,8 @@ static bool empty_folders(int top, unsigned *counter, bool *folders)
         for (const struct dirent *entry; (entry = readdir(stream));) {
                 if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
                         continue;
-                if (!empty(top, entry->d_name, counter, folders) || unlinkat(top, entry->d_name, AT_REMOVEDIR) < 0)
+                if (!empty(top, entry->d_name, counter, folders) ||
+                    unlinkat(top, entry->d_name, AT_REMOVEDIR) < 0)
                         return false;
         }
         return true;

@@ -14,7 +14,8 @@ enum { FILE_NAME_LONGEST = 200 }; /* with what the store puts around it, within 
 
 static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@._+-";
 static const char npm_version[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-^~<>=*";
-static const char uv_version[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@._+-[],<>=~!*";
+static const char uv_version[] =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@._+-[],<>=~!*";
 
 char *fetch_package_name(enum fetch_tool tool, const char *package)
 {
@@ -59,7 +60,8 @@ void fetch_request_read(const struct str_list *command, struct fetch_request *re
         }
         bool known = words.packages.count > 0 && words.packages.values[0][0] != '-';
         for (size_t i = 0; i < words.packages.count; i++)
-                known &= words.uv ? is_uv_package(words.packages.values[i]) : is_npm_package(words.packages.values[i]);
+                known &= words.uv ? is_uv_package(words.packages.values[i])
+                                  : is_npm_package(words.packages.values[i]);
         if (!known) {
                 str_list_free(&words.packages);
                 return;
@@ -144,8 +146,11 @@ char *fetch_line(const struct str_list *command)
         char *line = str_copy("hutch fetch --");
         for (size_t i = 0; i < command->count; i++) {
                 const char *word = command->values[i];
-                bool bare = word[0] && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@._+-/:=,%") ==
-                                           strlen(word);
+                bool bare =
+                    word[0] &&
+                    strspn(word,
+                           "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@._+-/:=,%") ==
+                        strlen(word);
                 bool quotable = !strchr(word, '\'');
                 char *longer = str_format(bare ? "%s %s" : quotable ? "%s '%s'" : "%s \"%s\"", line, word);
                 free(line);

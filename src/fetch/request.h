@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What a command asks a registry for, and the name of the store's entry that holds it. Words in, text out:
- * nothing is looked at. A request that a registry does not answer alone (a folder, an archive, a repository, an
- * index of its own) is none.
+ * nothing is looked at. A request that a registry does not answer alone (a folder, an archive, a repository,
+ * an index of its own) is none.
  */
 #ifndef HUTCH_FETCH_REQUEST_H
 #define HUTCH_FETCH_REQUEST_H

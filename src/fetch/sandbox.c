@@ -43,11 +43,13 @@ static void add_grant(struct options *options, const char *path)
 {
         options->grants =
             str_or_die(reallocarray(options->grants, options->grant_count + 1, sizeof(*options->grants)));
-        options->grants[options->grant_count++] = (struct grant_option){.path = str_copy(path), .option = "--ro"};
+        options->grants[options->grant_count++] =
+            (struct grant_option){.path = str_copy(path), .option = "--ro"};
 }
 
-static void fill_options(struct options *options, const char *cache, enum fetch_tool tool, const struct fetch_plan *plan,
-                         const struct str_list *words, const char *cwd, const struct options *person)
+static void fill_options(struct options *options, const char *cache, enum fetch_tool tool,
+                         const struct fetch_plan *plan, const struct str_list *words, const char *cwd,
+                         const struct options *person)
 {
         *options = (struct options){
             .stop_grace_seconds = BOX_NO_GRACE,
@@ -67,8 +69,9 @@ static void fill_options(struct options *options, const char *cache, enum fetch_
         for (size_t i = 0; i < person->network_allow.count; i++)
                 str_list_add(&options->network_allow, person->network_allow.values[i]);
         if (plan->certificates) {
-                str_list_take(&options->env, str_format("%s=%s", tool == FETCH_UV ? "SSL_CERT_FILE" : "npm_config_cafile",
-                                                        plan->certificates));
+                str_list_take(&options->env,
+                              str_format("%s=%s", tool == FETCH_UV ? "SSL_CERT_FILE" : "npm_config_cafile",
+                                         plan->certificates));
                 add_grant(options, plan->certificates);
         }
 }
@@ -83,8 +86,8 @@ static _Noreturn void be_supervisor(struct options *options, int output, pid_t h
         struct rlimit limit = {FILE_BYTES_MAX, FILE_BYTES_MAX};
         autoclose int null = open("/dev/null", O_RDWR | O_CLOEXEC);
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != hutch || null < 0 || dup2(null, 0) < 0 || dup2(output, 1) < 0 || dup2(output, 2) < 0 ||
-            chdir("/") < 0 || setrlimit(RLIMIT_FSIZE, &limit) < 0 || setsid() < 0)
+        if (getppid() != hutch || null < 0 || dup2(null, 0) < 0 || dup2(output, 1) < 0 ||
+            dup2(output, 2) < 0 || chdir("/") < 0 || setrlimit(RLIMIT_FSIZE, &limit) < 0 || setsid() < 0)
                 _exit(EXIT_SETUP);
         int status = EXIT_SETUP;
         if (box_make(&box, &held, BOX_RUN, options, &error))
@@ -191,9 +194,11 @@ bool sandbox_run(int cache, enum fetch_tool tool, const struct fetch_plan *plan,
                 ;
         if (!fits)
                 return error_set(error, EXIT_SETUP,
-                                 "stopped: the packages, or their install scripts, write more than %llu GiB or %d files, or "
+                                 "stopped: the packages, or their install scripts, write more than %llu GiB "
+                                 "or %d files, or "
                                  "deeper than %d folders",
-                                 (unsigned long long)(TREE_BYTES_MAX >> 30), TREE_OBJECTS_MAX, TREE_DEPTH_MAX);
+                                 (unsigned long long)(TREE_BYTES_MAX >> 30), TREE_OBJECTS_MAX,
+                                 TREE_DEPTH_MAX);
         if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
                 return true;
         if (!tail.verbose)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The fetch sandbox: one command with the registries as its network, the folder to fill as the tool's cache,
- * and nothing of the person's. It is a sandbox like any other, made by box_make(); what runs in it is hostile.
+ * and nothing of the person's. It is a sandbox like any other, made by box_make(); what runs in it is
+ * hostile.
  */
 #ifndef HUTCH_FETCH_SANDBOX_H
 #define HUTCH_FETCH_SANDBOX_H

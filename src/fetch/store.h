@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The folder $XDG_DATA_HOME/hutch/packages (default ~/.local/share): an entry for each request that was fetched.
- * An entry is a folder of the caller's alone (0700) with `cache`, which hostile programs filled in the fetch
- * sandbox and which is only ever shown to servers of the same request, and `entry.json`, which hutch wrote
- * outside. It appears under its name in one step and never changes afterwards.
+ * The folder $XDG_DATA_HOME/hutch/packages (default ~/.local/share): an entry for each request that was
+ * fetched. An entry is a folder of the caller's alone (0700) with `cache`, which hostile programs filled in
+ * the fetch sandbox and which is only ever shown to servers of the same request, and `entry.json`, which
+ * hutch wrote outside. It appears under its name in one step and never changes afterwards.
  *
- * Locks (flock on the folders): a fetch holds its unfinished folder's, a running server its entry's, shared. A
- * folder that nobody holds and that is no entry was left by a killed hutch, and the next fetch removes it.
+ * Locks (flock on the folders): a fetch holds its unfinished folder's, a running server its entry's, shared.
+ * A folder that nobody holds and that is no entry was left by a killed hutch, and the next fetch removes it.
  * Functions return a descriptor or 0, or a negative errno.
  */
 #ifndef HUTCH_FETCH_STORE_H

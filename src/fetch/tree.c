@@ -91,7 +91,8 @@ static void add_text(struct sha512 *hash, const char *text, size_t length)
 
 static bool refuse(struct digesting *digesting, const char *name, const char *why)
 {
-        return error_set(digesting->error, EXIT_SETUP, "what was fetched cannot be kept: %s %s", name_shown(name), why);
+        return error_set(digesting->error, EXIT_SETUP, "what was fetched cannot be kept: %s %s",
+                         name_shown(name), why);
 }
 
 static bool digest_file(struct digesting *digesting, int folder, const char *name, const struct stat *judged)
@@ -151,7 +152,8 @@ static bool digest_folder(struct digesting *digesting, int folder, unsigned dept
         struct str_list names = {0};
         if (depth >= TREE_DEPTH_MAX)
                 return error_set(digesting->error, EXIT_SETUP,
-                                 "what was fetched cannot be kept: its folders are deeper than %d", TREE_DEPTH_MAX);
+                                 "what was fetched cannot be kept: its folders are deeper than %d",
+                                 TREE_DEPTH_MAX);
         bool read = list_folder(folder, &names) || refuse(digesting, "a folder", strerror(errno));
         if (names.count > 1)
                 qsort(names.values, names.count, sizeof(*names.values), compare_names);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Looking at a tree that hostile programs made: whether it can be kept at all, and one digest of everything in
- * it. No link is followed, no name is trusted, and nothing is changed.
+ * Looking at a tree that hostile programs made: whether it can be kept at all, and one digest of everything
+ * in it. No link is followed, no name is trusted, and nothing is changed.
  */
 #ifndef HUTCH_FETCH_TREE_H
 #define HUTCH_FETCH_TREE_H

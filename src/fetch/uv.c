@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * uv's configuration (plan.h), as far as it is documented: the variables UV_DEFAULT_INDEX, UV_INDEX,
- * UV_INDEX_URL and UV_EXTRA_INDEX_URL, the keys index-url, extra-index-url and [[index]] url of uv.toml of the
- * person and of the machine, and the default that `uv tool run --help` names.
+ * UV_INDEX_URL and UV_EXTRA_INDEX_URL, the keys index-url, extra-index-url and [[index]] url of uv.toml of
+ * the person and of the machine, and the default that `uv tool run --help` names.
  */
 #include "box/mounts.h"
 #include "box/search.h"
@@ -15,7 +15,7 @@
 enum { CONFIG_MAX = 1 << 20, HELP_MAX = 1 << 20 };
 
 struct indexes {
-        char *first;           /* the default index, or NULL */
+        char *first; /* the default index, or NULL */
         struct str_list others;
 };
 
@@ -41,8 +41,10 @@ static void take_variables(struct fetch_plan *plan, struct indexes *indexes)
         static const struct {
                 const char *name;
                 bool is_default;
-        } variables[] = {
-            {"UV_DEFAULT_INDEX", true}, {"UV_INDEX_URL", true}, {"UV_INDEX", false}, {"UV_EXTRA_INDEX_URL", false}};
+        } variables[] = {{"UV_DEFAULT_INDEX", true},
+                         {"UV_INDEX_URL", true},
+                         {"UV_INDEX", false},
+                         {"UV_EXTRA_INDEX_URL", false}};
         for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++) {
                 const char *value = getenv(variables[i].name);
                 if (value)
@@ -96,10 +98,12 @@ static void take_default(struct fetch_plan *plan, struct indexes *indexes, const
         static const char mark[] = "by default: <";
         struct error ignored = {0};
         const char *path = getenv("PATH") ? getenv("PATH") : SEARCH_SYSTEM_PATH;
-        autofree char *launcher = strchr(command, '/') ? path_join("/", command) : search_path(path, "/", command, NULL);
+        autofree char *launcher =
+            strchr(command, '/') ? path_join("/", command) : search_path(path, "/", command, NULL);
         autofree char *folder = launcher ? path_parent(launcher) : NULL;
         autofree char *beside = folder ? path_join(folder, "uv") : NULL;
-        autofree char *uv = beside && access(beside, X_OK) == 0 ? str_copy(beside) : search_path(path, "/", "uv", NULL);
+        autofree char *uv =
+            beside && access(beside, X_OK) == 0 ? str_copy(beside) : search_path(path, "/", "uv", NULL);
         const char *const words[] = {uv, "tool", "run", "--help", NULL};
         autofree char *help = uv ? plan_ask(words, HELP_MAX, &ignored) : NULL;
         char *at = help ? strstr(help, mark) : NULL;
@@ -137,9 +141,10 @@ bool plan_read_uv(struct fetch_plan *plan, const struct str_list *command, unsig
         free(indexes.first);
         str_list_free(&indexes.others);
         if (!found)
-                return error_set(error, EXIT_SETUP,
-                                 "uv does not say where packages are fetched from; set index-url in uv.toml, or the "
-                                 "variable UV_DEFAULT_INDEX");
+                return error_set(
+                    error, EXIT_SETUP,
+                    "uv does not say where packages are fetched from; set index-url in uv.toml, or the "
+                    "variable UV_DEFAULT_INDEX");
         if (min_age_days > 0) {
                 char text[32];
                 struct tm utc;

@@ -165,6 +165,27 @@ def test_no_name_leads_out_of_the_store(npm, name):
     assert (npm.home / ".local/share/hutch/x/file").read_text() == "mine" and os.listdir(npm.store) == []
 
 
+@pytest.mark.parametrize("planted", ["on PATH", "beside npx", "behind a link"])
+def test_a_program_in_a_writable_grant_is_not_asked_outside(npm, planted):
+    """hutch asks npm for its settings outside; one that an earlier run may have made is not npm."""
+    npm.registry.publish("good")
+    owned, mine = npm.folder / "owned", npm.home / "project/bin"
+    make(mine / "npm", f"#!/bin/sh\ntouch {owned}\nexec {shutil.which('npm', path=npm.environment['PATH'])} \"$@\"\n", 0o755)
+    make(mine / "npx", "#!/bin/sh\n", 0o755)
+    command = [mine / "npx"] if planted == "beside npx" else ["npx"]
+    if planted == "on PATH":
+        npm.environment["PATH"] = f"{mine}:{npm.environment['PATH']}"
+    if planted == "behind a link":
+        make(npm.home / "own/bin/keep", "")
+        (npm.home / "own/bin/npx").symlink_to(shutil.which("npx", path=npm.environment["PATH"]))
+        (npm.home / "own/bin/npm").symlink_to(mine / "npm")
+        npm.environment["PATH"] = f"{npm.home}/own/bin:{npm.environment['PATH']}"
+    done = call(npm, "run", "--rw", npm.home / "project", "--", *command, "-y", "good")
+    assert done.status == 125 and "refusing to fetch" in done.err and not owned.exists() and not npm.store.exists(), done
+    call(npm, "fetch", "--", "npx" if planted != "beside npx" else mine / "npx", "-y", "good")
+    assert owned.exists()
+
+
 def test_what_a_server_left_in_a_kept_home_opens_nothing(hutch):
     """A link in the place of a mount, or of npm's cache."""
     make(hutch.home / "notes/file", "granted")

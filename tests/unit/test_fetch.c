@@ -79,7 +79,8 @@ static void test_requests(void **state)
 static void test_names(void **state)
 {
         (void)state;
-        static const char *const names[] = {"npm:hello", "npm:@a/b@1.0", "uv:a[b,c]==1", "npm:a b", "npm:..", "uv:a*"};
+        static const char *const names[] = {"npm:hello", "npm:@a/b@1.0", "uv:a[b,c]==1",
+                                            "npm:a b",   "npm:..",       "uv:a*"};
         for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
                 autofree char *file = fetch_name_encode(names[i]);
                 autofree char *name = fetch_name_decode(file);
@@ -87,7 +88,8 @@ static void test_names(void **state)
                 assert_int_not_equal(file[0], '.');
                 assert_string_equal(name, names[i]);
         }
-        static const char *const bad[] = {"..", ".new:npm%3ax", "npm:x", "npm%3Ax", "npm%3a%00", "npm%3", "other%3ax", "npm%3a%61"};
+        static const char *const bad[] = {"..",        ".new:npm%3ax", "npm:x",     "npm%3Ax",
+                                          "npm%3a%00", "npm%3",        "other%3ax", "npm%3a%61"};
         for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
                 assert_null(fetch_name_decode(bad[i]));
         char long_name[400] = "npm:";
@@ -113,9 +115,15 @@ static void check_hash(const char *text, size_t times, const char *wanted)
 static void test_sha512(void **state)
 {
         (void)state;
-        check_hash("", 1, "cf83e1357eefb8bdf1542850d66d8007d620e4050b5715dc83f4a921d36ce9ce47d0d13c5d85f2b0ff8318d2877eec2f63b931bd47417a81a538327af927da3e");
-        check_hash("abc", 1, "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f");
-        check_hash("aaaaaaaaaa", 100000, "e718483d0ce769644e2e42c7bc15b4638e1f98b13b2044285632a803afa973ebde0ff244877ea60a4cb0432ce577c31beb009c5c2c49aa2e4eadb217ad8cc09b");
+        check_hash("", 1,
+                   "cf83e1357eefb8bdf1542850d66d8007d620e4050b5715dc83f4a921d36ce9ce47d0d13c5d85f2b0ff8318d28"
+                   "77eec2f63b931bd47417a81a538327af927da3e");
+        check_hash("abc", 1,
+                   "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a2192992a274fc1a836ba3c23a"
+                   "3feebbd454d4423643ce80e2a9ac94fa54ca49f");
+        check_hash("aaaaaaaaaa", 100000,
+                   "e718483d0ce769644e2e42c7bc15b4638e1f98b13b2044285632a803afa973ebde0ff244877ea60a4cb0432ce"
+                   "577c31beb009c5c2c49aa2e4eadb217ad8cc09b");
 }
 
 static void make_file(int folder, const char *path, const char *text)
@@ -177,8 +185,10 @@ static void test_registries(void **state)
         static const struct {
                 const char *url, *plain, *registry, *allow;
         } cases[] = {
-            {"https://registry.test/", "https://registry.test/", "registry.test:443", "registry.test:443/private"},
-            {"https://me:secret@Registry.TEST/npm/", "https://Registry.TEST/npm/", "registry.test:443", "registry.test:443/private"},
+            {"https://registry.test/", "https://registry.test/", "registry.test:443",
+             "registry.test:443/private"},
+            {"https://me:secret@Registry.TEST/npm/", "https://Registry.TEST/npm/", "registry.test:443",
+             "registry.test:443/private"},
             {"http://127.0.0.1:4873/", "http://127.0.0.1:4873/", "127.0.0.1:4873", "localhost:4873"},
             {"http://localhost:4873", "http://localhost:4873", "localhost:4873", "localhost:4873"},
             {"https://10.1.2.3/x", "https://10.1.2.3/x", "10.1.2.3:443", "10.1.2.3:443"},
@@ -206,7 +216,7 @@ static void test_registries(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_requests), cmocka_unit_test(test_names), cmocka_unit_test(test_sha512),
+            cmocka_unit_test(test_requests), cmocka_unit_test(test_names),      cmocka_unit_test(test_sha512),
             cmocka_unit_test(test_trees),    cmocka_unit_test(test_registries),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -500,18 +500,56 @@ static char *help_of(const char *subcommand)
         return text;
 }
 
+static void test_fetching(void **state)
+{
+        (void)state;
+        struct options options;
+        assert_taken(&options, WORDS("--", "npx"));
+        assert_int_equal(options.fetch, OPTION_FETCH_AUTO);
+        options_free(&options);
+        assert_taken(&options, WORDS("--fetch", "never", "--persist=a-b.1", "--", "npx"));
+        assert_int_equal(options.fetch, OPTION_FETCH_NEVER);
+        assert_string_equal(options.persist, "a-b.1");
+        options_free(&options);
+        assert_taken(&options, WORDS("--fetch=always", "--", "npx"));
+        assert_int_equal(options.fetch, OPTION_FETCH_ALWAYS);
+        options_free(&options);
+        assert_refused(WORDS("--fetch=sometimes", "--", "npx"), "auto, never or always");
+        assert_refused(WORDS("--persist=..", "--", "npx"), "--persist ..");
+        assert_refused(WORDS("--persist=a/b", "--", "npx"), "--persist a/b");
+        assert_refused(WORDS("--update", "--", "npx"), "hutch fetch");
+
+        char *const words[] = {"--min-age", "7", "--update", "--", "npx", "-y", "x"};
+        char *const bad[] = {"--min-age", "-7", "--", "npx"};
+        char *const foreign[] = {"--ro", "/x", "--", "npx"};
+        struct error error = {0};
+        assert_true(options_parse(&options, "fetch", 7, (char **)words, &error));
+        assert_int_equal(options.min_age_days, 7);
+        assert_true(options.update);
+        assert_int_equal(options.command.count, 3);
+        options_free(&options);
+        assert_false(options_parse(&options, "fetch", 4, (char **)bad, &error));
+        options_free(&options);
+        assert_false(options_parse(&options, "fetch", 4, (char **)foreign, &error));
+        options_free(&options);
+}
+
 static void test_help_names_everything(void **state)
 {
         (void)state;
         autofree char *mcp = help_of("mcp");
         autofree char *prove = help_of("prove");
         autofree char *doctor = help_of("doctor");
+        autofree char *fetch = help_of("fetch");
         autofree char *all = help_of(NULL);
         autofree char *version = help_of("version");
         for (size_t i = 0; i < OPTION_COUNT; i++) {
                 autofree char *spelled = str_format("--%s", option_table[i].name);
                 const struct option_row *row = &option_table[i];
-                assert_true(option_belongs(row, "mcp") || option_belongs(row, "doctor"));
+                assert_true(option_belongs(row, "mcp") || option_belongs(row, "doctor") ||
+                            option_belongs(row, "fetch"));
+                assert_int_equal(option_belongs(row, "fetch"),
+                                 strstr(fetch, spelled) && strstr(fetch, row->help));
                 assert_int_equal(option_belongs(row, "prove"),
                                  strstr(prove, spelled) && strstr(prove, row->help));
                 assert_int_equal(option_belongs(row, "mcp"), strstr(mcp, spelled) && strstr(mcp, row->help));
@@ -601,6 +639,7 @@ int main(void)
             cmocka_unit_test(test_stray_options),
             cmocka_unit_test(test_options_without_a_command),
             cmocka_unit_test(test_table_is_sound),
+            cmocka_unit_test(test_fetching),
             cmocka_unit_test(test_help_names_everything),
             cmocka_unit_test(test_completions),
             cmocka_unit_test(test_nearest_name),
