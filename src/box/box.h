@@ -80,10 +80,11 @@ struct port_pair {
 
 /* What the sandbox may reach. Without any of it there is a loopback and nothing else. */
 struct network {
-        struct rules rules;      /* --network-allow, --network-deny */
-        uint16_t *tcp_ports;     /* that a rule mentions, sorted; NULL when there are too many to listen one by one */
+        struct rules rules; /* --network-allow, --network-deny */
+        uint16_t
+            *tcp_ports; /* that a rule mentions, sorted; NULL when there are too many to listen one by one */
         size_t tcp_count;
-        bool every_port;         /* too many: one transparent listener takes them all */
+        bool every_port; /* too many: one transparent listener takes them all */
         uint16_t *udp_ports;
         size_t udp_count;
         struct port_pair *host_ports; /* --host-port and localhost rules */
@@ -137,10 +138,10 @@ struct box {
 
         /* the layers */
         enum box_userns userns;
-        bool proc;             /* false: --proc none */
-        unsigned required;     /* bits of --require: not having it is an error */
-        char *seccomp_path;    /* --seccomp FILE, or NULL: the built-in profile */
-        char *seccomp_json;    /* its content, read when the option was judged */
+        bool proc;          /* false: --proc none */
+        unsigned required;  /* bits of --require: not having it is an error */
+        char *seccomp_path; /* --seccomp FILE, or NULL: the built-in profile */
+        char *seccomp_json; /* its content, read when the option was judged */
         size_t seccomp_length;
 
         bool fetch_first; /* no box yet: what the command asks for is to be fetched before */

@@ -38,7 +38,8 @@ static bool add_pair(struct port_pair **pairs, size_t *count, struct port_pair p
 {
         for (size_t i = 0; i < *count; i++)
                 if ((*pairs)[i].inside == pair.inside && (*pairs)[i].host != pair.host)
-                        return error_set(error, EXIT_USAGE, "%s: port %u inside cannot stand for both %u and %u", option,
+                        return error_set(error, EXIT_USAGE,
+                                         "%s: port %u inside cannot stand for both %u and %u", option,
                                          pair.inside, (*pairs)[i].host, pair.host);
         for (size_t i = 0; i < *count; i++)
                 if ((*pairs)[i].inside == pair.inside)
@@ -83,8 +84,10 @@ static bool add_host_ports(struct network *network, const struct str_list *words
         for (size_t i = 0; i < words->count; i++) {
                 struct port_pair pair;
                 if (!read_pair(words->values[i], &pair.inside, &pair.host))
-                        return error_set(error, EXIT_USAGE, "--host-port %s: write HOSTPORT or PORT:HOSTPORT, as 5432 or 15432:5432",
-                                         words->values[i]);
+                        return error_set(
+                            error, EXIT_USAGE,
+                            "--host-port %s: write HOSTPORT or PORT:HOSTPORT, as 5432 or 15432:5432",
+                            words->values[i]);
                 if (!add_pair(&network->host_ports, &network->host_port_count, pair, "--host-port", error))
                         return false;
         }
@@ -96,8 +99,8 @@ static bool add_host_ports(struct network *network, const struct str_list *words
                         continue;
                 for (unsigned port = rule->ports[0].first; port <= rule->ports[0].last; port++) {
                         struct port_pair pair = {.inside = (uint16_t)port, .host = (uint16_t)port};
-                        if (!add_pair(&network->host_ports, &network->host_port_count, pair, "--network-allow localhost",
-                                      error))
+                        if (!add_pair(&network->host_ports, &network->host_port_count, pair,
+                                      "--network-allow localhost", error))
                                 return false;
                 }
         }
@@ -109,7 +112,8 @@ static bool add_publish(struct network *network, const struct str_list *words, s
         for (size_t i = 0; i < words->count; i++) {
                 struct port_pair pair;
                 if (!read_pair(words->values[i], &pair.host, &pair.inside))
-                        return error_set(error, EXIT_USAGE, "--publish %s: write PORT or HOSTPORT:PORT, as 8080 or 18080:8080",
+                        return error_set(error, EXIT_USAGE,
+                                         "--publish %s: write PORT or HOSTPORT:PORT, as 8080 or 18080:8080",
                                          words->values[i]);
                 if (!add_pair(&network->publish, &network->publish_count, pair, "--publish", error))
                         return false;
@@ -125,7 +129,8 @@ static bool leave_resolver(const struct destinations *allow, struct error *error
                 if (rule->kind != DESTINATION_LOCALHOST && rule->ports[0].first == DNS_PORT &&
                     rule->ports[0].last == DNS_PORT)
                         return error_set(error, EXIT_USAGE,
-                                         "--network-allow %s: port 53 is the sandbox's own resolver, whatever the address; it "
+                                         "--network-allow %s: port 53 is the sandbox's own resolver, "
+                                         "whatever the address; it "
                                          "answers for every allowed name, so leave this out",
                                          rule->text);
         }
@@ -156,7 +161,8 @@ static bool count_ports(struct network *network, struct error *error)
         }
         count = rules_ports(&network->rules, TRANSPORT_UDP, ports, SETUP_PORTS_MAX);
         if (count > SETUP_PORTS_MAX)
-                return error_set(error, EXIT_USAGE, "--network-allow: more than %d ports of UDP; name fewer", SETUP_PORTS_MAX);
+                return error_set(error, EXIT_USAGE, "--network-allow: more than %d ports of UDP; name fewer",
+                                 SETUP_PORTS_MAX);
         count = without_resolver(ports, count);
         network->udp_ports = str_or_die(calloc(count + 1, sizeof(*ports)));
         memcpy(network->udp_ports, ports, count * sizeof(*ports));
@@ -168,14 +174,16 @@ bool network_make(struct box *box, const struct options *options, struct error *
 {
         struct network *network = &box->network;
         for (size_t i = 0; i < options->network_allow.count; i++)
-                if (!destinations_add(&network->rules.allow, DESTINATION_ALLOW, options->network_allow.values[i], error))
+                if (!destinations_add(&network->rules.allow, DESTINATION_ALLOW,
+                                      options->network_allow.values[i], error))
                         return false;
         for (size_t i = 0; i < options->network_deny.count; i++)
-                if (!destinations_add(&network->rules.deny, DESTINATION_DENY, options->network_deny.values[i], error))
+                if (!destinations_add(&network->rules.deny, DESTINATION_DENY, options->network_deny.values[i],
+                                      error))
                         return false;
-        if (!leave_resolver(&network->rules.allow, error) || !add_host_ports(network, &options->host_ports, error) ||
-            !add_publish(network, &options->publish, error) ||
-            !count_ports(network, error))
+        if (!leave_resolver(&network->rules.allow, error) ||
+            !add_host_ports(network, &options->host_ports, error) ||
+            !add_publish(network, &options->publish, error) || !count_ports(network, error))
                 return false;
         return (network->tcp_count == 0 && !network->every_port) || proxy_take(network, error);
 }

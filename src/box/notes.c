@@ -26,10 +26,13 @@ static const char *base_name(const char *path)
 static void note_download(const struct box *box, bool fetches)
 {
         if (fetches && !box_has_network(box))
-                message("note: %s downloads what is not installed, and this sandbox has no network; hutch fetches first "
-                        "only for npx, npm exec, uvx and uv tool run, and only what a registry has; permit the registry "
-                        "with --network-allow, or install the package in a folder and name its program after --",
-                        base_name(box->argv.values[0]));
+                message(
+                    "note: %s downloads what is not installed, and this sandbox has no network; hutch "
+                    "fetches first "
+                    "only for npx, npm exec, uvx and uv tool run, and only what a registry has; permit the "
+                    "registry "
+                    "with --network-allow, or install the package in a folder and name its program after --",
+                    base_name(box->argv.values[0]));
 }
 
 /* A client's configuration goes through no shell. */

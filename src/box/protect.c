@@ -125,7 +125,8 @@ static bool open_folder(struct held_sources *held, const struct mount *grant, st
 static bool is_writable_folder(const struct mount *mount)
 {
         /* The home of --persist is no place where anything of the person's is started from. */
-        return mount->kind == MOUNT_BIND && mount->writable && mount->is_folder && !str_equal(mount->why, CACHES_PERSIST);
+        return mount->kind == MOUNT_BIND && mount->writable && mount->is_folder &&
+               !str_equal(mount->why, CACHES_PERSIST);
 }
 
 static bool find_grants(struct protecting *protecting)

@@ -7,8 +7,8 @@
 
 #include "cli/options.h"
 
-/* Grants and files that say two things about one place: status 2 with a sentence. What says the same twice becomes
- * one. */
+/* Grants and files that say two things about one place: status 2 with a sentence. What says the same twice
+ * becomes one. */
 bool conflicts_check(struct options *options, struct error *error);
 
 #endif

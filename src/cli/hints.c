@@ -10,7 +10,8 @@
 static const char grants[] = "grant a file or folder with --ro PATH[:DEST] or --rw PATH[:DEST]";
 static const char read_only[] = "write --ro PATH[:DEST]";
 static const char writable[] = "write --rw PATH[:DEST]";
-static const char no_network[] = "a sandbox reaches nothing but what --network-allow names; leave the option out";
+static const char no_network[] =
+    "a sandbox reaches nothing but what --network-allow names; leave the option out";
 static const char network[] = "name what may be reached with --network-allow, as api.example.com or public";
 static const char capabilities[] = "a sandbox never has a capability; leave the option out";
 static const char own_namespaces[] = "a sandbox always has its own namespaces; leave the option out";
@@ -47,7 +48,8 @@ static const struct {
     {"--share-net", network},
     {"-p", "write --publish [HOSTPORT:]PORT"},
     {"--expose", "write --publish [HOSTPORT:]PORT"},
-    {"--add-host", "names are looked up as this machine does it, its hosts file included; leave the option out"},
+    {"--add-host",
+     "names are looked up as this machine does it, its hosts file included; leave the option out"},
     {"--dns", "names are looked up with this machine's own name servers; leave the option out"},
     {"--read-only",
      "everything but /tmp, the home and --rw grants is read-only already; leave the option out"},

@@ -139,8 +139,8 @@ struct options {
         struct str_list publish;                     /* as written: [HOSTPORT:]PORT */
         char *log;                                   /* as written, with a leading ~ expanded, or NULL */
         struct tool_rules tools; /* tools.pins as written, with a leading ~ expanded, or NULL */
-        char *cwd;                                   /* the same */
-        char *seccomp;                               /* the same */
+        char *cwd;               /* the same */
+        char *seccomp;           /* the same */
         unsigned timeout_seconds;
         unsigned stop_grace_seconds; /* BOX_NO_GRACE: the end of input ends nothing */
         unsigned verbose;
@@ -162,7 +162,8 @@ struct options {
         unsigned min_age_days;
         struct str_list command; /* what stands after -- */
 
-        /* Set by hutch itself, for the sandbox of a fetch: the real path of the folder to fill, and the tool. */
+        /* Set by hutch itself, for the sandbox of a fetch: the real path of the folder to fill, and the tool.
+         */
         const char *fetch_into;
         int fetch_tool; /* enum fetch_tool */
 };

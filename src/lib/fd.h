@@ -56,7 +56,8 @@ ssize_t fd_read_file(const char *path, size_t limit, char **data);
 /* A memory file with this content, which nobody can change any more. A descriptor, or a negative errno. */
 int fd_memory_file(const char *name, const void *data, size_t length);
 
-/* Sends one message through a unix socket, with a copy of `descriptor` where it is not -1. 0, or a negative errno.
+/* Sends one message through a unix socket, with a copy of `descriptor` where it is not -1. 0, or a negative
+ * errno.
  */
 int fd_send(int socket, const void *message, size_t length, int descriptor);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Flows of UDP: one for each pair of a socket of the sandbox and a destination, with a connected socket of its
- * own on the host, ended by silence. Nothing but they may use TIMER_IDLE: its queue is their order. While a
- * destination is being looked up its first datagram is kept; others are dropped, as a network would.
+ * Flows of UDP: one for each pair of a socket of the sandbox and a destination, with a connected socket of
+ * its own on the host, ended by silence. Nothing but they may use TIMER_IDLE: its queue is their order. While
+ * a destination is being looked up its first datagram is kept; others are dropped, as a network would.
  */
 #include "nat/nat.h"
 #include "nat/packets.h"
@@ -32,7 +32,7 @@ struct gateway_socket {
 static struct gateway_socket *gateways;
 
 struct datagram_flow {
-        struct source source; /* the host's side */
+        struct source source;       /* the host's side */
         struct datagram_flow *next; /* in its slot */
         struct packet_ends ends;
         int gateway; /* the socket that the sandbox talks to */
@@ -86,7 +86,8 @@ static void end_flow(struct datagram_flow *flow, const char *why)
                 resolve_cancel(flow->resolving);
         timer_stop(&flow->idle);
         source_close(&flow->source);
-        report_flow(&flow->target, flow->connected ? &flow->address : NULL, flow->up, flow->down, flow->began, why);
+        report_flow(&flow->target, flow->connected ? &flow->address : NULL, flow->up, flow->down, flow->began,
+                    why);
         free(flow->first);
         nat.flows--;
         flow_count--;
@@ -156,7 +157,8 @@ static bool open_host(struct datagram_flow *flow, const struct in6_addr *address
         return false;
 }
 
-static void opened(struct datagram_flow *flow, const struct in6_addr *addresses, size_t count, const char *why)
+static void opened(struct datagram_flow *flow, const struct in6_addr *addresses, size_t count,
+                   const char *why)
 {
         if (!open_host(flow, addresses, count)) {
                 why = why ? why : "no address of it can be used";
@@ -190,12 +192,13 @@ static void got_four(void *context, const struct in6_addr *addresses, size_t cou
                 flow->resolving = resolving;
 }
 
-static void begin_flow(int gateway, const struct packet_ends *ends, const struct target *target, const uint8_t *bytes,
-                       size_t length)
+static void begin_flow(int gateway, const struct packet_ends *ends, const struct target *target,
+                       const uint8_t *bytes, size_t length)
 {
         /* The one that has been silent for longest makes room: a destination is worth more than a memory. */
         if (flow_count > 0 && (flow_count >= FLOWS_MAX || nat.flows >= nat.flows_max))
-                end_flow(OWNER(nat.queues[TIMER_IDLE].next, struct datagram_flow, idle), "another flow needs its place");
+                end_flow(OWNER(nat.queues[TIMER_IDLE].next, struct datagram_flow, idle),
+                         "another flow needs its place");
         if (nat.flows >= nat.flows_max)
                 return;
         struct datagram_flow *flow = str_or_die(calloc(1, sizeof(*flow)));
@@ -242,7 +245,8 @@ static bool is_from_gateway(const struct packet_ends *ends)
         return !IN6_ARE_ADDR_EQUAL(&client, &sandbox4) && !IN6_ARE_ADDR_EQUAL(&client, &sandbox6);
 }
 
-static void take(int gateway, uint16_t port, const struct packet_ends *ends, const uint8_t *bytes, size_t length)
+static void take(int gateway, uint16_t port, const struct packet_ends *ends, const uint8_t *bytes,
+                 size_t length)
 {
         for (struct datagram_flow *flow = slots[slot_of(ends, port)]; flow; flow = flow->next)
                 if (is_same(flow, ends, port)) {

@@ -18,7 +18,7 @@
 
 enum {
         PER_TURN = 64,
-        TCP_MAX = 64,       /* connections to the resolver at a time */
+        TCP_MAX = 64,        /* connections to the resolver at a time */
         FORWARDED_MAX = 256, /* questions of the sandbox that wait for the world's answer */
 };
 
@@ -72,8 +72,8 @@ static void answer(const struct asker *asker, const uint8_t *message, size_t len
         struct iovec parts[] = {{head, sizeof(head)}, {(void *)message, length}};
         struct msghdr out = {.msg_iov = parts, .msg_iovlen = 2};
         /* A client that does not take its answers loses the connection. */
-        if (!connection->closed &&
-            sendmsg(connection->source.descriptor, &out, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)(length + 2))
+        if (!connection->closed && sendmsg(connection->source.descriptor, &out,
+                                           MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)(length + 2))
                 close_connection(connection);
 }
 
@@ -91,7 +91,7 @@ static void got_reply(void *context, const uint8_t *reply, size_t length)
         struct forwarded *forwarded = context;
         const struct dns_question *question = &forwarded->question;
         struct asker *asker = &forwarded->asker;
-        size_t most = asker->connection             ? DNS_MESSAGE_MAX
+        size_t most = asker->connection                 ? DNS_MESSAGE_MAX
                       : question->payload < DNS_UDP_MAX ? question->payload
                                                         : DNS_UDP_MAX;
         struct connection *connection = asker->connection;
@@ -132,15 +132,17 @@ static void forward(const struct asker *asker, const uint8_t *query, const struc
         resolve_query(question->name, question->type, got_reply, forwarded);
 }
 
-static void answer_address(const struct asker *asker, const uint8_t *query, const struct dns_question *question)
+static void answer_address(const struct asker *asker, const uint8_t *query,
+                           const struct dns_question *question)
 {
         struct in6_addr address;
         uint8_t out[DNS_UDP_PLAIN];
         int number = names_number(nat.names, question->name);
         if (number < 0) {
-                report_note("network: %d names were asked for in this run, more than there are addresses for; "
-                            "%s gets none",
-                            NAMES_MAX, question->name);
+                report_note(
+                    "network: %d names were asked for in this run, more than there are addresses for; "
+                    "%s gets none",
+                    NAMES_MAX, question->name);
                 answer_empty(asker, query, question, DNS_SERVER_FAILURE, false);
                 return;
         }

@@ -36,7 +36,7 @@ struct listener {
 };
 
 struct flow {
-        struct flow *next, *previous; /* of all that are open */
+        struct flow *next, *previous;    /* of all that are open */
         struct relay_end client, server; /* the sandbox, and the world */
         struct target target;
         struct in6_addr address; /* the real one, once connected */
@@ -124,8 +124,8 @@ static void end_flow(struct flow *flow, bool reset, const char *why)
         relay_close(&flow->client, reset);
         relay_close(&flow->server, reset);
         if (!flow->refused)
-                report_flow(&flow->target, flow->connected ? &flow->address : NULL, flow->client.taken, flow->server.taken,
-                            flow->began, why);
+                report_flow(&flow->target, flow->connected ? &flow->address : NULL, flow->client.taken,
+                            flow->server.taken, flow->began, why);
         drop_head(flow);
         nat.flows--;
         free_later(flow);
@@ -307,8 +307,9 @@ static void connected(void *context, int result, const struct in6_addr *address,
 static struct flow *new_flow(int descriptor, const struct target *target)
 {
         if (nat.flows >= nat.flows_max) {
-                report_note("%zu connections are open, as many as the limit of open files allows; refusing more",
-                            nat.flows);
+                report_note(
+                    "%zu connections are open, as many as the limit of open files allows; refusing more",
+                    nat.flows);
                 refuse(descriptor);
                 return NULL;
         }

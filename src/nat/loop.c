@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 static const int durations_ms[TIMER_KINDS] = {
-    [TIMER_FAMILY] = 50,       [TIMER_ATTEMPT] = 250, [TIMER_CONNECT] = 20000,
-    [TIMER_SNIFF] = 15000,     [TIMER_IDLE] = 60000,
+    [TIMER_FAMILY] = 50,   [TIMER_ATTEMPT] = 250, [TIMER_CONNECT] = 20000,
+    [TIMER_SNIFF] = 15000, [TIMER_IDLE] = 60000,
 };
 
 struct garbage {
@@ -56,7 +56,8 @@ void source_detach(struct source *source)
 void source_close(struct source *source)
 {
         if (source->descriptor >= 0) {
-                /* Closing is not enough: while pid 1 or a child still holds a copy, the loop would go on naming it. */
+                /* Closing is not enough: while pid 1 or a child still holds a copy, the loop would go on
+                 * naming it. */
                 source_detach(source);
                 close(source->descriptor);
         }

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 198.18.0.0/15, and its first address that is given to a name: what is below belongs to gateway and sandbox. */
+/* 198.18.0.0/15, and its first address that is given to a name: what is below belongs to gateway and sandbox.
+ */
 static const uint32_t range4 = 0xc6120000, mask4 = 0xfffe0000, first4 = 0xc6120100;
 static const uint8_t prefix6[8] = {0xfd, 0x68, 0x75, 0x74, 0x63, 0x68, 0, 1};
 /* fd68:7574:6368::/48, all of which is hutch's. */

@@ -28,7 +28,7 @@
 #include <unistd.h>
 
 enum {
-        LINES_MAX = 64 << 20,    /* of a configuration: a hosts file may be long */
+        LINES_MAX = 64 << 20,      /* of a configuration: a hosts file may be long */
         RESERVED_DESCRIPTORS = 64, /* listeners, name servers, the loop: not for flows */
 };
 
@@ -65,7 +65,8 @@ static void take_rule(struct destinations *list, enum destination_use use, const
 static void take_host_port(const char *text)
 {
         unsigned inside, host;
-        if (sscanf(text, "%u %u", &inside, &host) != 2 || host_port_count == sizeof(host_ports) / sizeof(*host_ports))
+        if (sscanf(text, "%u %u", &inside, &host) != 2 ||
+            host_port_count == sizeof(host_ports) / sizeof(*host_ports))
                 die("host-port");
         host_ports[host_port_count++] = (struct port_pair){(uint16_t)inside, (uint16_t)host};
 }
@@ -95,7 +96,8 @@ static void take_line(const char *line, bool *log)
 static void take_lines(int descriptor, bool *log)
 {
         autofree char *lines = NULL;
-        ssize_t length = lseek(descriptor, 0, SEEK_SET) < 0 ? -errno : fd_read_all(descriptor, LINES_MAX, &lines);
+        ssize_t length =
+            lseek(descriptor, 0, SEEK_SET) < 0 ? -errno : fd_read_all(descriptor, LINES_MAX, &lines);
         close(descriptor);
         if (length < 0) {
                 errno = (int)-length;
@@ -191,8 +193,10 @@ static int drop_capabilities(void)
 
 static void confine(void)
 {
-        struct seccomp_program filter = {.code = program_nat, .length = sizeof(program_nat) / sizeof(*program_nat)};
-        if (drop_capabilities() < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+        struct seccomp_program filter = {.code = program_nat,
+                                         .length = sizeof(program_nat) / sizeof(*program_nat)};
+        if (drop_capabilities() < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
+            prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
                 die("it cannot confine itself");
         int error = seccomp_install(&filter);
         if (error < 0) {
@@ -210,7 +214,8 @@ static void prepare(void)
                 die("prctl");
         limit.rlim_cur = limit.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &limit);
-        nat.flows_max = limit.rlim_cur <= RESERVED_DESCRIPTORS + 2 ? 1 : (limit.rlim_cur - RESERVED_DESCRIPTORS) / 2;
+        nat.flows_max =
+            limit.rlim_cur <= RESERVED_DESCRIPTORS + 2 ? 1 : (limit.rlim_cur - RESERVED_DESCRIPTORS) / 2;
         nat.names = names_new();
         if (!loop_start() || !resolve_start())
                 die("memory");

@@ -2,14 +2,13 @@
  *
  * hutch-nat: what its parts share. One thread, one epoll loop; nothing blocks, nothing is read from a file.
  *
- * Theory of operation. The kernel ends every flow of the sandbox in a wildcard socket of the gateway namespace
- * (setup.c); this process, in the host's namespace, accepts it there, learns from getsockname() where it was
- * meant to go, judges that, and opens an ordinary socket of its own to the real destination:
+ * Theory of operation. The kernel ends every flow of the sandbox in a wildcard socket of the gateway
+ * namespace (setup.c); this process, in the host's namespace, accepts it there, learns from getsockname()
+ * where it was meant to go, judges that, and opens an ordinary socket of its own to the real destination:
  *
  *     dns_server.c   questions of the sandbox: a synthetic address for an allowed name, else "no such name"
- *     flow.c         one TCP flow: judged, its first bytes looked at, connected (connect.c), relayed (relay.c)
- *     datagrams.c    flows of UDP
- *     publish.c      connections of the host to ports of the sandbox
+ *     flow.c         one TCP flow: judged, its first bytes looked at, connected (connect.c), relayed
+ * (relay.c) datagrams.c    flows of UDP publish.c      connections of the host to ports of the sandbox
  *     attempts.c     what was tried at ports that nothing listens on
  *     resolve.c      names of the host's world: c-ares, the hosts file, a cache
  *     report.c       what the supervisor is told
@@ -57,12 +56,12 @@ struct nat {
         int epoll;
         struct rules rules;
         struct names *names;
-        bool v6;           /* the sandbox has IPv6 */
+        bool v6; /* the sandbox has IPv6 */
         bool confined;
-        size_t flows;      /* that are open, of TCP and UDP */
-        size_t flows_max;  /* as many as there are descriptors for */
-        long long now;     /* monotonic ms, of this turn of the loop */
-        uint8_t *buffer;   /* NAT_BUFFER bytes, for whoever has its turn */
+        size_t flows;     /* that are open, of TCP and UDP */
+        size_t flows_max; /* as many as there are descriptors for */
+        long long now;    /* monotonic ms, of this turn of the loop */
+        uint8_t *buffer;  /* NAT_BUFFER bytes, for whoever has its turn */
         struct timer queues[TIMER_KINDS];
         struct garbage *garbage; /* freed at the end of the turn: events of this turn may still name it */
 };
@@ -87,8 +86,8 @@ struct acceptor {
         struct timer pause;
 };
 
-/* loop.c: the next connection, or -1. Where there is no descriptor for it the acceptor pauses, because it would
- * be ready for ever. */
+/* loop.c: the next connection, or -1. Where there is no descriptor for it the acceptor pauses, because it
+ * would be ready for ever. */
 int acceptor_next(struct acceptor *acceptor);
 /* loop.c: leaves what waits to the kernel's queue for a moment. */
 void acceptor_pause(struct acceptor *acceptor);
@@ -106,17 +105,19 @@ _Noreturn void loop_run(void);
 
 /* Where a flow goes, as the sandbox addressed it and as it was understood. */
 struct target {
-        const char *name;        /* of the synthetic address, lives as long as nat.names; NULL for a literal one */
+        const char *name; /* of the synthetic address, lives as long as nat.names; NULL for a literal one */
         struct in6_addr address; /* as the sandbox addressed it, IPv4 mapped */
         uint16_t port;
         enum transport transport;
         bool host_loopback; /* the person opened this port of the host's loopback: no rule is asked */
 };
 
-/* flow.c: serves a listener, which is taken over: of the gateway, or (host_port) of the sandbox's loopback. */
+/* flow.c: serves a listener, which is taken over: of the gateway, or (host_port) of the sandbox's loopback.
+ */
 void flow_serve(int descriptor);
 void flow_serve_host_port(int descriptor, uint16_t host_port);
-/* flow.c: a flow between two connected sockets, which are taken over: for --publish, where the host begins. */
+/* flow.c: a flow between two connected sockets, which are taken over: for --publish, where the host begins.
+ */
 void flow_join(int sandbox, int host, const struct target *target);
 
 /* target.c: understands an address and judges it. VERDICT_ALLOWED, or why not. */
@@ -135,9 +136,9 @@ socklen_t target_store(const struct in6_addr *address, uint16_t port, struct soc
 void target_load(const struct sockaddr_storage *stored, struct in6_addr *address, uint16_t *port);
 
 /* connect.c: opens a connection to the target: resolves, tries both families in turn (RFC 8305). `done` is
- * called exactly once, perhaps before connect_begin() returns (which is then NULL): with a connected socket (not
- * in the loop) that the callee owns and its real address, or with a negative errno and half a sentence that
- * lives until `done` returns. connect_cancel() before that ends it without a call. */
+ * called exactly once, perhaps before connect_begin() returns (which is then NULL): with a connected socket
+ * (not in the loop) that the callee owns and its real address, or with a negative errno and half a sentence
+ * that lives until `done` returns. connect_cancel() before that ends it without a call. */
 struct connecting;
 typedef void connect_done(void *context, int result, const struct in6_addr *address, const char *why);
 struct connecting *connect_begin(const struct target *target, connect_done *done, void *context);
@@ -146,22 +147,22 @@ void connect_cancel(struct connecting *connecting);
 /* proxy.c: the upstream proxy, "HOST PORT [BASE64]"; one entry of NO_PROXY. */
 void proxy_configure(const char *text);
 void proxy_except(const char *entry);
-/* proxy.c: whether a flow to the target goes through the proxy, whose place is then written as a target: a name or
- * an address, and a port, that no rule is asked about. */
+/* proxy.c: whether a flow to the target goes through the proxy, whose place is then written as a target: a
+ * name or an address, and a port, that no rule is asked about. */
 bool proxy_carries(const struct target *target, struct target *place);
 /* proxy.c: the proxy as "HOST:PORT". */
 const char *proxy_shown(void);
-/* proxy.c: asks the proxy for a tunnel to the target on a connected socket, which is taken over. `done` is called
- * exactly once, never before proxy_begin() returns: with the socket, or with a negative errno and half a sentence.
- * proxy_cancel() before that ends it without a call. NULL when memory or the kernel refuses. */
+/* proxy.c: asks the proxy for a tunnel to the target on a connected socket, which is taken over. `done` is
+ * called exactly once, never before proxy_begin() returns: with the socket, or with a negative errno and half
+ * a sentence. proxy_cancel() before that ends it without a call. NULL when memory or the kernel refuses. */
 struct tunnel;
 typedef void proxy_done(void *context, int result, const char *why);
 struct tunnel *proxy_begin(int connected, const struct target *target, proxy_done *done, void *context);
 void proxy_cancel(struct tunnel *tunnel);
 
 /* resolve.c: the addresses of a name in one family, from the hosts entries, the cache or the host's name
- * servers. `done` is called exactly once, possibly before resolve_begin() returns; `why` is half a sentence when
- * count is 0. NULL when it was called already. resolve_cancel() ends it without a call. */
+ * servers. `done` is called exactly once, possibly before resolve_begin() returns; `why` is half a sentence
+ * when count is 0. NULL when it was called already. resolve_cancel() ends it without a call. */
 struct resolving;
 typedef void resolve_done(void *context, const struct in6_addr *addresses, size_t count, const char *why);
 struct resolving *resolve_begin(const char *name, int family, resolve_done *done, void *context);
@@ -200,7 +201,8 @@ void attempts_watch(int descriptor);
 /* report.c: what the supervisor is told; each denied destination is said once, and not more than a bound. */
 void report_start(int supervisor, bool log);
 void report_ready(void);
-/* The supervisor asks for the last time and reads to the end: what is said from now on is neither counted nor lost. */
+/* The supervisor asks for the last time and reads to the end: what is said from now on is neither counted nor
+ * lost. */
 void report_finish(void);
 void report_denied(const struct target *target, enum verdict verdict);
 /* The same for an allowed name that leads to an address which the rules refuse. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * --publish: connections of the host to a port that the server listens on. A socket inside the sandbox can only
- * be made inside, so pid 1 is asked for one per connection; it answers in order.
+ * --publish: connections of the host to a port that the server listens on. A socket inside the sandbox can
+ * only be made inside, so pid 1 is asked for one per connection; it answers in order.
  */
 #include "nat/nat.h"
 #include "nat/wire.h"
@@ -60,8 +60,8 @@ static void is_late(struct timer *timer)
 static bool ask(struct joining *joining)
 {
         struct nat_dial request = {.port = joining->port, .v6 = joining->v6};
-        if (dialler.waiting >= WAITING_MAX ||
-            send(dialler.source.descriptor, &request, sizeof(request), MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof(request))
+        if (dialler.waiting >= WAITING_MAX || send(dialler.source.descriptor, &request, sizeof(request),
+                                                   MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof(request))
                 return false;
         dialler.waiting++;
         joining->queued = true;
@@ -156,6 +156,7 @@ void publish_serve(int descriptor, uint16_t port)
         struct published *published = str_or_die(calloc(1, sizeof(*published)));
         published->port = port;
         if (!source_add(&published->acceptor.source, descriptor, EPOLLIN, host_connects) ||
-            (dialler.source.descriptor < 0 && !source_add(&dialler.source, NAT_DIALLER, EPOLLIN, dialler_ready)))
+            (dialler.source.descriptor < 0 &&
+             !source_add(&dialler.source, NAT_DIALLER, EPOLLIN, dialler_ready)))
                 str_or_die(NULL);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See relay.h. One buffer serves all flows, because what is read is written at once; only what an end does not
- * take is copied, and then nothing more is read for it: memory is bounded by one buffer per stalled direction.
+ * See relay.h. One buffer serves all flows, because what is read is written at once; only what an end does
+ * not take is copied, and then nothing more is read for it: memory is bounded by one buffer per stalled
+ * direction.
  */
 #include "nat/relay.h"
 
@@ -11,9 +12,9 @@
 #include <sys/epoll.h>
 
 enum {
-        TURN_BYTES = 4 * NAT_BUFFER,  /* how much one end may move before the others have their turn */
-        HELD_MAX = 128 << 20,         /* bytes that wait, of all flows */
-        HELD_MUCH = HELD_MAX / 4,     /* from here on a flow reads only so much at a time: */
+        TURN_BYTES = 4 * NAT_BUFFER, /* how much one end may move before the others have their turn */
+        HELD_MAX = 128 << 20,        /* bytes that wait, of all flows */
+        HELD_MUCH = HELD_MAX / 4,    /* from here on a flow reads only so much at a time: */
         SMALL_BUFFER = NAT_BUFFER >> 6,
 };
 

@@ -11,12 +11,12 @@
 
 struct relay_end {
         struct source source;
-        void *flow;           /* what it belongs to */
-        bool input_ended;     /* it will send nothing more */
-        bool output_ended;    /* it was told that nothing more comes */
-        uint8_t *pending;     /* what it has not taken yet, owned; NULL when nothing */
+        void *flow;        /* what it belongs to */
+        bool input_ended;  /* it will send nothing more */
+        bool output_ended; /* it was told that nothing more comes */
+        uint8_t *pending;  /* what it has not taken yet, owned; NULL when nothing */
         size_t pending_from, pending_to;
-        uint64_t taken;       /* bytes that it has sent to the nat */
+        uint64_t taken; /* bytes that it has sent to the nat */
 };
 
 enum relay_result {
@@ -28,9 +28,9 @@ enum relay_result {
 /* Moves what there is for the events of one end, in both directions, and sets what to wait for next. */
 enum relay_result relay_move(struct relay_end *end, struct relay_end *other, uint32_t events);
 
-/* Bytes of flows that wait in this process's memory, all flows together. A sandbox that opens thousands of flows and
- * reads from none must not be able to take the machine's memory: holding fails when the bound is reached, which
- * ends the flow that asked. */
+/* Bytes of flows that wait in this process's memory, all flows together. A sandbox that opens thousands of
+ * flows and reads from none must not be able to take the machine's memory: holding fails when the bound is
+ * reached, which ends the flow that asked. */
 bool relay_hold(size_t bytes);
 void relay_release(size_t bytes);
 

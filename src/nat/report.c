@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What hutch-nat tells the supervisor. A hostile sandbox can make refusals without end, so each destination is
- * said once, only so many are said at all, and a supervisor that does not read costs nothing but the report.
- * Names in reports were checked (dns.h, client_hello.h): none of their characters needs quoting.
+ * What hutch-nat tells the supervisor. A hostile sandbox can make refusals without end, so each destination
+ * is said once, only so many are said at all, and a supervisor that does not read costs nothing but the
+ * report. Names in reports were checked (dns.h, client_hello.h): none of their characters needs quoting.
  */
 #include "nat/nat.h"
 #include "nat/wire.h"
@@ -20,8 +20,9 @@
 
 enum {
         SAID_MAX = 128, /* sentences about refused destinations in a run */
-        /* Records of the log: so many of a kind in so long. Of each, because what is cheap to cause (a question)
-         * must not hide what is wanted; in so short a time, because the supervisor's queue has room for some 400. */
+        /* Records of the log: so many of a kind in so long. Of each, because what is cheap to cause (a
+         * question) must not hide what is wanted; in so short a time, because the supervisor's queue has room
+         * for some 400. */
         WINDOW_MS = 200,
         RECORDS_PER_WINDOW = 100,
 };
@@ -31,7 +32,7 @@ enum record_kind { RECORD_QUESTION, RECORD_DENIED, RECORD_FLOW, RECORD_KINDS };
 static struct {
         int supervisor;
         bool log;
-        struct str_list said; /* the destinations that were */
+        struct str_list said;  /* the destinations that were */
         struct str_list noted; /* the formats of notes that were */
         long long window;      /* of the records that were counted */
         unsigned records[RECORD_KINDS];
@@ -102,7 +103,8 @@ static const char *spell(const struct target *target, char *out, size_t size)
         else if (IN6_IS_ADDR_V4MAPPED(&target->address))
                 snprintf(out, size, "%s:%u%s", address_format(&target->address, address), target->port, udp);
         else
-                snprintf(out, size, "[%s]:%u%s", address_format(&target->address, address), target->port, udp);
+                snprintf(out, size, "[%s]:%u%s", address_format(&target->address, address), target->port,
+                         udp);
         return out;
 }
 
@@ -115,11 +117,13 @@ static bool is_new(const char *destination)
                 return false;
         str_list_add(&report.said, destination);
         if (report.said.count == SAID_MAX)
-                report_note("network: so many destinations were refused that no more are shown; --log FILE has all");
+                report_note(
+                    "network: so many destinations were refused that no more are shown; --log FILE has all");
         return report.said.count < SAID_MAX;
 }
 
-static void say(enum nat_message_type type, const char *format, va_list values) __attribute__((format(printf, 2, 0)));
+static void say(enum nat_message_type type, const char *format, va_list values)
+    __attribute__((format(printf, 2, 0)));
 static void say(enum nat_message_type type, const char *format, va_list values)
 {
         char text[NAT_TEXT_MAX];
@@ -159,7 +163,8 @@ static void say_note(const char *format, ...)
 static void record_denied(const char *destination, const char *reason)
 {
         char members[NAT_TEXT_MAX];
-        snprintf(members, sizeof(members), "\"event\":\"connection\",\"decision\":\"denied\",\"destination\":\"%s\",\"reason\":\"%s\"",
+        snprintf(members, sizeof(members),
+                 "\"event\":\"connection\",\"decision\":\"denied\",\"destination\":\"%s\",\"reason\":\"%s\"",
                  destination, reason);
         record(RECORD_DENIED, members);
 }
@@ -198,8 +203,8 @@ void report_denied(const struct target *target, enum verdict verdict)
         }
         autofree char *suggestion =
             rules_suggest(&nat.rules, target->name, &target->address, target->port, target->transport);
-        say_denied("network: refused %s: %s; to permit it: --network-allow %s", destination, reason_of(verdict),
-                   suggestion);
+        say_denied("network: refused %s: %s; to permit it: --network-allow %s", destination,
+                   reason_of(verdict), suggestion);
 }
 
 void report_denied_address(const struct target *target, const struct in6_addr *address, enum verdict verdict)
@@ -211,10 +216,12 @@ void report_denied_address(const struct target *target, const struct in6_addr *a
         if (!is_new(destination))
                 return;
         if (verdict == VERDICT_SPECIAL)
-                say_denied("network: refused %s: it leads to %s, and %s; to permit it: --network-allow %s/private",
-                           destination, text, reason_of(verdict), destination);
+                say_denied(
+                    "network: refused %s: it leads to %s, and %s; to permit it: --network-allow %s/private",
+                    destination, text, reason_of(verdict), destination);
         else
-                say_denied("network: refused %s: it leads to %s, and %s", destination, text, reason_of(verdict));
+                say_denied("network: refused %s: it leads to %s, and %s", destination, text,
+                           reason_of(verdict));
 }
 
 void report_mismatch(const struct target *target, const char *what, const char *named)
@@ -226,10 +233,12 @@ void report_mismatch(const struct target *target, const char *what, const char *
         if (!is_new(once))
                 return;
         if (named)
-                say_denied("network: refused a connection to %s: its %s is %s; to permit that: --network-allow %s",
-                           destination, what, named, named);
+                say_denied(
+                    "network: refused a connection to %s: its %s is %s; to permit that: --network-allow %s",
+                    destination, what, named, named);
         else
-                say_denied("network: refused a connection to %s: its %s is missing or malformed", destination, what);
+                say_denied("network: refused a connection to %s: its %s is missing or malformed", destination,
+                           what);
 }
 
 void report_name(const char *name)
@@ -241,8 +250,8 @@ void report_name(const char *name)
                 return;
         }
         autofree char *suggestion = rules_suggest(&nat.rules, name, NULL, 443, TRANSPORT_TCP);
-        say_denied("network: refused to look up %s: no rule allows it; to permit it: --network-allow %s", name,
-                   suggestion);
+        say_denied("network: refused to look up %s: no rule allows it; to permit it: --network-allow %s",
+                   name, suggestion);
 }
 
 void report_failed(const struct target *target, const char *why)
@@ -264,14 +273,15 @@ void report_proxy(const struct target *target, const char *why)
         if (!target)
                 say_denied("network: no connection to the proxy %s: %s", proxy_shown(), why);
         else
-                say_denied("network: the proxy %s gives no connection to %s: %s", proxy_shown(), destination, why);
+                say_denied("network: the proxy %s gives no connection to %s: %s", proxy_shown(), destination,
+                           why);
 }
 
 void report_question(const char *name, uint16_t type, const char *decision)
 {
         char members[NAT_TEXT_MAX];
-        snprintf(members, sizeof(members), "\"event\":\"dns\",\"name\":\"%s\",\"type\":%u,\"decision\":\"%s\"", name, type,
-                 decision);
+        snprintf(members, sizeof(members),
+                 "\"event\":\"dns\",\"name\":\"%s\",\"type\":%u,\"decision\":\"%s\"", name, type, decision);
         record(RECORD_QUESTION, members);
 }
 
@@ -288,6 +298,7 @@ void report_flow(const struct target *target, const struct in6_addr *address, ui
         snprintf(members, sizeof(members),
                  "\"event\":\"connection\",\"decision\":\"allowed\",\"destination\":\"%s\",\"%s\":\"%s\","
                  "\"bytes_up\":%" PRIu64 ",\"bytes_down\":%" PRIu64 ",\"duration_ms\":%lld,\"end\":\"%s\"",
-                 spell(target, destination, sizeof(destination)), proxied ? "proxy_address" : "address", text, up, down, nat.now - began, why ? why : "closed");
+                 spell(target, destination, sizeof(destination)), proxied ? "proxy_address" : "address", text,
+                 up, down, nat.now - began, why ? why : "closed");
         record(RECORD_FLOW, members);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Names of the host's world. Questions go to the host's name servers through c-ares, which gets them from the
- * supervisor: nothing here opens a file once the nat is confined. Equal questions that are under way are asked
- * once, and answers are kept as long as they say, so that a thousand flows to one name cost one question.
+ * supervisor: nothing here opens a file once the nat is confined. Equal questions that are under way are
+ * asked once, and answers are kept as long as they say, so that a thousand flows to one name cost one
+ * question.
  */
 #include "nat/nat.h"
 
@@ -23,8 +24,8 @@ enum {
         CACHE_SIZE = 256,
         LOOKUPS_MAX = 2048, /* at a time: c-ares numbers its questions with 16 bits, and looks for a free
                              * number until it finds one */
-        KEEP_MAX_S = 60, /* an answer is not kept longer than this */
-        KEEP_NONE_S = 5, /* "no such address": most names have no IPv6 one, and each flow asks for both */
+        KEEP_MAX_S = 60,    /* an answer is not kept longer than this */
+        KEEP_NONE_S = 5,    /* "no such address": most names have no IPv6 one, and each flow asks for both */
         PAYLOAD = 1232,
 };
 
@@ -88,7 +89,8 @@ static struct {
 static void ares_ready(struct source *source, uint32_t events)
 {
         ares_socket_t none = ARES_SOCKET_BAD, own = source->descriptor;
-        ares_process_fd(resolver.channel, events & ~(uint32_t)EPOLLOUT ? own : none, events & EPOLLOUT ? own : none);
+        ares_process_fd(resolver.channel, events & ~(uint32_t)EPOLLOUT ? own : none,
+                        events & EPOLLOUT ? own : none);
 }
 
 /* c-ares says what it waits for; neither means that it is about to close the descriptor. */
@@ -115,8 +117,10 @@ static void ares_wants(void *context, ares_socket_t descriptor, int readable, in
         }
 }
 
-/* c-ares of some versions cannot be told the interface of a link-local server: the sockets are given it here. */
-static int connect_server(ares_socket_t made, const struct sockaddr *address, ares_socklen_t length, void *context)
+/* c-ares of some versions cannot be told the interface of a link-local server: the sockets are given it here.
+ */
+static int connect_server(ares_socket_t made, const struct sockaddr *address, ares_socklen_t length,
+                          void *context)
 {
         (void)context;
         if (address->sa_family != AF_INET6 || length < (ares_socklen_t)sizeof(struct sockaddr_in6))
@@ -142,8 +146,8 @@ static int close_socket(ares_socket_t made, void *context)
         return close(made);
 }
 
-static ares_ssize_t receive(ares_socket_t from, void *bytes, size_t length, int flags, struct sockaddr *address,
-                            ares_socklen_t *address_length, void *context)
+static ares_ssize_t receive(ares_socket_t from, void *bytes, size_t length, int flags,
+                            struct sockaddr *address, ares_socklen_t *address_length, void *context)
 {
         (void)context;
         return recvfrom(from, bytes, length, flags, address, address_length);
@@ -169,8 +173,9 @@ bool resolve_start(void)
             .ednspsz = PAYLOAD,
             .ndots = 1,
         };
-        int given = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS | ARES_OPT_SOCK_STATE_CB |
-                    ARES_OPT_EDNSPSZ | ARES_OPT_DOMAINS | ARES_OPT_NDOTS | ARES_OPT_SORTLIST | ARES_OPT_SERVERS;
+        int given = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS |
+                    ARES_OPT_SOCK_STATE_CB | ARES_OPT_EDNSPSZ | ARES_OPT_DOMAINS | ARES_OPT_NDOTS |
+                    ARES_OPT_SORTLIST | ARES_OPT_SERVERS;
         resolver.servers = str_copy("");
         static const struct ares_socket_functions functions = {
             .asocket = make_socket,
@@ -289,7 +294,8 @@ static bool answer_from_hosts(const char *name, int family, resolve_done *done, 
                 if (!str_equal(host->name, name))
                         continue;
                 listed = true;
-                if ((family == AF_INET) == (IN6_IS_ADDR_V4MAPPED(&host->address) != 0) && count < ADDRESSES_MAX)
+                if ((family == AF_INET) == (IN6_IS_ADDR_V4MAPPED(&host->address) != 0) &&
+                    count < ADDRESSES_MAX)
                         addresses[count++] = host->address;
         }
         if (listed)
@@ -413,8 +419,8 @@ void resolve_add_server(const char *address_and_port)
                 resolver.zones[resolver.zone_count++] =
                     (struct zone){.address = parsed, .interface = (unsigned)strtoul(zone, NULL, 10)};
         /* Always with a port: c-ares refuses the whole list for brackets without one. */
-        char *servers = str_format("%s%s%s%s%s:%s", resolver.servers, *resolver.servers ? "," : "", six ? "[" : "",
-                                   address, six ? "]" : "", *port ? port : "53");
+        char *servers = str_format("%s%s%s%s%s:%s", resolver.servers, *resolver.servers ? "," : "",
+                                   six ? "[" : "", address, six ? "]" : "", *port ? port : "53");
         free(resolver.servers);
         resolver.servers = servers;
 }

@@ -29,8 +29,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* The kernel gives `lo` the first index of every namespace. The two ends differ, because a link whose peer has
- * its own index counts as one without a peer. */
+/* The kernel gives `lo` the first index of every namespace. The two ends differ, because a link whose peer
+ * has its own index counts as one without a peer. */
 enum { LOOPBACK = 1, SANDBOX_LINK = 2, GATEWAY_LINK = 3 };
 enum { UP_WAIT_MS = 2000 };
 
@@ -270,11 +270,12 @@ static bool make_gateway(const struct gateway_plan *plan, int link, struct gatew
         if (!listeners_make(plan, link, &gateway->v6, failure))
                 return false;
         error = plan->every_port ? transparent_redirect(TRANSPARENT_PORT) : 0;
-        return error == 0 || fail(failure, "cannot catch every port (nftables with tproxy); name 64 ports or fewer", error);
+        return error == 0 ||
+               fail(failure, "cannot catch every port (nftables with tproxy); name 64 ports or fewer", error);
 }
 
-/* Where the kernel has no veth: the sandbox lives in the gateway itself, where every address is local too. The
- * sandbox could take a port that the nat does not listen on, for itself alone; nothing else differs. */
+/* Where the kernel has no veth: the sandbox lives in the gateway itself, where every address is local too.
+ * The sandbox could take a port that the nat does not listen on, for itself alone; nothing else differs. */
 static bool share_gateway(const struct gateway *gateway, struct setup_failure *failure)
 {
         if (setns(gateway->namespace, CLONE_NEWNET) < 0)

@@ -11,10 +11,10 @@
 
 /* Addresses of the sandbox's network. Names get theirs from the rest of 198.18.0.0/15 (set aside for
  * benchmarks by RFC 2544, so that no host is shadowed) and from a unique local prefix. */
-#define SETUP_GATEWAY4  "198.18.0.1" /* what the resolv.conf inside names */
-#define SETUP_SANDBOX4  "198.18.0.2"
-#define SETUP_GATEWAY6  "fd68:7574:6368::1"
-#define SETUP_SANDBOX6  "fd68:7574:6368::2"
+#define SETUP_GATEWAY4 "198.18.0.1" /* what the resolv.conf inside names */
+#define SETUP_SANDBOX4 "198.18.0.2"
+#define SETUP_GATEWAY6 "fd68:7574:6368::1"
+#define SETUP_SANDBOX6 "fd68:7574:6368::2"
 
 enum {
         SETUP_PORTS_MAX = 64,      /* listeners of single ports; more ports take one transparent listener */

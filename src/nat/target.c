@@ -13,7 +13,8 @@
 enum verdict target_judge(struct target *target)
 {
         if (!names_find(nat.names, &target->address, &target->name))
-                return rules_judge_address(&nat.rules, NULL, &target->address, target->port, target->transport);
+                return rules_judge_address(&nat.rules, NULL, &target->address, target->port,
+                                           target->transport);
         if (!target->name)
                 return VERDICT_NO_RULE; /* an address that was never given to a name */
         return rules_judge_name(&nat.rules, target->name, target->port, target->transport);
@@ -53,7 +54,8 @@ void target_load(const struct sockaddr_storage *stored, struct in6_addr *address
 
 enum verdict target_judge_address(const struct target *target, const struct in6_addr *address)
 {
-        enum verdict verdict = rules_judge_address(&nat.rules, target->name, address, target->port, target->transport);
+        enum verdict verdict =
+            rules_judge_address(&nat.rules, target->name, address, target->port, target->transport);
         if (verdict != VERDICT_ALLOWED)
                 return verdict;
         /* Nobody owns a documentation address: where one is the host's, somebody plays the internet on it. */

@@ -3,13 +3,11 @@
  * What hutch and hutch-nat say to each other. Four descriptors are all that hutch-nat is started with:
  *
  *   3  the set-up: a SOCK_SEQPACKET socket whose other end the entering child has. One struct nat_socket and
- *      one descriptor (SCM_RIGHTS) per message; NAT_SOCKET_END is the last. End of file before it: the sandbox
- *      was never made, so the nat ends.
- *   4  the supervisor: a SOCK_SEQPACKET socket. Its hang-up is the nat's end.
- *   5  the rules: a sealed memory file of lines, see below.
- *   6  pid 1 of the sandbox: a SOCK_SEQPACKET socket on which it is asked for connections to ports of the
- *      sandbox (struct nat_dial), which it answers in order with a socket that is being connected (SCM_RIGHTS), or
- *      without one.
+ *      one descriptor (SCM_RIGHTS) per message; NAT_SOCKET_END is the last. End of file before it: the
+ * sandbox was never made, so the nat ends. 4  the supervisor: a SOCK_SEQPACKET socket. Its hang-up is the
+ * nat's end. 5  the rules: a sealed memory file of lines, see below. 6  pid 1 of the sandbox: a
+ * SOCK_SEQPACKET socket on which it is asked for connections to ports of the sandbox (struct nat_dial), which
+ * it answers in order with a socket that is being connected (SCM_RIGHTS), or without one.
  *
  * Lines of descriptor 5, and of a memory file that comes with NAT_RESOLVER:
  *
@@ -17,9 +15,9 @@
  *   host-port INSIDE HOST      a port inside that stands for a port of the host's loopback
  *   proxy HOST PORT [BASE64]   the upstream proxy and its Basic credentials
  *   no-proxy TEXT              one entry of NO_PROXY
- *   nameserver ADDRESS [PORT]  in order of preference; a link-local one has %NUMBER of its interface behind it
- *   host ADDRESS NAME          one entry of the hosts file that a rule could ask for
- *   log                        flows and questions are wanted as NAT_RECORD
+ *   nameserver ADDRESS [PORT]  in order of preference; a link-local one has %NUMBER of its interface behind
+ * it host ADDRESS NAME          one entry of the hosts file that a rule could ask for log flows and questions
+ * are wanted as NAT_RECORD
  */
 #ifndef HUTCH_NAT_WIRE_H
 #define HUTCH_NAT_WIRE_H
@@ -56,10 +54,10 @@ enum nat_message_type {
         NAT_RESOLVER = 1, /* with a memory file: lines `nameserver` and `host`, instead of the earlier ones */
         NAT_FINISH,       /* report every flow that is open, and end */
         /* from the nat */
-        NAT_READY,   /* it has every socket and is confined */
-        NAT_DENIED,  /* text: one sentence for the person, with the option that would allow it */
-        NAT_NOTE,    /* text: one sentence for the person */
-        NAT_RECORD,  /* text: the members of one JSON object for the log, without braces */
+        NAT_READY,  /* it has every socket and is confined */
+        NAT_DENIED, /* text: one sentence for the person, with the option that would allow it */
+        NAT_NOTE,   /* text: one sentence for the person */
+        NAT_RECORD, /* text: the members of one JSON object for the log, without braces */
 };
 
 enum { NAT_TEXT_MAX = 4096 };

@@ -25,7 +25,8 @@ enum address_class address_classify(const struct in6_addr *address);
 
 enum { ADDRESS_CARRIED_MAX = 5 };
 /* The IPv4 addresses, in their mapped form, that a gateway might read out of an IPv6 one: NAT64 of
- * 64:ff9b::/96 and (at every place of RFC 6052) 64:ff9b:1::/48, 6to4, ISATAP. A mapped address carries none: it is one. Returns how many.
+ * 64:ff9b::/96 and (at every place of RFC 6052) 64:ff9b:1::/48, 6to4, ISATAP. A mapped address carries none:
+ * it is one. Returns how many.
  */
 size_t address_carried(const struct in6_addr *address, struct in6_addr inner[ADDRESS_CARRIED_MAX]);
 

@@ -23,8 +23,8 @@ struct log_line {
 
 /* {"event":EVENT,"time_ms":…: milliseconds since 1970. `event` is a plain word. */
 void log_line_begin(struct log_line *line, const char *event);
-/* The same with the members of an object that another program of hutch's has made, its event among them. False
- * when a byte of them is not printable ASCII, or they are too many: it may have been taken over. */
+/* The same with the members of an object that another program of hutch's has made, its event among them.
+ * False when a byte of them is not printable ASCII, or they are too many: it may have been taken over. */
 bool log_line_begin_members(struct log_line *line, const char *members);
 
 /* Keys are plain words. Of a text at most `limit` (up to LOG_TEXT_MAX) printable bytes are kept. */
@@ -36,8 +36,8 @@ void log_line_list(struct log_line *line, const char *key);
 void log_line_item(struct log_line *line, const char *text, size_t limit);
 void log_line_list_end(struct log_line *line);
 
-/* Ends the record and writes it; once more writes it to another file. Bytes written, or a negative errno; -EIO when
- * only a part was taken. */
+/* Ends the record and writes it; once more writes it to another file. Bytes written, or a negative errno;
+ * -EIO when only a part was taken. */
 int log_line_write(struct log_line *line, int fd);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See log_file.h. What a server could write to, or could have made, must never become the log or the pins: it would forge
- * its own record, or have another file of the caller's written to.
+ * See log_file.h. What a server could write to, or could have made, must never become the log or the pins: it
+ * would forge its own record, or have another file of the caller's written to.
  */
 #include "run/log_file.h"
 
@@ -18,7 +18,8 @@ static int fail(struct error *error, const char *option, const char *path, const
         return -1;
 }
 
-int log_file_open(const struct box *box, const char *option, const char *path, int access, struct error *error)
+int log_file_open(const struct box *box, const char *option, const char *path, int access,
+                  struct error *error)
 {
         static const char reachable[] =
             "the sandbox could write to it; name a file outside of every writable grant";
@@ -28,17 +29,19 @@ int log_file_open(const struct box *box, const char *option, const char *path, i
         autofree char *folder = path_parent(path);
         autofree char *real = mounts_resolve(box, folder, &left);
         if (!real)
-                return fail(error, option, path, errno == ENOENT ? "its folder does not exist" : strerror(errno));
+                return fail(error, option, path,
+                            errno == ENOENT ? "its folder does not exist" : strerror(errno));
         autofree char *whole = path_join(real, name);
         if (left || mounts_find_writable(box, whole))
                 return fail(error, option, path, reachable);
         autoclose int parent = mounts_open_real(real, O_PATH | O_DIRECTORY);
         if (parent < 0)
                 return fail(error, option, path, strerror(errno));
-        autoclose int file =
-            openat(parent, name, access | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
+        autoclose int file = openat(
+            parent, name, access | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
         if (file < 0)
-                return fail(error, option, path, errno == ELOOP ? "it is a link; name the file itself" : strerror(errno));
+                return fail(error, option, path,
+                            errno == ELOOP ? "it is a link; name the file itself" : strerror(errno));
         if (fstat(file, &status) < 0 || !S_ISREG(status.st_mode))
                 return fail(error, option, path, "it is no regular file");
         if (status.st_uid != geteuid() || status.st_nlink != 1)

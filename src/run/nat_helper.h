@@ -14,9 +14,9 @@ struct nat_helper {
         pid_t watcher; /* of the host's names (names_watch.h); 0 or less: none */
         char *names;   /* what it was told about the host's names, until they are watched */
         const struct filter_helper *told; /* of what is refused: --explain; or NULL */
-        int talk;      /* wire.h's descriptor 4, this end; -1: none */
-        int dialler;   /* descriptor 6, the end that pid 1 has, where a port is published; -1: none */
-        int setup;     /* descriptor 3, the end that the sandbox is entered with; -1: none */
+        int talk;                         /* wire.h's descriptor 4, this end; -1: none */
+        int dialler; /* descriptor 6, the end that pid 1 has, where a port is published; -1: none */
+        int setup;   /* descriptor 3, the end that the sandbox is entered with; -1: none */
 };
 
 #define NAT_HELPER_NONE ((struct nat_helper){.talk = -1, .setup = -1, .dialler = -1})

@@ -128,7 +128,8 @@ static void measure_initialize(const struct command_list *list, uint64_t **figur
 /* A message as long as asked, its newline included. */
 static char *make_line(size_t length)
 {
-        static const char begin[] = "{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":{\"x\":\"", end[] = "\"}}\n";
+        static const char begin[] = "{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":{\"x\":\"",
+                          end[] = "\"}}\n";
         const size_t begin_length = sizeof(begin) - 1, end_length = sizeof(end) - 1;
         if (length < begin_length + end_length)
                 command_fail("SEND", "too short for a message");

@@ -34,15 +34,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         static struct network network;
         struct error error = {0};
         if (network.rules.allow.count == 0)
-                FUZZ_CHECK(
-                    destinations_add(&network.rules.allow, DESTINATION_ALLOW, "public,intranet,*.a.test", &error));
+                FUZZ_CHECK(destinations_add(&network.rules.allow, DESTINATION_ALLOW,
+                                            "public,intranet,*.a.test", &error));
         if (size == 0)
                 return 0;
         char path[64], *lines = NULL;
         int file = memfd_create("fuzz", MFD_CLOEXEC);
         FUZZ_CHECK(file >= 0 && write(file, data + 1, size - 1) == (ssize_t)(size - 1));
         snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
-        char *text = host_names_read(data[0] & 1 ? path : "/dev/null", data[0] & 1 ? "/dev/null" : path, &network);
+        char *text =
+            host_names_read(data[0] & 1 ? path : "/dev/null", data[0] & 1 ? "/dev/null" : path, &network);
         close(file);
         for (char *line = strtok_r(text, "\n", &lines); line; line = strtok_r(NULL, "\n", &lines))
                 check_line(line);

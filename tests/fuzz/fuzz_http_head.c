@@ -26,7 +26,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
         char name[NAME_MAX_LENGTH + 1], early[NAME_MAX_LENGTH + 1];
         enum sniff state = look(data, size, name);
-        /* A judgement is final: later bytes change nothing. Only "something else" may have been said too early. */
+        /* A judgement is final: later bytes change nothing. Only "something else" may have been said too
+         * early. */
         for (size_t part = size; part > 0; part /= 2) {
                 enum sniff before = look(data, part - 1, early);
                 if (before == SNIFF_MORE || before == SNIFF_OTHER)

@@ -17,8 +17,8 @@ static int make_folder(void **state)
 {
         struct error error = {0};
         (void)state;
-        return mkdtemp(folder) &&
-                       destinations_add(&network.rules.allow, DESTINATION_ALLOW, "a.test,*.b.test,intranet", &error)
+        return mkdtemp(folder) && destinations_add(&network.rules.allow, DESTINATION_ALLOW,
+                                                   "a.test,*.b.test,intranet", &error)
                    ? 0
                    : -1;
 }
@@ -83,7 +83,8 @@ static void test_resolv_conf(void **state)
         expect("resolv.conf", "nameserver\t 1.1.1.1 \t# ours\r\n", "nameserver 1.1.1.1\n");
         expect("resolv.conf", "nameserver 2001:db8::53\nnameserver ::1\n",
                "nameserver 2001:db8::53\nnameserver ::1\n");
-        expect("resolv.conf", "nameserver fe80::1%lo\nnameserver fe80::1%7\nnameserver fe80::1%no-such-link\n",
+        expect("resolv.conf",
+               "nameserver fe80::1%lo\nnameserver fe80::1%7\nnameserver fe80::1%no-such-link\n",
                "nameserver fe80::1%1\nnameserver fe80::1%7\n");
         expect("resolv.conf",
                "nameserver fe80::1%\nnameserver fe80::1%a/b\nnameserver fe80::1%a,1.1.1.1\nnameserver "

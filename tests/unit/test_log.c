@@ -89,7 +89,8 @@ static void test_a_full_disk_is_an_error(void **state)
 
 static void test_members_of_another_program(void **state)
 {
-        static const char *const refused[] = {"", "\"a\":1}\n{\"b\":2", "\"a\":\"\x1b[2J\"", "\"a\":\"\xc3\xa4\"", "\"a\":\"\x7f\""};
+        static const char *const refused[] = {"", "\"a\":1}\n{\"b\":2", "\"a\":\"\x1b[2J\"",
+                                              "\"a\":\"\xc3\xa4\"", "\"a\":\"\x7f\""};
         struct log_line line;
         char much[LOG_LINE_MAX];
         (void)state;

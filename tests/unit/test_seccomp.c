@@ -237,8 +237,8 @@ static void test_sockets(void **state)
             CALL(socket, EPERM, AF_INET, SOCK_SEQPACKET, 132),
             CALL(socket, EPERM, AF_INET, SOCK_STREAM, 132), /* SCTP */
             CALL(socket, EPERM, AF_INET6, SOCK_STREAM | cloexec, UPPER_BITS | 132),
-            CALL(socket, EPERM, AF_INET, SOCK_DGRAM, 136), /* UDP-Lite */
-            CALL(socket, EPERM, AF_INET, SOCK_DGRAM, 115), /* L2TP */
+            CALL(socket, EPERM, AF_INET, SOCK_DGRAM, 136),  /* UDP-Lite */
+            CALL(socket, EPERM, AF_INET, SOCK_DGRAM, 115),  /* L2TP */
             CALL(socket, EPERM, AF_INET, SOCK_STREAM, 256), /* SMC */
             CALL(socket, 0, AF_INET, SOCK_STREAM, IPPROTO_TCP),
             CALL(socket, 0, AF_INET, SOCK_DGRAM, UPPER_BITS | IPPROTO_UDP),
