@@ -297,26 +297,6 @@ static bool read_hide(struct options *options, const char *text, struct error *e
         return read_path(&options->hide, "--hide", text, error);
 }
 
-static bool read_require(struct options *options, const char *text, struct error *error)
-{
-        for (const char *item = text;; item++) {
-                size_t length = strcspn(item, ",");
-                autofree char *word = str_copy_n(item, length);
-                unsigned bit = 0;
-                while (limits_requirement(bit) && !str_equal(word, limits_requirement(bit)))
-                        bit++;
-                if (!limits_requirement(bit))
-                        return error_set(error, EXIT_USAGE,
-                                         "--require %s: \"%s\" cannot be required; what can: landlock, "
-                                         "cgroup, memory, pids, cpus",
-                                         name_shown(text), name_shown(word));
-                options->required |= 1U << bit;
-                item += length;
-                if (!*item)
-                        return true;
-        }
-}
-
 static bool read_fetch(struct options *options, const char *text, struct error *error)
 {
         static const char *const words[] = {
@@ -425,7 +405,7 @@ static bool store(struct parse *parse, const struct option_row *row, const char 
         case OPTION_DISK:
                 return value_read_size("--disk", value, &options->disk_bytes, error);
         case OPTION_REQUIRE:
-                return read_require(options, value, error);
+                return value_read_require(value, &options->required, error);
         case OPTION_RAW_STDOUT:
                 return options->raw_stdout = true;
         case OPTION_SECCOMP:

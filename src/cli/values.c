@@ -4,6 +4,7 @@
  */
 #include "cli/values.h"
 
+#include "box/limits.h"
 #include "lib/fd.h"
 #include "lib/name.h"
 #include "lib/str.h"
@@ -98,4 +99,24 @@ bool value_read_size(const char *option, const char *text, uint64_t *bytes, stru
                 return error_set(error, EXIT_USAGE, "%s: a size of 0 holds nothing", option);
         *bytes = value;
         return true;
+}
+
+bool value_read_require(const char *text, unsigned *required, struct error *error)
+{
+        for (const char *item = text;; item++) {
+                size_t length = strcspn(item, ",");
+                autofree char *word = str_copy_n(item, length);
+                unsigned bit = 0;
+                while (limits_requirement(bit) && !str_equal(word, limits_requirement(bit)))
+                        bit++;
+                if (!limits_requirement(bit))
+                        return error_set(error, EXIT_USAGE,
+                                         "--require %s: \"%s\" cannot be required; what can: landlock, "
+                                         "cgroup, memory, pids, cpus",
+                                         name_shown(text), name_shown(word));
+                *required |= 1U << bit;
+                item += length;
+                if (!*item)
+                        return true;
+        }
 }

@@ -25,4 +25,7 @@ bool value_read_count(const char *option, const char *text, unsigned most, unsig
 /* A number of processors with at most two places, as hundredths; at least one of them. */
 bool value_read_cpus(const char *option, const char *text, unsigned *hundredths, struct error *error);
 
+/* A list of what must be enforced, added to *required as bits of box/limits.h. */
+bool value_read_require(const char *text, unsigned *required, struct error *error);
+
 #endif
