@@ -3,9 +3,9 @@
  * See toolchain.h. Theory of operation: from the command one file leads to the next (a link to its target, a
  * script to its interpreter, a virtual environment to its base), and each file outside the host's /usr brings
  * the folder it needs, chosen by choose_folder(). Links in folders need no step of their own: a grant's
- * source is a real path and its destination the spelled one, so inside the folder simply is there. A link that
- * is the file itself is followed step by step, because programs look beside the target. Whoever may have
- * written a step cannot choose what it grants: trust.h judges; beyond one in doubt only installations count.
+ * source is a real path and its destination the spelled one. A link that is the file itself is followed step
+ * by step, because programs look beside the target. Whoever may have written a step cannot choose what it
+ * grants: trust.h judges; beyond one in doubt only installations count.
  */
 #include "box/toolchain.h"
 
