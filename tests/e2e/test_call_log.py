@@ -94,15 +94,19 @@ def test_the_model_learns_what_the_network_refused(hutch):
     lines = "".join(call(i, "look-up", host=host) + "\n" for i, host in enumerate(["refused.test", "localhost", "refused.test", "other.test"]))
     plain = [json.loads(line) for line in hutch("mcp", *command, input=lines).out.splitlines()]
     assert [len(answer["result"]["content"]) for answer in plain] == [1] * 4
-    # One after the other: what is refused during a call is that call's.
-    with hutch.start("mcp", "--explain", *command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
-        answers = []
-        for line in lines.splitlines():
-            process.stdin.write(line.encode() + b"\n")
-            process.stdin.flush()
-            answers.append(json.loads(process.stdout.readline())["result"])
-        process.communicate(timeout=10)
-    assert [answer["isError"] for answer in answers] == [True, False, True, True]
+    # One after the other: what is refused during a call is that call's. The refusal and the answer come from two
+    # processes: on a machine that is busy the answer may be the first, and then it is without an explanation.
+    for _ in range(5):
+        with hutch.start("mcp", "--explain", *command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+            answers = []
+            for line in lines.splitlines():
+                process.stdin.write(line.encode() + b"\n")
+                process.stdin.flush()
+                answers.append(json.loads(process.stdout.readline())["result"])
+            process.communicate(timeout=10)
+        assert [answer["isError"] for answer in answers] == [True, False, True, True]
+        if [len(answer["content"]) for answer in answers] == [2, 1, 2, 2]:
+            break
     assert [len(answer["content"]) for answer in answers] == [2, 1, 2, 2]
     texts = [answer["content"][-1]["text"] for answer in answers]
     assert "the name refused.test" in texts[0] and "--network-allow" in texts[0]
