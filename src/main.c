@@ -5,6 +5,7 @@
  */
 #include "box/make.h"
 #include "box/protect.h"
+#include "box/search.h"
 #include "cli/doctor.h"
 #include "cli/fetch.h"
 #include "cli/help.h"
@@ -12,6 +13,7 @@
 #include "cli/prove.h"
 #include "cli/ps.h"
 #include "lib/fd.h"
+#include "lib/name.h"
 #include "ns/launch.h"
 #include "report/messages.h"
 #include "run/record.h"
@@ -237,6 +239,13 @@ static const struct {
     {"logs", subcommand_logs},   {"version", subcommand_version}, {"help", subcommand_help},
 };
 
+/* Somebody who leaves the subcommand out: `hutch npx …`. */
+static bool is_command(const char *name)
+{
+        autofree char *found = search_path(getenv("PATH"), "/", name, NULL);
+        return found || strchr(name, '/');
+}
+
 int main(int argc, char **argv)
 {
         launch_remember_arguments(argc, argv, environ);
@@ -264,6 +273,10 @@ int main(int argc, char **argv)
                     &error, EXIT_USAGE,
                     "no subcommand %s: each word is an argument of its own, in a client's \"args\" an item",
                     name);
+        else if (is_command(name))
+                error_set(&error, EXIT_USAGE,
+                          "no subcommand %s: to run it in a sandbox, write hutch mcp -- %s …",
+                          name_shown(name), name_shown(name));
         else if (nearest)
                 error_set(&error, EXIT_USAGE, "no subcommand %s: did you mean %s?", name, nearest);
         else

@@ -455,8 +455,9 @@ bool mounts_add_grant(struct box *box, struct held_sources *held, const char *pa
                 mounts_add_link(box, links.places.values[i], links.texts.values[i], why);
         free_links(&links);
         if (!real)
-                return error_set(error, EXIT_SETUP, "cannot grant %s: %s: check the path after %s", path,
-                                 strerror(failure), why);
+                return error_set(error, EXIT_SETUP, "cannot grant %s: %s: check the path after %s%s", path,
+                                 strerror(failure), why,
+                                 strchr(path, '$') ? ", in which no variable is expanded" : "");
         if (!judge(box, held, real, writable, error))
                 return false;
         autofree char *place = destination ? mounts_follow_inside(box, destination) : str_copy(real);

@@ -168,6 +168,11 @@ bool search_explain(const struct search_failure *failure, const char *name, cons
                     "the command \"%s\" was not found: the command and each of its arguments are words "
                     "of their own",
                     name_shown(name));
+        if (str_starts(name, "~/") && failure->status == EXIT_NOT_FOUND)
+                return error_set(
+                    error, EXIT_NOT_FOUND,
+                    "the command %s was not found: ~ is not expanded after --; write the whole path",
+                    name_shown(name));
         if (strchr(name, '/') || failure->status == EXIT_NOT_EXECUTABLE)
                 return error_set(error, failure->status, "the command %s cannot be started: %s: %s",
                                  name_shown(name), name_shown(failure->path), failure->problem);

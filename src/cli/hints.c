@@ -22,6 +22,8 @@ static const char identity[] =
 static const char memory_folders[] =
     "/tmp and the home are empty folders in memory already; leave the option out, or write --tmpfs PATH for "
     "another one";
+static const char devices[] = "devices of the host cannot be granted; /dev has null, zero, full, random, "
+                              "urandom, tty and a private pts";
 static const char working_folder[] = "write --cwd DIR";
 static const char variables[] = "write --env KEY=VALUE, or --env KEY to pass your own value on";
 
@@ -33,15 +35,16 @@ static const struct {
     {"--bind-try", "write --rw-try PATH[:DEST]"},
     {"--ro-bind", read_only},
     {"--ro-bind-try", "write --ro-try PATH[:DEST]"},
-    {"--dev-bind",
-     "devices of the host cannot be granted; /dev has null, zero, full, random, urandom, tty and "
-     "a private pts"},
-    {"--device",
-     "devices of the host cannot be granted; /dev has null, zero, full, random, urandom, tty and a "
-     "private pts"},
+    {"--dev-bind", devices},
+    {"--device", devices},
+    {"--gpus", devices},
     {"--dev", "a sandbox always has a /dev of its own; leave the option out"},
     {"--private", memory_folders},
     {"--whitelist", grants},
+    {"--readonly",
+     "write --ro PATH[:DEST] for what the command may read; what no --rw names is read-only already"},
+    {"--allow-read", read_only},
+    {"--allow-write", writable},
     {"--network", no_network},
     {"--net", no_network},
     {"--unshare-net", no_network},
@@ -51,8 +54,12 @@ static const struct {
     {"--add-host",
      "names are looked up as this machine does it, its hosts file included; leave the option out"},
     {"--dns", "names are looked up with this machine's own name servers; leave the option out"},
+    {"--allow-net", network},
     {"--read-only",
      "everything but /tmp, the home and --rw grants is read-only already; leave the option out"},
+    {"-m", "write --memory SIZE"},
+    {"--pids-limit", "write --pids N"},
+    {"--name", "`hutch ps` and `hutch logs` make a server's name from its command; leave the option out"},
     {"--cap-drop", capabilities},
     {"--cap-add", capabilities},
     {"--security-opt",
