@@ -222,35 +222,6 @@ static void write_row(const struct paint *paint, const struct prove_row *row)
         (void)fputc('\n', paint->out);
 }
 
-/* The names of all rows in one state, as many on a line as fit. */
-static void write_names(const struct paint *paint, const struct prove_results *results,
-                        enum prove_state state)
-{
-        enum { WIDTH = 100, INDENT = 4 };
-        if (!results->totals[state])
-                return;
-        (void)fputs("  ", paint->out);
-        write_painted(paint, state, states[state].words, 0);
-        (void)fputc(':', paint->out);
-        int column = WIDTH;
-        for (size_t i = 0; i < results->count; i++) {
-                const struct prove_row *row = &results->rows[i];
-                if (row->state != state)
-                        continue;
-                autofree char *name = state == PROVE_NOT_LIMITED
-                                          ? str_format("%s (%s would bound it)", row->id, row->option)
-                                          : str_copy(row->id);
-                int length = (int)strlen(name) + 1;
-                if (column + length > WIDTH) {
-                        (void)fprintf(paint->out, "\n%*s", INDENT - 1, "");
-                        column = INDENT - 1;
-                }
-                (void)fprintf(paint->out, " %s", name);
-                column += length;
-        }
-        (void)fputc('\n', paint->out);
-}
-
 static void write_group(const struct paint *paint, const struct prove_results *results, size_t first,
                         bool all)
 {
@@ -269,8 +240,7 @@ static void write_group(const struct paint *paint, const struct prove_results *r
         (void)fputc('\n', paint->out);
         for (size_t i = first; i < first + count; i++) {
                 enum prove_state state = results->rows[i].state;
-                bool bad = state == PROVE_GOT_OUT || state == PROVE_FAILED || state == PROVE_OPEN_BY_OPTION;
-                if (all || bad)
+                if (all || (state != PROVE_HELD && state != PROVE_NOT_SHOWN))
                         write_row(paint, &results->rows[i]);
         }
 }
@@ -281,6 +251,17 @@ static bool wants_colours(FILE *out)
         return isatty(fileno(out)) && !(none && none[0]) && term && !str_equal(term, "dumb");
 }
 
+/* What the exit status says, for somebody who reads one line. */
+static const char *verdict(const struct prove_results *results)
+{
+        if (results->totals[PROVE_GOT_OUT])
+                return "the sandbox did not hold";
+        if (!prove_results_good(results))
+                return "nothing is proven";
+        return results->totals[PROVE_OPEN_BY_OPTION] ? "nothing got out but what your options open"
+                                                     : "nothing got out";
+}
+
 bool prove_write_table(const struct prove_results *results, bool all, FILE *out)
 {
         struct paint paint = {.out = out, .colours = wants_colours(out)};
@@ -289,13 +270,12 @@ bool prove_write_table(const struct prove_results *results, bool all, FILE *out)
         for (size_t i = 0; i < results->count; i++)
                 if (i == 0 || !str_equal(results->rows[i].group, results->rows[i - 1].group))
                         write_group(&paint, results, i, all);
-        if (!all)
-                write_names(&paint, results, PROVE_NOT_LIMITED);
+        write_painted(&paint, prove_results_good(results) ? PROVE_HELD : PROVE_GOT_OUT, verdict(results), 0);
         for (enum prove_state state = 0; state < PROVE_STATES; state++) {
                 if (state != PROVE_HELD && !results->totals[state])
                         continue;
                 autofree char *text = str_format("%zu %s", results->totals[state], states[state].words);
-                (void)fputs(state == PROVE_HELD ? "" : ", ", out);
+                (void)fputs(state == PROVE_HELD ? ": " : ", ", out);
                 write_painted(&paint, state, text, 0);
         }
         (void)fputs(results->count ? "\n" : "\nnothing was tried\n", out);

@@ -252,7 +252,7 @@ static const struct attempt rows[] = {
     {"path-socket", "services with a path", SHOW_AS_CALLER, path_socket, "service", 0},
     {"path-socket-later", "one that is started later", SHOW_AS_CALLER, path_socket, "service-later", 0},
     {"granted-socket", "a service in a writable grant", SHOW_AS_CALLER, granted_socket, "grant/socket", 0},
-    {"granted-socket-later", "one started there later", SHOW_AS_CALLER, granted_socket, "grant/socket-later",
+    {"granted-socket-later", "a service started in a grant later", SHOW_AS_CALLER, granted_socket, "grant/socket-later",
      1},
     {"session-bus", "your desktop session", SHOW_AS_CALLER, path_socket, "bus", 0},
     {"system-bus", "the machine's services", SHOW_AS_CALLER, path_socket, "system_bus_socket", 0},

@@ -92,6 +92,7 @@ def test_the_table(hutch):
     assert done.status == 0 and len(lines) <= 24 and max(map(len, lines)) <= 130, done
     assert "\x1b" not in done.out and "GOT OUT" not in done.out
     assert re.match(r"^[0-9]+ escape attempts", lines[0]) and "not limited here" in done.out
+    assert re.search(r"^nothing got out: [0-9]+ held", done.out, re.M)
     everything = hutch("prove", "-v", timeout=60)
     assert len(everything.out.splitlines()) > 200 and re.search(r"ssh-key +your SSH key +held, shown as-", everything.out)
 
