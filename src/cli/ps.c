@@ -291,7 +291,8 @@ static char *show_ending(const cJSON *run)
         if (str_equal(how, "signal"))
                 return str_format("ended by signal %lld (%s) after %s", number, name, duration);
         if (str_equal(how, "stopped"))
-                return str_format("stopped with hutch by signal %lld (%s) after %s", number, name, duration);
+                return str_format("hutch was told to stop by signal %lld (%s), after %s", number, name,
+                                  duration);
         if (str_equal(how, "timeout"))
                 return str_format("stopped by --timeout after %s", duration);
         if (str_equal(how, "client gone"))
@@ -349,6 +350,21 @@ static bool is_last_of_server(const struct state_runs *list, size_t i)
         return true;
 }
 
+/* The name of the last run whose name holds `part`, or NULL: a client knows a server by a shorter one, which
+ * hutch is not told. The caller frees. */
+static char *find_name_with(const char *part)
+{
+        struct state_runs list;
+        if (!part[0] || state_read(NULL, &list) < 0)
+                return NULL;
+        char *found = NULL;
+        for (size_t i = list.count; i-- > 0 && !found;)
+                if (strstr(list.runs[i].name, part))
+                        found = str_copy(list.runs[i].name);
+        state_runs_free(&list);
+        return found;
+}
+
 /* Writes, and frees the array. */
 static int finish(cJSON *runs, bool (*write)(const cJSON *), struct error *error)
 {
@@ -388,9 +404,14 @@ int logs_show(const struct subcommand_row *row, int argc, char **argv, struct er
         state_runs_free(&list);
         if (words.name && cJSON_GetArraySize(runs) == 0) {
                 cJSON_Delete(runs);
-                error_set(error, EXIT_NOTHING,
-                          "no run of %s is kept; `hutch logs` without a name shows which are",
-                          name_shown(words.name));
+                autofree char *meant = find_name_with(words.name);
+                if (meant)
+                        error_set(error, EXIT_NOTHING, "no run of %s is kept; did you mean %s?",
+                                  name_shown(words.name), name_shown(meant));
+                else
+                        error_set(error, EXIT_NOTHING,
+                                  "no run of %s is kept; `hutch logs` without a name shows which are",
+                                  name_shown(words.name));
                 return 0;
         }
         return finish(runs, words.json ? write_json : write_logs, error);

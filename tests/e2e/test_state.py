@@ -142,7 +142,9 @@ def test_logs_without_a_name_show_the_last_run_of_each(hutch, show):
     assert [run["name"] for run in show("logs")] == ["false", "true"]
     assert len(show("logs", "true")) == 2
     done = hutch("logs", "neither")
-    assert done.status == 1 and "no run of neither is kept" in done.err, done
+    assert done.status == 1 and "no run of neither is kept" in done.err and "without a name" in done.err, done
+    done = hutch("logs", "als")
+    assert done.status == 1 and "did you mean false?" in done.err, done
 
 
 def test_a_dry_run_and_help_are_no_runs(hutch, runs_folder):
