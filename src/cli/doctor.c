@@ -66,7 +66,7 @@ bool doctor_write_table(const struct findings *findings, bool runs, unsigned wid
         bool used = true;
         for (size_t i = 0; i < findings->count; i++) {
                 if (used && !findings->rows[i].used)
-                        fputs("\nNo option of this version uses these:\n", out);
+                        fputs("\nNot needed: no option of this version uses these:\n", out);
                 used = findings->rows[i].used;
                 write_row(&findings->rows[i], width, colours, out);
         }

@@ -298,7 +298,7 @@ static void meet_deadlines(struct supervisor *supervisor)
                 message("%d seconds left of --timeout %u", NOTICE_SECONDS, supervisor->box->timeout_seconds);
         if (is_due(&supervisor->timeout_at, now)) {
                 supervisor->timed_out = true;
-                message("the time of --timeout %u is over; stopping the server",
+                message("the time of --timeout %u is over; stopping the command",
                         supervisor->box->timeout_seconds);
                 hurry(supervisor);
         }

@@ -509,7 +509,7 @@ static void test_table(void **state)
             plain, "  missing   proc        one two three four five\n"
                    "                        \"six\" seven\n"
                    "                        fix: `a long command that must stay in one line, whatever`\n"
-                   "\nNo option of this version uses these:\n"
+                   "\nNot needed: no option of this version uses these:\n"
                    "  ok        kvm         opens\n"
                    "\n`hutch mcp` does not run here.\n");
         autofree char *coloured = write_table(true);
