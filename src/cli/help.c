@@ -13,7 +13,8 @@ const struct subcommand_row subcommand_table[] = {
     {"mcp", "[OPTIONS] -- COMMAND [ARG…]", true, true, "run a stdio MCP server in a sandbox",
      "Put it in front of the server's command in an MCP client's configuration. The server's messages pass\n"
      "through unchanged; it ends when the client goes away. It sees no file of yours but its own program,\n"
-     "no network and no variable of yours until an option names it.\n",
+     "no network and no variable of yours until an option names it.\n\n"
+     "For example: hutch mcp --rw /home/you/notes -- mcp-server-filesystem /home/you/notes\n",
      false},
     {"run", "[OPTIONS] -- COMMAND [ARG…]", true, true, "run any command in the same sandbox",
      "The terminal is passed through. hutch ends with the command's own exit status.\n", false},
