@@ -4,6 +4,7 @@
  * status.
  */
 #include "box/make.h"
+#include "box/notes.h"
 #include "box/protect.h"
 #include "box/search.h"
 #include "cli/doctor.h"
@@ -65,7 +66,8 @@ static int run_box(const struct box *box, struct held_sources *held, const struc
 {
         if (options->dry_run)
                 return print(box_write_json(box, stdout));
-        const char *stray = options_stray(&options->command);
+        /* Options that a container engine has are its own there. */
+        const char *stray = notes_is_container_engine(box) ? NULL : options_stray(&options->command);
         if (stray)
                 message(
                     "note: %.*s stands after -- and went to the command; hutch's own options go before --",

@@ -35,6 +35,25 @@ static void note_download(const struct box *box, bool fetches)
                     base_name(box->argv.values[0]));
 }
 
+bool notes_is_container_engine(const struct box *box)
+{
+        static const char *const engines[] = {"docker", "podman", "nerdctl"};
+        for (size_t i = 0; i < sizeof(engines) / sizeof(*engines); i++)
+                if (str_equal(base_name(box->argv.values[0]), engines[i]))
+                        return true;
+        return false;
+}
+
+/* Many published configurations start a server as a container. */
+static void note_container_engine(const struct box *box)
+{
+        if (notes_is_container_engine(box))
+                message(
+                    "note: %s cannot start containers from inside a sandbox; install the server without one "
+                    "and name its program after --",
+                    base_name(box->argv.values[0]));
+}
+
 /* A client's configuration goes through no shell. */
 static void note_tilde(const struct box *box)
 {
@@ -95,6 +114,7 @@ static void note_secrets_beside_program(const struct box *box)
 void notes_say(const struct box *box, const char *cwd, bool fetches)
 {
         note_download(box, fetches);
+        note_container_engine(box);
         note_tilde(box);
         note_working_folder(box, cwd);
         note_secrets_beside_program(box);

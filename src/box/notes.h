@@ -8,6 +8,9 @@
 
 #include "box/box.h"
 
+/* True when the command is the client of a container engine, which reaches no engine from inside. */
+bool notes_is_container_engine(const struct box *box);
+
 /* `cwd`: the caller's working directory, absolute. */
 void notes_say(const struct box *box, const char *cwd, bool fetches);
 

@@ -168,6 +168,12 @@ bool search_explain(const struct search_failure *failure, const char *name, cons
                     "the command \"%s\" was not found: the command and each of its arguments are words "
                     "of their own",
                     name_shown(name));
+        size_t key = strcspn(name, "=");
+        if (name[key] && name_is_variable(name, key) && failure->status == EXIT_NOT_FOUND)
+                return error_set(
+                    error, EXIT_NOT_FOUND,
+                    "the command is %.*s=…, which sets a variable in a shell; write --env %.*s=… before --",
+                    (int)key, name, (int)key, name);
         if (str_starts(name, "~/") && failure->status == EXIT_NOT_FOUND)
                 return error_set(
                     error, EXIT_NOT_FOUND,

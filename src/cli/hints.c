@@ -27,10 +27,12 @@ static const char devices[] = "devices of the host cannot be granted; /dev has n
 static const char working_folder[] = "write --cwd DIR";
 static const char variables[] = "write --env KEY=VALUE, or --env KEY to pass your own value on";
 
-static const struct {
+struct hint {
         const char *spelling;
         const char *hint;
-} hints[] = {
+};
+
+static const struct hint hints[] = {
     {"--bind", writable},
     {"--bind-try", "write --rw-try PATH[:DEST]"},
     {"--ro-bind", read_only},
@@ -41,10 +43,6 @@ static const struct {
     {"--dev", "a sandbox always has a /dev of its own; leave the option out"},
     {"--private", memory_folders},
     {"--whitelist", grants},
-    {"--readonly",
-     "write --ro PATH[:DEST] for what the command may read; what no --rw names is read-only already"},
-    {"--allow-read", read_only},
-    {"--allow-write", writable},
     {"--network", no_network},
     {"--net", no_network},
     {"--unshare-net", no_network},
@@ -54,12 +52,9 @@ static const struct {
     {"--add-host",
      "names are looked up as this machine does it, its hosts file included; leave the option out"},
     {"--dns", "names are looked up with this machine's own name servers; leave the option out"},
-    {"--allow-net", network},
     {"--read-only",
      "everything but /tmp, the home and --rw grants is read-only already; leave the option out"},
-    {"-m", "write --memory SIZE"},
     {"--pids-limit", "write --pids N"},
-    {"--name", "`hutch ps` and `hutch logs` make a server's name from its command; leave the option out"},
     {"--cap-drop", capabilities},
     {"--cap-add", capabilities},
     {"--security-opt",
@@ -101,10 +96,32 @@ static const struct {
     {"--clearenv", "a sandbox has nothing of your environment but what --env names; leave the option out"},
 };
 
+/* Deno and many servers have these too. */
+static const struct hint shared[] = {
+    {"--allow-read", read_only},
+    {"--allow-write", writable},
+    {"--allow-net", network},
+    {"-m", "write --memory SIZE"},
+    {"--name", "`hutch ps` and `hutch logs` make a server's name from its command; leave the option out"},
+    {"--readonly",
+     "write --ro PATH[:DEST] for what the command may read; what no --rw names is read-only already"},
+};
+
+static const char *find(const struct hint *table, size_t count, const char *word, size_t length)
+{
+        for (size_t i = 0; i < count; i++)
+                if (strlen(table[i].spelling) == length && memcmp(table[i].spelling, word, length) == 0)
+                        return table[i].hint;
+        return NULL;
+}
+
 const char *hint_find(const char *word, size_t length)
 {
-        for (size_t i = 0; i < sizeof(hints) / sizeof(*hints); i++)
-                if (strlen(hints[i].spelling) == length && memcmp(hints[i].spelling, word, length) == 0)
-                        return hints[i].hint;
-        return NULL;
+        const char *hint = hint_find_foreign(word, length);
+        return hint ? hint : find(shared, sizeof(shared) / sizeof(*shared), word, length);
+}
+
+const char *hint_find_foreign(const char *word, size_t length)
+{
+        return find(hints, sizeof(hints) / sizeof(*hints), word, length);
 }

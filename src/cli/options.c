@@ -513,6 +513,8 @@ static bool refuse_unknown(struct parse *parse, const char *word)
         if (hint)
                 return error_set(parse->error, EXIT_USAGE, "%s is not an option of hutch: %s", option, hint);
         const char *nearest = str_starts(option, "--") ? name_nearest(option + 2, names) : NULL;
+        for (const char **name = names; !nearest && *name; name++) /* -rw */
+                nearest = str_equal(option + 1, *name) ? *name : NULL;
         if (nearest)
                 return error_set(parse->error, EXIT_USAGE, "unknown option %s; did you mean --%s?",
                                  name_shown(option), nearest);
@@ -551,6 +553,10 @@ static bool refuse_word(struct parse *parse, const char *word)
                 if (str_equal(parse->words[i], "--"))
                         return error_set(parse->error, EXIT_USAGE,
                                          "%s is neither an option nor an option's value", name_shown(shown));
+        /* Word processors and chats make one dash of the two. */
+        if (str_starts(word, "\u2013") || str_starts(word, "\u2014"))
+                return error_set(parse->error, EXIT_USAGE,
+                                 "%s begins with a long dash; write two short ones, --", name_shown(shown));
         return error_set(parse->error, EXIT_USAGE, "-- is missing before the command %s", name_shown(shown));
 }
 
@@ -678,7 +684,7 @@ const char *options_stray(const struct str_list *command)
                 if (row && (row->id == OPTION_HELP || row->id == OPTION_VERBOSE || row->id == OPTION_FILE ||
                             row->id == OPTION_ENV_FILE))
                         continue;
-                if (row || hint_find(word, length))
+                if (row || hint_find_foreign(word, length))
                         return word;
         }
         return NULL;

@@ -208,6 +208,9 @@ def test_help_and_version_go_to_stdout(hutch, words):
     (["./server", "x"], 2, "write hutch mcp -- ./server …"),
     (["mpc", "--", "true"], 2, "did you mean mcp?"),
     (["run", "--memory", "1g", "--", "true"], 2, "no limit on memory"),
+    (["mcp", "-rw", "/usr", "--", "true"], 2, "did you mean --rw?"),
+    (["mcp", "\u2013", "true"], 2, "write two short ones, --"),
+    (["run", "--", "KEY=value", "true"], 127, "write --env KEY=… before --"),
     (["run", "--", "~/server"], 127, "~ is not expanded after --"),
     (["run", "--ro", "$HOME/notes", "--", "true"], 125, "no variable is expanded"),
     (["run", "--", "python3 /x.py"], 127, "words of their own"),
@@ -234,10 +237,19 @@ def test_a_beginners_mistake_gets_the_hint_it_needs(hutch, words, status, says):
 @pytest.mark.parametrize("words, says", [
     (["npx", "--version", "-y"], "downloads what is not installed"),
     (["ls", "~/x"], "~ is not expanded after --"),
+    (["{folder}/docker", "run", "--rm", "image"], "cannot start containers from inside a sandbox"),
 ])
 def test_what_will_not_do_what_was_meant_is_noted_before_it_runs(hutch, words, says):
-    done = hutch("run", "--", *words)
-    assert [line for line in done.own_lines if says in line], done
+    (hutch.folder / "docker").write_text("#!/bin/sh\n")
+    (hutch.folder / "docker").chmod(0o755)
+    done = hutch("run", "--", *[word.format(folder=hutch.folder) for word in words])
+    assert [line for line in done.own_lines if says in line] and "went to the command" not in done.err, done
+
+
+@pytest.mark.parametrize("word", ["--allow-net", "--name", "--memory"])
+def test_options_that_many_commands_have_are_theirs_after_the_separator(hutch, word):
+    done = hutch("run", "--", "true", word)
+    assert done.status == 0 and not done.own_lines, done
 
 
 def test_folders_that_the_sandbox_has_itself_are_no_missing_data(hutch):
