@@ -207,7 +207,7 @@ def test_help_and_version_go_to_stdout(hutch, words):
     (["npx", "-y", "server"], 2, "write hutch mcp -- npx …"),
     (["./server", "x"], 2, "write hutch mcp -- ./server …"),
     (["mpc", "--", "true"], 2, "did you mean mcp?"),
-    (["run", "--memory", "1g", "--", "true"], 2, "no limit on memory"),
+    (["run", "-m", "1g", "--", "true"], 2, "write --memory SIZE"),
     (["mcp", "-rw", "/usr", "--", "true"], 2, "did you mean --rw?"),
     (["mcp", "\u2013", "true"], 2, "write two short ones, --"),
     (["run", "--", "KEY=value", "true"], 127, "write --env KEY=… before --"),
@@ -246,7 +246,7 @@ def test_what_will_not_do_what_was_meant_is_noted_before_it_runs(hutch, words, s
     assert [line for line in done.own_lines if says in line] and "went to the command" not in done.err, done
 
 
-@pytest.mark.parametrize("word", ["--allow-net", "--name", "--memory"])
+@pytest.mark.parametrize("word", ["--allow-net", "--name", "-m"])
 def test_options_that_many_commands_have_are_theirs_after_the_separator(hutch, word):
     done = hutch("run", "--", "true", word)
     assert done.status == 0 and not done.own_lines, done
