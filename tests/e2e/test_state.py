@@ -173,8 +173,7 @@ def test_no_secret_is_kept(hutch, runs_folder):
 
 
 def test_only_the_caller_can_read_it(hutch, home):
-    os.umask(0)
-    hutch("run", "--", "true")
+    hutch("run", "--", "true", before=["sh", "-c", 'umask 0; exec "$@"', "sh"])
     folders = [path for path in (home / ".local").rglob("*") if path.is_dir()]
     files = files_in(home / ".local")
     assert len(files) == 1 and stat.S_IMODE(files[0].stat().st_mode) == 0o600

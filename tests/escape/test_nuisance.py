@@ -8,7 +8,7 @@ import subprocess
 import termios
 
 import pytest
-from harness import PYTHON, STUB_COMMAND, needs_kernel, wait_until
+from harness import DENY_ALL, PYTHON, STUB_COMMAND, needs_kernel, wait_until
 
 
 def test_a_lease_that_makes_the_host_wait(attempt, hutch):
@@ -146,7 +146,7 @@ def test_a_server_that_reads_nothing_does_not_outlive_its_client(hutch, length):
             "except OSError: pass\nos.close(fd)\nos.write(2, b'full\\n')\nwhile True: os.times()\n")
     with hutch.start("mcp", "--stop-grace", "1", "--", PYTHON, "-c", fill, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                      stderr=subprocess.PIPE) as process:
-        assert process.stderr.readline() == b"full\n"
+        assert [process.stderr.readline(), process.stderr.readline()] == [DENY_ALL.encode(), b"full\n"]
         os.set_blocking(process.stdin.fileno(), False)
         os.write(process.stdin.fileno(), b"x" * length)
         process.stdin.close()
