@@ -199,7 +199,7 @@ def test_a_real_runtime_brings_nothing_that_lies_below_it(hutch, clone):
     prefix = hutch.home / "runtime"
     make(prefix / "lib/python3.11/os.py")
     make(prefix / "bin/python3", "#!/bin/sh\necho runtime\n", 0o755)
-    mine = make(prefix / "work/run", f"#!/bin/sh\ncat {prefix}/work/key\n", 0o755).parent
+    mine = make(prefix / "tool/run", f"#!/bin/sh\ncat {prefix}/tool/key\n", 0o755).parent
     make(mine / "key", "CANARY-mine")
     check(hutch, ["sh", link(clone / "index", mine / "run")], mine, "/")
     assert hutch("run", "--", link(clone / "python", prefix / "bin/python3")).out == "runtime\n"
