@@ -6,6 +6,7 @@
 
 #include "box/make.h"
 #include "box/protect.h"
+#include "lib/clock.h"
 #include "lib/fd.h"
 #include "lib/name.h"
 #include "ns/control.h"
@@ -26,13 +27,6 @@ enum { PATIENCE_MS = 10000 };
 /* Any folder that every machine has and nobody minds: it is only looked at. */
 #define OVERLAY_FOLDER "/usr/bin"
 #define OVERLAY_PLACE  "/trial"
-
-static long long now_ms(void)
-{
-        struct timespec now;
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
-}
 
 /* Notes are for the person who starts a server; doctor's rows say what they say. */
 static void discard(void *context, const char *line, size_t length)
@@ -107,7 +101,7 @@ static void read_control(struct running *running)
 static void watch(struct running *running, struct trial *trial)
 {
         enum { FAILURE, CONTROL, OUTPUT, ERRORS, POLLS };
-        long long deadline = now_ms() + PATIENCE_MS;
+        long long deadline = clock_now_ms() + PATIENCE_MS;
         while (!running->ended) {
                 struct pollfd polls[POLLS] = {
                     [FAILURE] = {.fd = running->launch.failure, .events = POLLIN},
@@ -115,7 +109,7 @@ static void watch(struct running *running, struct trial *trial)
                     [OUTPUT] = {.fd = running->output.pipe, .events = POLLIN},
                     [ERRORS] = {.fd = running->errors.pipe, .events = POLLIN},
                 };
-                long long left = deadline - now_ms();
+                long long left = deadline - clock_now_ms();
                 if (left <= 0) {
                         error_set(&trial->error, EXIT_SETUP, "the trial did not end within %d seconds",
                                   PATIENCE_MS / 1000);
@@ -172,10 +166,10 @@ static void judge_end(const struct running *running, struct trial *trial)
 static void launch_and_watch(const struct box *box, const struct launch_stdio *stdio, struct running *running,
                              struct trial *trial)
 {
-        long long asked = now_ms();
+        long long asked = clock_now_ms();
         if (launch_start(box, stdio, &running->launch, &trial->error)) {
                 watch(running, trial);
-                trial->milliseconds = (unsigned)(now_ms() - asked);
+                trial->milliseconds = (unsigned)(clock_now_ms() - asked);
                 finish(running);
                 judge_end(running, trial);
         } else if (running->launch.refused) {

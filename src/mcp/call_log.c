@@ -4,6 +4,7 @@
  * each number as it is spelled. A record is printable ASCII, whatever is in it.
  */
 #include "mcp/call_log.h"
+#include "lib/clock.h"
 
 #include "lib/fd.h"
 #include "mcp/json_text.h"
@@ -186,13 +187,6 @@ void call_log_begin(const struct call_log *log, struct pending *request, struct 
         request->record_length = out.length;
 }
 
-static long long now_ms(void)
-{
-        struct timespec now;
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
-}
-
 void call_log_end(const struct call_log *log, const struct pending *request, size_t bytes, bool failed)
 {
         struct outbox out = {0};
@@ -201,7 +195,7 @@ void call_log_end(const struct call_log *log, const struct pending *request, siz
         outbox_put(&out, request->record, request->record_length);
         outbox_put_text(&out, ",\"decision\":\"allowed\",\"end\":\"");
         outbox_put_text(&out, bytes == 0 ? "no answer\"" : failed ? "error\"" : "answer\"");
-        put_number(&out, "duration_ms", (uint64_t)(now_ms() - request->began_ms));
+        put_number(&out, "duration_ms", (uint64_t)(clock_now_ms() - request->began_ms));
         put_number(&out, "bytes_in", request->bytes);
         put_number(&out, "bytes_out", bytes);
         report(FILTER_RECORD, out.bytes, out.length);

@@ -17,6 +17,7 @@
  * Everything else passes as it was understood: methods and members that are not known today too.
  */
 #include "mcp/firewall.h"
+#include "lib/clock.h"
 
 #include "lib/fd.h"
 #include "lib/str.h"
@@ -223,18 +224,11 @@ static void refuse_call(struct firewall *firewall, const struct jsonl_message *m
 
 /* ---- the client's messages ---- */
 
-static long long now_ms(void)
-{
-        struct timespec now;
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
-}
-
 static void keep_request(struct firewall *firewall, const struct jsonl_message *message, bool modern)
 {
         struct pending *request = pending_add(&firewall->requests, message->id);
         request->modern = modern;
-        request->began_ms = now_ms();
+        request->began_ms = clock_now_ms();
         request->bytes = message->length;
         if (json_text_is(message->method, "initialize")) {
                 request->kind = PENDING_INITIALIZE;

@@ -3,6 +3,7 @@
  * The one loop of hutch-nat: descriptors by epoll, timers by queues of equal durations. It must never block
  * elsewhere than in epoll_wait(), nor free what an event of the same turn may still name.
  */
+#include "lib/clock.h"
 #include "nat/nat.h"
 
 #include "lib/str.h"
@@ -22,13 +23,6 @@ struct garbage {
         struct garbage *next;
         void *pointer;
 };
-
-static long long clock_ms(void)
-{
-        struct timespec now;
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
-}
 
 bool source_add(struct source *source, int descriptor, uint32_t events,
                 void (*ready)(struct source *source, uint32_t events))
@@ -152,7 +146,7 @@ bool loop_start(void)
 {
         nat.epoll = epoll_create1(EPOLL_CLOEXEC);
         nat.buffer = malloc(NAT_BUFFER);
-        nat.now = clock_ms();
+        nat.now = clock_now_ms();
         for (size_t i = 0; i < TIMER_KINDS; i++)
                 nat.queues[i].next = nat.queues[i].previous = &nat.queues[i];
         return nat.epoll >= 0 && nat.buffer != NULL;
@@ -163,7 +157,7 @@ void loop_run(void)
         struct epoll_event events[64];
         for (;;) {
                 int count = epoll_wait(nat.epoll, events, sizeof(events) / sizeof(*events), next_timeout());
-                nat.now = clock_ms();
+                nat.now = clock_now_ms();
                 for (int i = 0; i < count; i++) {
                         struct source *source = events[i].data.ptr;
                         /* An earlier event of this turn may have closed it. */

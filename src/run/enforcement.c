@@ -4,6 +4,7 @@
  * and pid 1 waits until it is known what holds.
  */
 #include "run/enforcement.h"
+#include "lib/clock.h"
 
 #include "lib/fd.h"
 #include "report/messages.h"
@@ -13,13 +14,6 @@
 #include <time.h>
 
 enum { WATCHDOG_POLL, BUS_POLL, MEMORY_POLL, PIDS_POLL };
-
-static long long now_ms(void)
-{
-        struct timespec now;
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
-}
 
 void enforcement_init(struct enforcement *enforcement)
 {
@@ -154,7 +148,7 @@ bool enforcement_ask(struct enforcement *enforcement, struct launch *launch, str
         enforcement->launch = launch;
         if (launch->permission < 0)
                 return true;
-        enforcement->group_at = now_ms() + GROUP_PATIENCE_MS;
+        enforcement->group_at = clock_now_ms() + GROUP_PATIENCE_MS;
         return group_ask(&enforcement->group, launch->process, &enforcement->limits) ||
                settle(enforcement, false, error);
 }
@@ -206,7 +200,7 @@ long long enforcement_deadline(const struct enforcement *enforcement)
 bool enforcement_meet_deadline(struct enforcement *enforcement, struct error *error)
 {
         struct group *group = &enforcement->group;
-        if (enforcement->group_at < 0 || now_ms() < enforcement->group_at)
+        if (enforcement->group_at < 0 || clock_now_ms() < enforcement->group_at)
                 return true;
         (void)snprintf(group->why, sizeof(group->why), "systemd did not answer in %d ms", GROUP_PATIENCE_MS);
         return settle(enforcement, false, error);

@@ -8,6 +8,7 @@
 
 #include "box/mounts.h"
 #include "box/server_name.h"
+#include "lib/clock.h"
 #include "lib/fd.h"
 #include "report/log.h"
 #include "report/messages.h"
@@ -28,13 +29,6 @@ enum {
         COMMAND_BYTES_MAX = 64,
         LINE_BYTES_MAX = 480, /* with RECORD_LINES_MAX lines, every quote doubled, less than STATE_FILE_MAX */
 };
-
-static long long now_ms(void)
-{
-        struct timespec now;
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
-}
 
 static void write_line(struct record *record, const char *text)
 {
@@ -64,7 +58,7 @@ static void take_line(void *context, const char *line, size_t length)
 
 void record_prepare(struct record *record, int count, char **words)
 {
-        *record = (struct record){.file = -1, .log = -1, .id = state_new_id(), .begun_ms = now_ms()};
+        *record = (struct record){.file = -1, .log = -1, .id = state_new_id(), .begun_ms = clock_now_ms()};
         for (int i = 0; i < count && !record->command.values; i++)
                 if (str_equal(words[i], "--"))
                         record->command = (struct str_list){words + i + 1, (size_t)(count - i - 1)};
@@ -209,7 +203,7 @@ void record_end(struct record *record, int status)
         log_line_number(&line, "status", (uint64_t)status);
         if (record->signal_number)
                 log_line_number(&line, "signal", (uint64_t)record->signal_number);
-        log_line_number(&line, "duration_ms", (uint64_t)(now_ms() - record->begun_ms));
+        log_line_number(&line, "duration_ms", (uint64_t)(clock_now_ms() - record->begun_ms));
         log_line_number(&line, "lines_left_out", record->left_out);
         write_log(record, &line);
         if (record->file >= 0)

@@ -17,6 +17,7 @@
 #include "run/supervise.h"
 
 #include "box/protect.h"
+#include "lib/clock.h"
 #include "lib/fd.h"
 #include "lib/pages.h"
 #include "ns/control.h"
@@ -91,13 +92,6 @@ struct supervisor {
         unsigned long long taken; /* bridge_bytes_taken() when drain_at was set */
 };
 
-static long long now_ms(void)
-{
-        struct timespec now;
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
-}
-
 static void control(const struct supervisor *supervisor, enum control_type type, int value)
 {
         struct control_message request = {.type = type, .value = value};
@@ -122,7 +116,7 @@ static void send_once(struct supervisor *supervisor, int signal_number)
 static void kill_soon(struct supervisor *supervisor)
 {
         if (supervisor->kill_at == NEVER)
-                supervisor->kill_at = now_ms() + KILL_AFTER_MS;
+                supervisor->kill_at = clock_now_ms() + KILL_AFTER_MS;
 }
 
 /* Ends the server of hutch's own accord. */
@@ -263,14 +257,14 @@ static bool read_failure(struct supervisor *supervisor, struct held_sources *hel
         }
         supervisor->started = true;
         message_verbose("the command was started %lld ms after the namespaces were asked for",
-                        now_ms() - supervisor->launched_at);
+                        clock_now_ms() - supervisor->launched_at);
         if (supervisor->nat.process)
                 nat_helper_watch_names(&supervisor->nat, supervisor->box);
         end_by_limits(supervisor, enforcement_watch(&supervisor->enforcement));
         confine(supervisor);
-        supervisor->settle_at = now_ms() + SETTLE_MS;
+        supervisor->settle_at = clock_now_ms() + SETTLE_MS;
         if (supervisor->box->timeout_seconds) {
-                supervisor->timeout_at = now_ms() + supervisor->box->timeout_seconds * 1000LL;
+                supervisor->timeout_at = clock_now_ms() + supervisor->box->timeout_seconds * 1000LL;
                 if (supervisor->box->timeout_seconds > NOTICE_SECONDS)
                         supervisor->notice_at = supervisor->timeout_at - NOTICE_SECONDS * 1000LL;
         }
@@ -287,7 +281,7 @@ static bool is_due(long long *deadline, long long now)
 
 static void meet_deadlines(struct supervisor *supervisor)
 {
-        long long now = now_ms();
+        long long now = clock_now_ms();
         if (is_due(&supervisor->settle_at, now)) {
                 control(supervisor, CONTROL_SETTLE, 0);
                 pages_forget_start();
@@ -324,7 +318,7 @@ static int next_timeout(const struct supervisor *supervisor)
                         soonest = deadlines[i];
         if (soonest == NEVER)
                 return -1;
-        long long left = soonest - now_ms();
+        long long left = soonest - clock_now_ms();
         return left < 0 ? 0 : left > 3600000 ? 3600000 : (int)left;
 }
 
@@ -337,7 +331,7 @@ static void watch_client(struct supervisor *supervisor)
         if (!bridge_input_ended(supervisor->bridge) && !bridge_client_gone(supervisor->bridge))
                 return;
         unsigned long long given = bridge_bytes_given(supervisor->bridge);
-        long long now = now_ms();
+        long long now = clock_now_ms();
         if (!supervisor->input_ended)
                 supervisor->patience_ends = now + PATIENCE_MS;
         else if (given == supervisor->given || now >= supervisor->patience_ends)
@@ -357,10 +351,10 @@ static bool is_finished(struct supervisor *supervisor)
         unsigned long long taken = bridge_bytes_taken(supervisor->bridge);
         if (supervisor->drain_at == NEVER || taken != supervisor->taken) {
                 supervisor->taken = taken;
-                supervisor->drain_at = now_ms() + DRAIN_MS;
+                supervisor->drain_at = clock_now_ms() + DRAIN_MS;
                 return false;
         }
-        return now_ms() >= supervisor->drain_at;
+        return clock_now_ms() >= supervisor->drain_at;
 }
 
 /* The helper has ended. The sandbox ends too: a server whose network silently died would be worse off, and
@@ -557,7 +551,7 @@ static bool start(struct supervisor *supervisor, struct held_sources *held, stru
                 stdio.server[i] = supervisor->terminal.passed[i] ? i : server[i];
         supervisor->lent = stdio.foreground;
         supervisor->watch = watch_new(box, held, landlock_guards_sockets(box, landlock_abi()));
-        supervisor->launched_at = now_ms();
+        supervisor->launched_at = clock_now_ms();
         bool started = launch_start(box, &stdio, &supervisor->launch, error);
         /* While the sandbox builds itself, and before the command can have said anything. */
         if (started && !box_has_network(box))
