@@ -42,7 +42,19 @@ static char *decode(char *text)
         return text;
 }
 
-/* "id parent major:minor root point …" */
+/* Kinds of file systems that ask somebody who may be silent (filesystems(5), fuse(4)); the first also with a
+ * dot and a name behind it. */
+static bool is_remote_kind(const char *kind)
+{
+        static const char *const kinds[] = {"nfs", "nfs4", "cifs",   "smb3",  "9p",     "ceph",
+                                            "afs", "coda", "lustre", "ncpfs", "autofs", "fuseblk"};
+        for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+                if (str_equal(kind, kinds[i]))
+                        return true;
+        return str_equal(kind, "fuse") || strncmp(kind, "fuse.", strlen("fuse.")) == 0;
+}
+
+/* "id parent major:minor root point options optional… - kind source options" */
 static void add_line(struct regions *regions, char *line)
 {
         (void)strsep(&line, " ");
@@ -52,10 +64,14 @@ static void add_line(struct regions *regions, char *line)
         char *root = strsep(&line, " "), *point = strsep(&line, " ");
         if (!point || !minor)
                 return;
+        char *kind = line ? strstr(line, " - ") : NULL; /* a blank in a name is written otherwise */
+        kind = kind ? kind + strlen(" - ") : (char[]){""};
+        kind[strcspn(kind, " ")] = 0;
         struct region mount = {
             .device = (uint32_t)(strtoul(major, NULL, 10) << 20 | strtoul(minor, NULL, 10)),
             .base = str_copy(decode(root)),
             .path = str_copy(decode(point)),
+            .silent = is_remote_kind(kind),
         };
         add_region(&regions->mounts, &regions->mount_count, &mount);
 }
@@ -72,9 +88,9 @@ static char *join(const char *folder, const char *rest)
 }
 
 /* The mount through which a real path leads: the deepest, the last of equals. */
-static const struct region *find_mount(const struct regions *regions, const char *real)
+static struct region *find_mount(const struct regions *regions, const char *real)
 {
-        const struct region *found = NULL;
+        struct region *found = NULL;
         for (size_t i = 0; i < regions->mount_count; i++)
                 if (path_is_below(real, regions->mounts[i].path) &&
                     (!found || strlen(regions->mounts[i].path) >= strlen(found->path)))
@@ -85,8 +101,9 @@ static const struct region *find_mount(const struct regions *regions, const char
 /* A grant shows a part of the mount it lies in, and every mount below. */
 static void add_grant(struct regions *regions, const char *source)
 {
-        const struct region *holder = find_mount(regions, source);
+        struct region *holder = find_mount(regions, source);
         if (holder) {
+                holder->silent = false;
                 struct region region = {
                     .device = holder->device,
                     .base = join(holder->base, rest_below(source, holder->path)),
@@ -98,8 +115,10 @@ static void add_grant(struct regions *regions, const char *source)
                 const struct region *mount = &regions->mounts[i];
                 if (mount == holder || !path_is_below(mount->path, source))
                         continue;
-                struct region region = {
-                    .device = mount->device, .base = str_copy(mount->base), .path = str_copy(mount->path)};
+                struct region region = {.device = mount->device,
+                                        .base = str_copy(mount->base),
+                                        .path = str_copy(mount->path),
+                                        .silent = mount->silent};
                 add_region(&regions->grants, &regions->grant_count, &region);
         }
 }
@@ -134,6 +153,27 @@ bool regions_have_device(const struct regions *regions, uint32_t device)
                 if (regions->grants[i].device == device)
                         return true;
         return false;
+}
+
+bool regions_device_is_silent(const struct regions *regions, uint32_t device)
+{
+        for (size_t i = 0; i < regions->grant_count; i++)
+                if (regions->grants[i].device == device && !regions->grants[i].silent)
+                        return false;
+        return true;
+}
+
+void regions_list_silent(const struct regions *regions, const char *real, struct str_list *paths)
+{
+        for (size_t i = 0; i < regions->mount_count; i++)
+                if (regions->mounts[i].silent && path_is_below(regions->mounts[i].path, real))
+                        str_list_add(paths, regions->mounts[i].path);
+}
+
+bool regions_is_silent(const struct regions *regions, const char *path)
+{
+        const struct region *mount = find_mount(regions, path);
+        return mount && mount->silent;
 }
 
 void regions_find(const struct regions *regions, const char *real, struct str_list *paths)

@@ -12,6 +12,8 @@ struct region {
         uint32_t device; /* as the kernel numbers it within: major << 20 | minor */
         char *base;      /* a folder's place in its file system */
         char *path;      /* and where the host shows it, in or as a grant */
+        bool silent;     /* a program or another computer answers for it, or does not, and no grant leads into
+                          * it, so that nobody asked hutch to wait */
 };
 
 struct regions {
@@ -26,6 +28,15 @@ bool regions_read(struct regions *regions, const struct box *box, struct error *
 
 /* True when a grant shows something of that file system. */
 bool regions_have_device(const struct regions *regions, uint32_t device);
+
+/* True when every part of it that a grant shows is silent. */
+bool regions_device_is_silent(const struct regions *regions, uint32_t device);
+
+/* Adds the paths of the silent mounts below the folder `real` (real). Looking into one may take for ever. */
+void regions_list_silent(const struct regions *regions, const char *real, struct str_list *paths);
+
+/* True when the path, taken as it is written, leads into a silent mount. */
+bool regions_is_silent(const struct regions *regions, const char *path);
 
 /* Adds all paths, in grants, of the object at the real path `real`. */
 void regions_find(const struct regions *regions, const char *real, struct str_list *paths);

@@ -30,7 +30,8 @@ static bool is_in_use(int folder, const char *name)
         return connect(probe, (struct sockaddr *)&address, sizeof(address)) == 0 || errno != ECONNREFUSED;
 }
 
-static bool look_into(const char *path, size_t *budget, struct str_list *folders, struct str_list *found)
+static bool look_into(const char *path, const struct str_list *closed, size_t *budget,
+                      struct str_list *folders, struct str_list *found)
 {
         autoclose int opened = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         DIR *folder = opened < 0 ? NULL : fdopendir(opened);
@@ -41,28 +42,31 @@ static bool look_into(const char *path, size_t *budget, struct str_list *folders
         for (struct dirent *entry; enough && (entry = readdir(folder));) {
                 if (str_equal(entry->d_name, ".") || str_equal(entry->d_name, ".."))
                         continue;
+                autofree char *found_path = str_format("%s/%s", path[1] ? path : "", entry->d_name);
+                if (str_list_has(closed, found_path))
+                        continue;
                 struct stat status;
                 mode_t type = (mode_t)DTTOIF(entry->d_type);
                 if (entry->d_type == DT_UNKNOWN &&
                     fstatat(dirfd(folder), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0)
                         type = status.st_mode & S_IFMT;
                 if (type == S_IFDIR)
-                        str_list_take(folders, str_format("%s/%s", path[1] ? path : "", entry->d_name));
+                        str_list_add(folders, found_path);
                 else if (type == S_IFSOCK && is_in_use(dirfd(folder), entry->d_name))
-                        str_list_take(found, str_format("%s/%s", path[1] ? path : "", entry->d_name));
+                        str_list_add(found, found_path);
                 enough = (*budget)-- > 1;
         }
         closedir(folder);
         return enough;
 }
 
-bool socket_walk(const char *root, size_t *budget, struct str_list *found)
+bool socket_walk(const char *root, const struct str_list *closed, size_t *budget, struct str_list *found)
 {
         struct str_list folders = {0};
         str_list_add(&folders, root);
         bool enough = *budget > 0;
         for (size_t i = 0; enough && i < folders.count; i++)
-                enough = look_into(folders.values[i], budget, &folders, found);
+                enough = look_into(folders.values[i], closed, budget, &folders, found);
         str_list_free(&folders);
         return enough;
 }

@@ -7,9 +7,9 @@
 
 #include "box/box.h"
 
-/* Adds to `found` the real paths of the sockets in use below `root` (real), nearest first. Looks at no more
- * than *budget entries, which it counts down; false when that was not enough. No link is followed, and no
- * connection is made. */
-bool socket_walk(const char *root, size_t *budget, struct str_list *found);
+/* Adds to `found` the real paths of the sockets in use below `root` (real), nearest first, but not in the
+ * folders of `closed`. Looks at no more than *budget entries, which it counts down; false when that was not
+ * enough. No link is followed, and no connection is made. */
+bool socket_walk(const char *root, const struct str_list *closed, size_t *budget, struct str_list *found);
 
 #endif

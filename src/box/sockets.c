@@ -7,6 +7,7 @@
  * linked, bound by a relative path, or belongs to a program with another root) may lie anywhere, so that the
  * grants are searched. That is rare where the kernel says which file system the socket is in, and the search
  * is then a long one; for sockets of other network namespaces it does not, and a shorter search has to do.
+ * A share that may never answer is left alone where only somebody else's socket leads to it.
  */
 #include "box/sockets.h"
 
@@ -31,6 +32,7 @@ struct search {
         struct box *box;
         struct regions regions;
         size_t entries; /* how far the grants are to be searched; 0: everything was found by name */
+        bool silent;    /* a socket without a known place is where it is not searched for */
 };
 
 /* A socket that is a grant itself was meant. */
@@ -53,7 +55,9 @@ static void hide_socket(struct search *search, const char *real)
 static bool hide_by_name(struct search *search, const struct listed_socket *listed)
 {
         struct stat status;
-        autofree char *real = listed->name[0] == '/' ? realpath(listed->name, NULL) : NULL;
+        autofree char *real = listed->name[0] == '/' && !regions_is_silent(&search->regions, listed->name)
+                                  ? realpath(listed->name, NULL)
+                                  : NULL;
         if (!real || lstat(real, &status) < 0 || !S_ISSOCK(status.st_mode))
                 return false;
         struct str_list paths = {0};
@@ -70,23 +74,30 @@ static void take_socket(void *context, const struct listed_socket *listed)
         if (listed->identified && !regions_have_device(&search->regions, listed->device))
                 return;
         size_t entries = listed->identified ? ENTRIES_IF_CERTAIN : ENTRIES_IF_POSSIBLE;
-        if (!hide_by_name(search, listed) && search->entries < entries)
+        if (hide_by_name(search, listed))
+                return;
+        if (listed->identified && regions_device_is_silent(&search->regions, listed->device))
+                search->silent = true;
+        else if (search->entries < entries)
                 search->entries = entries;
 }
 
 static void walk_grants(struct search *search)
 {
-        struct str_list found = {0};
+        struct str_list found = {0}, closed = {0};
         size_t budget = search->entries;
         bool complete = true;
         for (size_t i = 0; i < search->box->mount_count; i++) {
                 const struct mount *mount = &search->box->mounts[i];
-                if (mounts_is_grant(mount) && mount->is_folder)
-                        complete &= socket_walk(mount->source, &budget, &found);
+                if (!mounts_is_grant(mount) || !mount->is_folder)
+                        continue;
+                regions_list_silent(&search->regions, mount->source, &closed);
+                complete &= socket_walk(mount->source, &closed, &budget, &found);
         }
         for (size_t i = 0; i < found.count; i++)
                 hide_socket(search, found.values[i]);
         str_list_free(&found);
+        str_list_free(&closed);
         if (!complete && search->entries == ENTRIES_IF_CERTAIN)
                 message(
                     "note: a socket of another program may be in reach: it has lost its name, and the grants "
@@ -126,6 +137,10 @@ bool sockets_hide(struct box *box, struct error *error)
         }
         if (looked && search.entries)
                 walk_grants(&search);
+        if (looked && search.silent)
+                message("note: a socket of another program may be in reach: it is in a share below a grant, "
+                        "which "
+                        "is not searched, because a share may never answer; grant less");
         regions_free(&search.regions);
         return looked;
 }

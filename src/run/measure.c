@@ -158,7 +158,7 @@ static bool find_processes(int proc)
                 return false;
         while ((length = syscall(SYS_getdents64, proc, entries, sizeof(entries))) > 0)
                 list_processes(entries, (size_t)length);
-        return length == 0 && work.count > 0;
+        return length == 0;
 }
 
 static void add_file_systems(const struct measured_places *places, struct use *use)
@@ -265,14 +265,16 @@ static void look_closely(const struct measured_places *places, uint64_t rough, s
         use->memory = use->memory - rough + sum;
 }
 
-bool measure_use(const struct measured_places *places, uint64_t limit, struct use *use)
+enum measured measure_use(const struct measured_places *places, uint64_t limit, struct use *use)
 {
         double began = seconds_used();
         uint64_t rough = 0, space = 0;
         *use = (struct use){0};
         add_file_systems(places, use);
         if (!find_processes(places->proc))
-                return false;
+                return MEASURED_NOTHING;
+        if (work.count == 0)
+                return MEASURED_ENDED;
         for (size_t i = 0; i < work.count; i++) {
                 struct entry *entry = &work.processes[i];
                 (void)read_file(places->proc, entry->name, "status");
@@ -288,11 +290,11 @@ bool measure_use(const struct measured_places *places, uint64_t limit, struct us
                 for (size_t i = 0; i < work.count && base <= limit; i++) {
                         add_maps(places->proc, work.processes[i].name, limit, &base);
                         if (seconds_used() - began > SECONDS_MOST)
-                                return false;
+                                return MEASURED_NOTHING;
                 }
                 use->memory = base + rough;
         }
         if (use->memory > limit)
                 look_closely(places, rough, use);
-        return seconds_used() - began <= SECONDS_MOST;
+        return seconds_used() - began <= SECONDS_MOST ? MEASURED : MEASURED_NOTHING;
 }

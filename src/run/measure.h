@@ -27,9 +27,14 @@ struct use {
         bool disk_full;  /* one of the file systems has no room, or no inode */
 };
 
-/* Measures. Looks closely, which takes longer, only where a rough sum is over `limit`. False when it could
- * not be done within two seconds of processor time, or at all. */
-bool measure_use(const struct measured_places *places, uint64_t limit, struct use *use);
+enum measured {
+        MEASURED,
+        MEASURED_ENDED,  /* no process is left: the sandbox's pid 1 has ended */
+        MEASURED_NOTHING /* it could not be done within two seconds of processor time, or at all */
+};
+
+/* Measures. Looks closely, which takes longer, only where a rough sum is over `limit`. */
+enum measured measure_use(const struct measured_places *places, uint64_t limit, struct use *use);
 
 /* What /proc/PID/status says; bytes. Zero for a process that has ended. */
 struct process_use {

@@ -95,8 +95,13 @@ static int look(struct looking *looking)
         struct use use;
         uint64_t limit = looking->limits->memory_bytes;
         long long began = now_us();
-        if (!measure_use(&looking->places, limit, &use)) {
+        switch (measure_use(&looking->places, limit, &use)) {
+        case MEASURED:
+                break;
+        case MEASURED_NOTHING:
                 say(looking, WATCHDOG_BLIND, 0);
+                return -1;
+        case MEASURED_ENDED: /* which the supervisor sees as soon */
                 return -1;
         }
         looking->over = use.memory > limit ? looking->over + 1 : 0;

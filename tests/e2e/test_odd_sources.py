@@ -4,6 +4,7 @@ Each works, or one sentence says why not."""
 import ctypes
 import fcntl
 import os
+import socket
 import struct
 import subprocess
 import threading
@@ -86,6 +87,23 @@ def test_a_file_system_that_does_not_answer_holds_nobody_up_who_does_not_ask_it(
         done = hutch("run", option, fuse.parent, "--", "sh", "-c", f"ls {fuse.parent}; echo ran", timeout=10)
         assert done.out.endswith("ran\n") and done.status == 0, done
         assert hutch("run", "--", "echo", "ran", timeout=10).out == "ran\n"
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("known_as", ["sub/s", "mounted/s"])
+def test_nor_when_a_socket_is_looked_for(hutch, fuse, known_as, monkeypatch):
+    """Somebody's socket has lost its name, so that the grant is searched for it; or its name leads into the dead share."""
+    outer = fuse.parent
+    (outer / "sub").mkdir()
+    monkeypatch.chdir(outer)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(f"{outer}/{known_as}" if len(f"{outer}/{known_as}") < 108 else known_as)
+        server.listen()
+        os.rename(known_as, "sub/renamed")
+        with Fuse(fuse, 0, deaf=True):
+            script = f"ls {outer}; test -S {outer}/sub/renamed || echo hidden"
+            done = hutch("run", "--ro", outer, "--", "sh", "-c", script, timeout=10)
+            assert (done.status, done.out) == (0, "mounted\nsub\nhidden\n"), done
 
 
 # the caller may not

@@ -47,23 +47,29 @@ static int bind_socket(const char *name, int type)
 static void test_what_is_in_use_is_found_nearest_first(void **state)
 {
         (void)state;
-        struct str_list found = {0};
+        struct str_list found = {0}, closed = {0};
         size_t budget = 100;
         autoclose int near = bind_socket("used", SOCK_DGRAM);
         autoclose int deep = bind_socket("sub/used", SOCK_STREAM);
         close(bind_socket("sub/left", SOCK_STREAM));
         autofree char *first = str_format("%s/used", folder), *second = str_format("%s/sub/used", folder);
-        assert_true(socket_walk(folder, &budget, &found));
+        assert_true(socket_walk(folder, &closed, &budget, &found));
         assert_int_equal(found.count, 2);
         assert_string_equal(found.values[0], first);
         assert_string_equal(found.values[1], second);
         assert_int_equal(budget, 96);
         str_list_free(&found);
         budget = 2;
-        assert_false(socket_walk(folder, &budget, &found));
+        assert_false(socket_walk(folder, &closed, &budget, &found));
         assert_int_equal(budget, 0);
-        assert_false(socket_walk(folder, &budget, &found));
+        assert_false(socket_walk(folder, &closed, &budget, &found));
         str_list_free(&found);
+        str_list_take(&closed, str_format("%s/sub", folder));
+        budget = 100;
+        assert_true(socket_walk(folder, &closed, &budget, &found));
+        assert_int_equal(found.count, 1);
+        str_list_free(&found);
+        str_list_free(&closed);
 }
 
 static void assert_paths(const struct regions *regions, const char *real, const char *first,
