@@ -237,8 +237,8 @@ void report_mismatch(const struct target *target, const char *what, const char *
                     "network: refused a connection to %s: its %s is %s; to permit that: --network-allow %s",
                     destination, what, named, named);
         else
-                say_denied("network: refused a connection to %s: its %s is missing or malformed", destination,
-                           what);
+                say_denied("network: refused a connection to %s: its %s is missing or cannot be read",
+                           destination, what);
 }
 
 void report_name(const char *name)

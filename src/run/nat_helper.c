@@ -19,6 +19,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/socket.h>
 
 enum {
@@ -136,8 +137,17 @@ void nat_helper_watch_names(struct nat_helper *helper, const struct box *box)
         if (helper->watcher < 0)
                 message("note: changes of /etc/resolv.conf and /etc/hosts are not followed in this run: %s",
                         strerror(errno));
+        else
+                helper->watching = pidfd_open(helper->watcher, 0);
         free(helper->names);
         helper->names = NULL;
+}
+
+void nat_helper_lose_names(struct nat_helper *helper)
+{
+        fd_close(&helper->watching);
+        message("note: changes of /etc/resolv.conf and /etc/hosts are no longer followed in this run: "
+                "hutch-names has ended");
 }
 
 bool nat_helper_read(struct nat_helper *helper, struct record *record)
@@ -190,6 +200,7 @@ void nat_helper_end(struct nat_helper *helper, struct record *record)
         if (helper->talk >= 0 && helper->process > 0 && record->log >= 0)
                 take_last_records(helper, record);
         fd_close(&helper->talk);
+        fd_close(&helper->watching);
         helper_end(&helper->watcher);
         helper_end(&helper->process);
         free(helper->names);

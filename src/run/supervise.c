@@ -391,6 +391,7 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                 TERMINAL,
                 WATCH,
                 NAT,
+                NAMES,
                 FILTER,
                 LIMITS,
                 OWN = LIMITS + ENFORCEMENT_POLLS
@@ -407,6 +408,7 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                                             : supervisor->terminal.descriptor},
                     [WATCH] = {.fd = watch_descriptor(supervisor->watch), .events = POLLIN},
                     [NAT] = {.fd = supervisor->nat.talk, .events = POLLIN},
+                    [NAMES] = {.fd = supervisor->nat.watching, .events = POLLIN},
                     [FILTER] = {.fd = supervisor->filter.talk, .events = POLLIN},
                 };
                 enforcement_poll(&supervisor->enforcement, polls + LIMITS);
@@ -426,6 +428,8 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                                 read_control(supervisor);
                         if (polls[NAT].revents && !nat_helper_read(&supervisor->nat, supervisor->record))
                                 lose_network(supervisor);
+                        if (polls[NAMES].revents && supervisor->nat.talk >= 0)
+                                nat_helper_lose_names(&supervisor->nat);
                         if (polls[FILTER].revents &&
                             !filter_helper_read(&supervisor->filter, supervisor->record))
                                 lose_filter(supervisor);
