@@ -23,9 +23,10 @@
  *   host-port INSIDE HOST      a port inside that stands for a port of the host's loopback
  *   proxy HOST PORT [BASE64]   the upstream proxy and its Basic credentials
  *   no-proxy TEXT              one entry of NO_PROXY
- *   nameserver ADDRESS [PORT]  in order of preference; behind a link-local one stands %NUMBER of its
- * interface host ADDRESS NAME          one entry of the hosts file that a rule could ask for log flows and
- * questions are wanted as NAT_RECORD explain                    descriptor 7 is there
+ *   nameserver ADDRESS [PORT]  in order of preference; %NUMBER of its interface behind a link-local one
+ *   host ADDRESS NAME          one entry of the hosts file that a rule could ask for
+ *   log                        flows and questions are wanted as NAT_RECORD
+ *   explain                    descriptor 7 is there
  */
 #ifndef HUTCH_NAT_WIRE_H
 #define HUTCH_NAT_WIRE_H
