@@ -150,24 +150,10 @@ static void prepare(void)
         take_pins();
 }
 
-/* What the supervisor sends; its hang-up ends the filter. */
-static void hear_supervisor(void)
-{
-        struct {
-                struct filter_message head;
-                char text[FILTER_TEXT_MAX];
-        } in;
-        ssize_t got = read(FILTER_SUPERVISOR, &in, sizeof(in));
-        if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
-                _exit(0);
-        if (got > (ssize_t)sizeof(in.head) && in.head.type == FILTER_DENIED)
-                explain_take(&firewall.explain, &firewall.scanner, in.text, (size_t)got - sizeof(in.head));
-}
-
 static _Noreturn void run(struct lane lanes[SIDES])
 {
         for (;;) {
-                struct pollfd polls[1 + 2 * SIDES] = {{.fd = FILTER_SUPERVISOR, .events = POLLIN}};
+                struct pollfd polls[1 + 2 * SIDES] = {{.fd = FILTER_SUPERVISOR}};
                 for (int i = 0; i < SIDES; i++) {
                         struct lane *lane = &lanes[i];
                         polls[1 + 2 * i] =
@@ -178,8 +164,8 @@ static _Noreturn void run(struct lane lanes[SIDES])
                 }
                 if (poll(polls, sizeof(polls) / sizeof(*polls), -1) < 0)
                         continue;
-                if (polls[0].revents)
-                        hear_supervisor();
+                if (polls[0].revents) /* the supervisor has hung up */
+                        _exit(0);
                 for (int i = 0; i < SIDES; i++) {
                         if (polls[2 + 2 * i].revents & (POLLERR | POLLNVAL))
                                 lane_lose_reader(&lanes[i]);

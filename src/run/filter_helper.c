@@ -52,7 +52,7 @@ static void write_secret(const struct box *box, const char *variable, FILE *out)
         free(text.bytes);
 }
 
-static void write_rules(const struct box *box, const char *server, FILE *out)
+static void write_rules(const struct box *box, const char *server, bool explain, FILE *out)
 {
         const struct tool_rules *rules = &box->tools;
         for (size_t i = 0; i < rules->allow.count; i++)
@@ -63,7 +63,7 @@ static void write_rules(const struct box *box, const char *server, FILE *out)
         fputs(rules->deny_elicitation ? "deny-elicitation\n" : "", out);
         fputs(rules->deny_roots ? "deny-roots\n" : "", out);
         fputs(rules->pin_accept ? "pin-accept\n" : "", out);
-        fputs(rules->explain ? "explain\n" : "", out);
+        fputs(explain ? "explain\n" : "", out);
         fputs(box->log_path ? "log\n" : "", out);
         fputs(rules->log_arguments ? "log-arguments\n" : "", out);
         for (size_t i = 0; i < box->environment.count && rules->log_arguments; i++)
@@ -74,12 +74,12 @@ static void write_rules(const struct box *box, const char *server, FILE *out)
 }
 
 /* A memory file of lines, or a negative errno. */
-static int make_rules(const struct box *box, const char *server)
+static int make_rules(const struct box *box, const char *server, bool explain)
 {
         autofree char *text = NULL;
         size_t length = 0;
         FILE *out = str_or_die(open_memstream(&text, &length));
-        write_rules(box, server, out);
+        write_rules(box, server, explain, out);
         str_or_die(fclose(out) == 0 ? text : NULL);
         int made = fd_memory_file("rules", text, length);
         explicit_bzero(text, length); /* it has the values of variables */
@@ -100,7 +100,7 @@ static bool make_pipe(int ends[2], int own)
 }
 
 bool filter_helper_start(struct filter_helper *helper, const struct box *box, const struct record *record,
-                         int server[3], struct error *error)
+                         int nat, int server[3], struct error *error)
 {
         int talk[2], input[2], output[2];
         autofree char *program = program_find("hutch-filter");
@@ -125,7 +125,7 @@ bool filter_helper_start(struct filter_helper *helper, const struct box *box, co
         if (!make_pipe(output, STDIN_FILENO))
                 return fail(error, "a pipe");
         autoclose int server_out = output[1], from_server = output[0];
-        autoclose int rules = make_rules(box, helper->server);
+        autoclose int rules = make_rules(box, helper->server, nat >= 0);
         autoclose int pins = copy_pins(helper);
         autoclose int null = open("/dev/null", O_RDWR | O_CLOEXEC);
         if (rules < 0 || pins < 0 || null < 0)
@@ -142,8 +142,9 @@ bool filter_helper_start(struct filter_helper *helper, const struct box *box, co
             [FILTER_FROM_SERVER] = from_server,
             [FILTER_RULES] = rules,
             [FILTER_PINS] = pins,
+            [FILTER_NAT] = nat,
         };
-        pid_t process = helper_spawn(program, given, sizeof(given) / sizeof(*given));
+        pid_t process = helper_spawn(program, given, nat >= 0 ? FILTER_NAT + 1 : FILTER_NAT);
         if (process < 0)
                 return fail(error, "a process");
         helper->process = process;
@@ -203,22 +204,8 @@ bool filter_helper_read(struct filter_helper *helper, struct record *record)
         case FILTER_RECORD:
                 record_members(record, in.text);
                 break;
-        case FILTER_DENIED:
-                break;
         }
         return true;
-}
-
-void filter_helper_tell(const struct filter_helper *helper, const char *members)
-{
-        struct {
-                struct filter_message head;
-                char text[FILTER_TEXT_MAX];
-        } out = {.head.type = FILTER_DENIED};
-        size_t length = strnlen(members, sizeof(out.text));
-        memcpy(out.text, members, length);
-        if (helper->talk >= 0)
-                (void)send(helper->talk, &out, sizeof(out.head) + length, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 void filter_helper_end(struct filter_helper *helper, struct record *record)

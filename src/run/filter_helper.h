@@ -18,15 +18,13 @@ struct filter_helper {
 #define FILTER_HELPER_NONE ((struct filter_helper){.talk = -1, .pins = -1})
 
 /* Starts it. server[0] and server[1], the ends that the bridge made for the server, become the filter's, and
- * are replaced by fresh ones for the server. */
+ * are replaced by fresh ones for the server. `nat`: its end of what connects it with hutch-nat, which does
+ * not block, or -1. */
 bool filter_helper_start(struct filter_helper *helper, const struct box *box, const struct record *record,
-                         int server[3], struct error *error);
+                         int nat, int server[3], struct error *error);
 
 /* Says, pins and records what it has to say. False when it has ended: the sandbox must too. */
 bool filter_helper_read(struct filter_helper *helper, struct record *record);
-
-/* Tells it of a record of hutch-nat's, for --explain. One that it has no time for is lost. */
-void filter_helper_tell(const struct filter_helper *helper, const char *members);
 
 /* Hears the last of it, ends it and waits for that. */
 void filter_helper_end(struct filter_helper *helper, struct record *record);

@@ -6,7 +6,6 @@
 #define HUTCH_RUN_NAT_HELPER_H
 
 #include "box/box.h"
-#include "run/filter_helper.h"
 #include "run/record.h"
 
 struct nat_helper {
@@ -14,17 +13,17 @@ struct nat_helper {
         pid_t watcher; /* of the host's names (names_watch.h); 0 or less: none */
         int watching;  /* readable when the watcher has ended; -1: none */
         char *names;   /* what it was told about the host's names, until they are watched */
-        const struct filter_helper *told; /* of what is refused: --explain; or NULL */
-        int talk;                         /* wire.h's descriptor 4, this end; -1: none */
-        int dialler; /* descriptor 6, the end that pid 1 has, where a port is published; -1: none */
-        int setup;   /* descriptor 3, the end that the sandbox is entered with; -1: none */
+        int talk;      /* wire.h's descriptor 4, this end; -1: none */
+        int dialler;   /* descriptor 6, the end that pid 1 has, where a port is published; -1: none */
+        int setup;     /* descriptor 3, the end that the sandbox is entered with; -1: none */
 };
 
 #define NAT_HELPER_NONE ((struct nat_helper){.watching = -1, .talk = -1, .setup = -1, .dialler = -1})
 
 /* Starts it, with an empty environment and no descriptor but its own. Binds
- * the published ports of the host first: one that is taken is an error. */
-bool nat_helper_start(struct nat_helper *helper, const struct box *box, struct error *error);
+ * the published ports of the host first: one that is taken is an error. `filter`: its end of what connects it
+ * with hutch-filter, or -1. */
+bool nat_helper_start(struct nat_helper *helper, const struct box *box, int filter, struct error *error);
 
 /* Closes what the sandbox was entered with. */
 void nat_helper_entered(struct nat_helper *helper);

@@ -517,6 +517,18 @@ static bool block_signals(struct supervisor *supervisor, struct error *error)
         return true;
 }
 
+/* For --explain: hutch-filter asks hutch-nat what it refused, and waits for that no longer than it wants to.
+ */
+static bool connect_helpers(int *nat_end, int *filter_end, struct error *error)
+{
+        int ends[2];
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0)
+                return error_set(error, EXIT_SETUP, "cannot connect the helpers: %s", strerror(errno));
+        *nat_end = ends[0];
+        *filter_end = ends[1];
+        return true;
+}
+
 /* Connects and clones. */
 static bool start(struct supervisor *supervisor, struct held_sources *held, struct error *error)
 {
@@ -532,13 +544,16 @@ static bool start(struct supervisor *supervisor, struct held_sources *held, stru
 
         if (!record_open_log(supervisor->record, box, error))
                 return false;
-        if (filtered && !filter_helper_start(&supervisor->filter, box, supervisor->record, server, error)) {
+        autoclose int nat_end = -1, filter_end = -1;
+        if (box->tools.explain && box_has_network(box) && !connect_helpers(&nat_end, &filter_end, error))
+                return false;
+        if (filtered &&
+            !filter_helper_start(&supervisor->filter, box, supervisor->record, filter_end, server, error)) {
                 for (int i = 0; i < 3; i++)
                         fd_close(&server[i]);
                 return false;
         }
-        supervisor->nat.told = box->tools.explain ? &supervisor->filter : NULL;
-        if (box_has_network(box) && !nat_helper_start(&supervisor->nat, box, error))
+        if (box_has_network(box) && !nat_helper_start(&supervisor->nat, box, nat_end, error))
                 return false;
         if (!enforcement_begin(&supervisor->enforcement, box, error))
                 return false;
