@@ -536,7 +536,7 @@ static bool start(struct supervisor *supervisor, struct held_sources *held, stru
         supervisor->nat.told = box->tools.explain ? &supervisor->filter : NULL;
         if (box_has_network(box) && !nat_helper_start(&supervisor->nat, box, error))
                 return false;
-        if (!enforcement_begin(&supervisor->enforcement, box, error))
+        if (!enforcement_begin(&supervisor->enforcement, box, supervisor->record, error))
                 return false;
         struct launch_stdio stdio = {
             .limits = &supervisor->enforcement.limits,
