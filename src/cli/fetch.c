@@ -19,6 +19,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -99,7 +100,7 @@ static bool fetch_npm(int cache, const struct fetch_request *request, const stru
         str_list_add(&plan->environment, "npm_config_fetch_retries=1");
         str_list_add(&plan->environment, "npm_config_loglevel=error");
         return download_npm(cache, request, plan, options, error) &&
-               npm_read_packages(cache, entry, &folder, &scripts, error) &&
+               npm_read_packages(cache, request->packages.values[0], entry, &folder, &scripts, error) &&
                (!scripts || plan->no_scripts || run_scripts(cache, folder, plan, options, error));
 }
 
@@ -115,7 +116,26 @@ static char *requirement(const char *package)
                                            : str_format("%.*s==%s", (int)(at - package), package, at + 1);
 }
 
-/* The tool's own Python does nothing in the environment that uv makes for the tool. */
+/* Says, in a file that it leaves in the cache, where the environment is. */
+#define WHERE_FILE "hutch-environment"
+static const char say_where[] =
+    "import os, sys; open(os.path.expanduser('~/.cache/uv/" WHERE_FILE "'), 'w').write(sys.prefix)";
+
+/* Whatever was built for the environment may have written the file. */
+static void find_environment(int cache, struct entry *entry)
+{
+        autofree char *text = NULL, *place = sandbox_place(FETCH_UV);
+        autoclose int file = openat(cache, WHERE_FILE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        ssize_t length = file < 0 ? -1 : fd_read_all(file, PATH_MAX, &text);
+        (void)unlinkat(cache, WHERE_FILE, 0);
+        size_t front = strlen(place) + 1;
+        autofree char *normal = length > 0 && text[0] == '/' ? path_join("/", text) : NULL;
+        if (normal && strlen(text) == (size_t)length && strlen(normal) > front &&
+            path_is_below(normal, place))
+                entry->folder = str_format("%s/bin", normal + front);
+}
+
+/* The tool's own Python does nothing else in the environment that uv makes for the tool. */
 static bool fetch_uv(int cache, const struct fetch_request *request, const struct options *options,
                      struct fetch_plan *plan, struct entry *entry, struct error *error)
 {
@@ -140,9 +160,11 @@ static bool fetch_uv(int cache, const struct fetch_request *request, const struc
         }
         str_list_add(&words, "python");
         str_list_add(&words, "-c");
-        str_list_add(&words, "pass");
+        str_list_add(&words, say_where);
         str_list_add(&plan->environment, "UV_PYTHON_DOWNLOADS=never");
         bool done = sandbox_run(cache, FETCH_UV, plan, &words, caller_homes()->spelled, options, error);
+        if (done)
+                find_environment(cache, entry);
         str_list_free(&words);
         return done;
 }

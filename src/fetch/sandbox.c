@@ -9,6 +9,7 @@
 #include "box/mounts.h"
 #include "box/protect.h"
 #include "fetch/tree.h"
+#include "lib/clock.h"
 #include "lib/fd.h"
 #include "lib/name.h"
 #include "report/messages.h"
@@ -23,7 +24,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 
 enum {
         TIMEOUT_SECONDS = 900,
@@ -136,18 +136,11 @@ static void show(struct tail *tail)
         }
 }
 
-static long long now_ms(void)
-{
-        struct timespec now;
-        (void)clock_gettime(CLOCK_MONOTONIC, &now);
-        return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
-}
-
 /* Reads until the command and everything it started has closed the pipe. False when it filled the folder too
  * much. */
 static bool watch(int output, int cache, struct tail *tail)
 {
-        for (long long measured = now_ms();;) {
+        for (long long measured = clock_now_ms();;) {
                 struct pollfd wait = {.fd = output, .events = POLLIN};
                 struct tree_size size;
                 int ready = poll(&wait, 1, MEASURE_MS);
@@ -160,11 +153,11 @@ static bool watch(int output, int cache, struct tail *tail)
                                 return true;
                         keep(tail, data, length > 0 ? (size_t)length : 0);
                 }
-                if (now_ms() < measured + MEASURE_MS)
+                if (clock_now_ms() < measured + MEASURE_MS)
                         continue;
                 if (!tree_measure(cache, &size))
                         return false;
-                measured = now_ms();
+                measured = clock_now_ms();
         }
 }
 

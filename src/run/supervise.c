@@ -555,7 +555,7 @@ static bool start(struct supervisor *supervisor, struct held_sources *held, stru
         }
         if (box_has_network(box) && !nat_helper_start(&supervisor->nat, box, nat_end, error))
                 return false;
-        if (!enforcement_begin(&supervisor->enforcement, box, error))
+        if (!enforcement_begin(&supervisor->enforcement, box, supervisor->record, error))
                 return false;
         struct launch_stdio stdio = {
             .limits = &supervisor->enforcement.limits,
