@@ -119,8 +119,10 @@ static void take_pins(void)
         size_t length;
         autofree char *text = take_file(FILTER_PINS, PINS_FILE_MAX, &length);
         if (firewall.pins.on && !pins_read(&firewall.pins, &firewall.scanner, text, length)) {
-                errno = 0;
-                die("the file of --pin has a line that is no record; repair or remove it");
+                report_note("--pin: a line of the file is no record, so that none can be trusted; repair the "
+                            "file, or "
+                            "remove it to pin what is there now");
+                _exit(EXIT_SETUP);
         }
 }
 

@@ -17,7 +17,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
+
+enum { READY_MS = 10000 }; /* the file of pins may have tens of megabytes */
 
 static bool fail(struct error *error, const char *what)
 {
@@ -155,6 +158,26 @@ bool filter_helper_start(struct filter_helper *helper, const struct box *box, co
         return true;
 }
 
+bool filter_helper_await(const struct filter_helper *helper, struct error *error)
+{
+        struct {
+                struct filter_message head;
+                char text[FILTER_TEXT_MAX + 1];
+        } in;
+        struct pollfd news = {.fd = helper->talk, .events = POLLIN};
+        ssize_t got =
+            poll(&news, 1, READY_MS) > 0 ? recv(helper->talk, &in, sizeof(in) - 1, MSG_DONTWAIT) : 0;
+        if (got < (ssize_t)sizeof(in.head))
+                return error_set(error, EXIT_SETUP,
+                                 "the MCP firewall (hutch-filter) did not start; nothing was run without it");
+        if (in.head.type == FILTER_READY) {
+                message_verbose("the MCP firewall is ready");
+                return true;
+        }
+        in.text[(size_t)got - sizeof(in.head)] = 0;
+        return error_set(error, EXIT_SETUP, "%s", in.text);
+}
+
 /* Appends one record to the pins. One that cannot be written is said; the next run will not know the tool. */
 static void write_pin(struct filter_helper *helper, const char *members, size_t length)
 {
@@ -199,8 +222,7 @@ bool filter_helper_read(struct filter_helper *helper, struct record *record)
                 write_pin(helper, in.text, length);
                 break;
         case FILTER_READY:
-                message_verbose("the MCP firewall is ready");
-                break;
+                break; /* it was awaited */
         case FILTER_RECORD:
                 record_members(record, in.text);
                 break;

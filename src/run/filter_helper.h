@@ -23,6 +23,9 @@ struct filter_helper {
 bool filter_helper_start(struct filter_helper *helper, const struct box *box, const struct record *record,
                          int nat, int server[3], struct error *error);
 
+/* Waits until it has read its rules and the pins and is confined: before that nothing may be started. */
+bool filter_helper_await(const struct filter_helper *helper, struct error *error);
+
 /* Says, pins and records what it has to say. False when it has ended: the sandbox must too. */
 bool filter_helper_read(struct filter_helper *helper, struct record *record);
 

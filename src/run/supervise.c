@@ -553,6 +553,8 @@ static bool start(struct supervisor *supervisor, struct held_sources *held, stru
                 return false;
         if (!enforcement_begin(&supervisor->enforcement, box, error))
                 return false;
+        if (filtered && !filter_helper_await(&supervisor->filter, error))
+                return false;
         struct launch_stdio stdio = {
             .limits = &supervisor->enforcement.limits,
             .group = enforcement_group(&supervisor->enforcement),
