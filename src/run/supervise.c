@@ -27,6 +27,7 @@
 #include "run/enforcement.h"
 #include "run/filter_helper.h"
 #include "run/nat_helper.h"
+#include "run/poller.h"
 #include "run/terminal.h"
 #include "run/watch.h"
 
@@ -69,6 +70,7 @@ struct supervisor {
         bool filter_failed;             /* the same */
         struct enforcement enforcement; /* of the limits */
         struct watch *watch;            /* what happens to the sandbox's mounts on the host, or NULL */
+        struct poller poller;
         int signals;
         bool ignores_hang_up; /* the caller made it so (nohup) */
 
@@ -261,6 +263,7 @@ static bool read_failure(struct supervisor *supervisor, struct held_sources *hel
         if (supervisor->nat.process)
                 nat_helper_watch_names(&supervisor->nat, supervisor->box);
         end_by_limits(supervisor, enforcement_watch(&supervisor->enforcement));
+        poller_begin(&supervisor->poller);
         confine(supervisor);
         supervisor->settle_at = clock_now_ms() + SETTLE_MS;
         if (supervisor->box->timeout_seconds) {
@@ -443,8 +446,9 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                     [FILTER] = {.fd = supervisor->filter.talk, .events = POLLIN},
                 };
                 enforcement_poll(&supervisor->enforcement, polls + LIMITS);
-                size_t bridged = bridge_poll(supervisor->bridge, polls + OWN);
-                int ready = poll(polls, OWN + bridged, next_timeout(supervisor));
+                size_t quiet, bridged = bridge_poll(supervisor->bridge, polls + OWN, &quiet);
+                int ready = poller_wait(&supervisor->poller, polls, OWN + quiet, OWN + bridged,
+                                        next_timeout(supervisor));
                 if (ready > 0) {
                         bridge_move(supervisor->bridge, polls + OWN, bridged);
                         if (polls[FAILURE].revents && !read_failure(supervisor, held, error))
@@ -643,6 +647,7 @@ static void finish(struct supervisor *supervisor)
         fd_close(&supervisor->launch.failure);
         fd_close(&supervisor->launch.permission);
         fd_close(&supervisor->signals);
+        poller_end(&supervisor->poller);
 }
 
 int supervise(const struct box *box, struct held_sources *held, struct record *record, struct error *error)
