@@ -7,6 +7,7 @@
 
 #include "box/search.h"
 #include "fetch/entry.h"
+#include "fetch/project.h"
 #include "fetch/request.h"
 #include "fetch/store.h"
 #include "lib/fd.h"
@@ -28,7 +29,7 @@ static int used_entry = -1;
 /* Where the cache of a tool is in a home. */
 static const char *name_of(enum fetch_tool tool)
 {
-        return tool == FETCH_UV ? ".cache/uv" : ".npm";
+        return tool != FETCH_NPM ? ".cache/uv" : ".npm";
 }
 
 /* Where it is mounted. */
@@ -77,7 +78,7 @@ static void add_environment(struct box *box, enum fetch_tool tool, const struct 
         bool online = may_reach(box, entry);
         for (size_t i = 0; i < entry->environment.count; i++)
                 str_list_add(environment, entry->environment.values[i]);
-        if (tool == FETCH_UV) {
+        if (tool != FETCH_NPM) {
                 str_list_add(environment, "UV_PYTHON_DOWNLOADS=never");
                 if (!online)
                         str_list_add(environment, "UV_OFFLINE=1");
@@ -179,7 +180,11 @@ static bool miss(struct box *box, const struct options *options, const struct to
                  const struct fetch_request *request, const char *name, struct error *error)
 {
         bool consents = request->consents || options->fetch == OPTION_FETCH_ALWAYS;
-        autofree char *shown = str_copy(name_shown(strchr(name, ':') + 1));
+        bool project = request->tool == FETCH_UV_PROJECT;
+        autofree char *folder = project ? project_folder(request) : NULL;
+        autofree char *shown =
+            project ? str_format("the environment of %s, which has no .venv,", name_shown(folder))
+                    : str_copy(name_shown(strchr(name, ':') + 1));
         if (options->fetch != OPTION_FETCH_NEVER && consents) {
                 if (options->dry_run)
                         message("note: %s is not here yet and would be fetched first", shown);
@@ -218,7 +223,19 @@ static bool use_entry(struct box *box, struct held_sources *held, const struct o
         return true;
 }
 
-bool caches_add(struct box *box, struct held_sources *held, const struct options *options,
+/* What `uv run` needs: of a project that the sandbox shows, and no other. */
+static void read_project(const struct box *box, const char *work, struct fetch_request *request)
+{
+        autofree char *home = realpath(caller_homes()->spelled, NULL);
+        const struct folders folders = {.box = box, .real_home = home ? home : ""};
+        if (!project_request(&box->argv, &folders, work, request))
+                return;
+        autofree char *folder = project_folder(request);
+        if (!mounts_show(box, folder))
+                fetch_request_free(request);
+}
+
+bool caches_add(struct box *box, struct held_sources *held, const struct options *options, const char *work,
                 struct toolchain *toolchain, struct cache_use *use, struct error *error)
 {
         if (options->fetch_into)
@@ -226,6 +243,8 @@ bool caches_add(struct box *box, struct held_sources *held, const struct options
         struct fetch_request request = {0};
         if (toolchain->missing)
                 fetch_request_read(&box->argv, &request);
+        else
+                read_project(box, work, &request);
         bool wanted = request.tool != FETCH_NONE && !is_installed_globally(toolchain, &request);
         if (wanted) {
                 /* Who grants a cache of one's own means that one. */

@@ -28,8 +28,8 @@ void caches_forget(struct cache_use *use);
 /* Adds what the options and the command need. False with box->fetch_first set, and no error, when an entry is
  * missing that is to be fetched first; false with a sentence where it must not be, since the command would
  * only try for a minute. toolchain->fetches is false afterwards where an entry is there. The entry stays
- * locked until the process ends. */
-bool caches_add(struct box *box, struct held_sources *held, const struct options *options,
+ * locked until the process ends. `work` is where the paths in the command begin. */
+bool caches_add(struct box *box, struct held_sources *held, const struct options *options, const char *work,
                 struct toolchain *toolchain, struct cache_use *use, struct error *error);
 
 /* Makes the home of --persist the home, after the base was added. */

@@ -340,8 +340,8 @@ static bool fill(struct box *box, struct held_sources *held, const struct option
             !check_template(box, cwd, error) ||
             !toolchain_find(&options->command, &caller, toolchain, error) || !check_userns(box, error) ||
             !add_toolchain(box, held, toolchain, options->no_auto_grant, error) ||
-            !caches_add(box, held, options, toolchain, use, error) || !choose_cwd(box, wanted, cwd, error) ||
-            !read_profile(box, options->seccomp, cwd, error) ||
+            !caches_add(box, held, options, caller.work, toolchain, use, error) ||
+            !choose_cwd(box, wanted, cwd, error) || !read_profile(box, options->seccomp, cwd, error) ||
             !make_environment(box, options, cwd, template, &toolchain->front, error) ||
             !certificates_add(box, held, error) || !hide_add(box, &options->hide, cwd, error) ||
             !sockets_hide(box, error) || !journals_check(box, error) ||

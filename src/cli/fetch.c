@@ -9,6 +9,7 @@
 #include "fetch/entry.h"
 #include "fetch/npm.h"
 #include "fetch/plan.h"
+#include "fetch/project.h"
 #include "fetch/request.h"
 #include "fetch/sandbox.h"
 #include "fetch/store.h"
@@ -171,6 +172,62 @@ static bool fetch_uv(int cache, const struct fetch_request *request, const struc
 
 /* ---- one entry ---- */
 
+/* What the command asks for; tool FETCH_NONE where that is nothing to fetch. */
+static void read_request(const struct str_list *command, struct fetch_request *request)
+{
+        autofree char *home = realpath(caller_homes()->spelled, NULL);
+        autofree char *work = getcwd(NULL, 0);
+        const struct folders folders = {.real_home = home ? home : ""};
+        fetch_request_read(command, request);
+        if (request->tool == FETCH_NONE && work)
+                (void)project_request(command, &folders, work, request);
+}
+
+static void copy_command(struct entry *entry, const struct fetch_request *request,
+                         const struct str_list *command)
+{
+        if (request->tool != FETCH_UV_PROJECT) {
+                copy_list(&entry->command, command);
+                return;
+        }
+        /* The same from any working directory. */
+        str_list_add(&entry->command, command->values[0]);
+        str_list_add(&entry->command, "--directory");
+        str_list_take(&entry->command, project_folder(request));
+        str_list_add(&entry->command, "run");
+        str_list_add(&entry->command, "python");
+}
+
+static bool fetch_packages(int cache, const struct fetch_request *request, const struct options *options,
+                           struct fetch_plan *plan, struct entry *entry, struct error *error)
+{
+        switch (request->tool) {
+        case FETCH_UV:
+                return fetch_uv(cache, request, options, plan, entry, error);
+        case FETCH_UV_PROJECT:
+                return project_fetch(cache, request, options, plan, entry, error);
+        case FETCH_NPM:
+        case FETCH_NONE:
+                break;
+        }
+        return fetch_npm(cache, request, options, plan, entry, error);
+}
+
+/* Takes the environments of a project's earlier states away. */
+static void remove_earlier(int store, const struct fetch_request *request, const char *kept)
+{
+        struct str_list files = {0};
+        autofree char *folder = project_folder(request);
+        autofree char *front = str_format("uv:%s#", folder);
+        store_list(store, &files);
+        for (size_t i = 0; i < files.count; i++) {
+                autofree char *name = fetch_name_decode(files.values[i]);
+                if (str_starts(name, front) && !str_equal(files.values[i], kept))
+                        (void)store_remove(store, files.values[i]);
+        }
+        str_list_free(&files);
+}
+
 /* Fills an unfinished entry. */
 static bool fill(int folder, const struct fetch_request *request, const char *name,
                  const struct options *options, struct error *error)
@@ -182,11 +239,10 @@ static bool fill(int folder, const struct fetch_request *request, const char *na
         struct fetch_plan plan = {0};
         struct entry entry = {.name = str_copy(name), .fetched = time(NULL)};
         char digest[SHA512_HEX];
-        bool done = request->tool == FETCH_UV ? fetch_uv(cache, request, options, &plan, &entry, error)
-                                              : fetch_npm(cache, request, options, &plan, &entry, error);
+        bool done = fetch_packages(cache, request, options, &plan, &entry, error);
         if (done && tree_digest(cache, digest, error)) {
                 entry.digest = str_copy(digest);
-                copy_list(&entry.command, &options->command);
+                copy_command(&entry, request, &options->command);
                 copy_list(&entry.registries, &plan.registries);
                 done = entry_write(folder, &entry, error);
         } else {
@@ -213,14 +269,14 @@ static bool has_entry(int store, const char *file)
 static bool fetch_entry(int store, const struct options *options, struct error *error)
 {
         struct fetch_request request;
-        fetch_request_read(&options->command, &request);
+        read_request(&options->command, &request);
         autofree char *name = request.tool == FETCH_NONE ? NULL : fetch_request_name(&request);
         autofree char *file = name ? fetch_name_encode(name) : NULL;
         if (!file)
                 error_set(error, EXIT_USAGE,
                           "%s asks for nothing that can be fetched: write npx -y PACKAGE, npm exec PACKAGE, "
-                          "uvx PACKAGE or uv "
-                          "tool run PACKAGE, with no registry of its own",
+                          "uvx PACKAGE or uv tool run PACKAGE, with no registry of its own, or uv run in a "
+                          "project that has no .venv",
                           name_shown(options->command.values[0]));
         bool done = file && !options->update && has_entry(store, file);
         if (done)
@@ -238,6 +294,8 @@ static bool fetch_entry(int store, const struct options *options, struct error *
                                          strerror(-committed));
                 if (!done)
                         store_abandon(store, file);
+                else if (request.tool == FETCH_UV_PROJECT)
+                        remove_earlier(store, &request, file);
         } else if (file && !done) {
                 error_set(error, EXIT_SETUP, "cannot make a folder for %s: %s", name, explain(folder));
         }
@@ -312,7 +370,7 @@ static bool visit(int store, const struct options *options, entry_visitor *visit
         struct str_list files = {0};
         struct fetch_request request = {0};
         if (options->command.count > 0) {
-                fetch_request_read(&options->command, &request);
+                read_request(&options->command, &request);
                 autofree char *name = request.tool == FETCH_NONE ? NULL : fetch_request_name(&request);
                 char *file = name ? fetch_name_encode(name) : NULL;
                 if (file)

@@ -27,6 +27,8 @@ void plan_free(struct fetch_plan *plan)
         str_list_free(&plan->allow);
         str_list_free(&plan->environment);
         free(plan->certificates);
+        str_list_free(&plan->files);
+        free(plan->overlay);
         *plan = (struct fetch_plan){0};
 }
 

@@ -39,12 +39,20 @@ char *sandbox_place(enum fetch_tool tool)
         return path_join(caller_homes()->spelled, tool == FETCH_UV ? ".cache/uv" : ".npm");
 }
 
-static void add_grant(struct options *options, const char *path)
+static void add_grant(struct options *options, const char *path, bool overlay)
 {
         options->grants =
             str_or_die(reallocarray(options->grants, options->grant_count + 1, sizeof(*options->grants)));
-        options->grants[options->grant_count++] =
-            (struct grant_option){.path = str_copy(path), .option = "--ro"};
+        options->grants[options->grant_count++] = (struct grant_option){
+            .path = str_copy(path), .overlay = overlay, .option = overlay ? "--overlay" : "--ro"};
+}
+
+static void add_file(struct options *options, const char *path, const char *folder)
+{
+        options->files =
+            str_or_die(reallocarray(options->files, options->file_count + 1, sizeof(*options->files)));
+        options->files[options->file_count++] = (struct file_option){
+            .local = str_copy(path), .remote = path_join(folder, strrchr(path, '/') + 1)};
 }
 
 static void fill_options(struct options *options, const char *cache, enum fetch_tool tool,
@@ -64,15 +72,19 @@ static void fill_options(struct options *options, const char *cache, enum fetch_
                 str_list_add(&options->command, words->values[i]);
         for (size_t i = 0; i < plan->environment.count; i++)
                 str_list_add(&options->env, plan->environment.values[i]);
-        for (size_t i = 0; i < plan->allow.count; i++)
+        for (size_t i = 0; i < plan->files.count; i++)
+                add_file(options, plan->files.values[i], cwd);
+        if (plan->overlay)
+                add_grant(options, plan->overlay, true);
+        for (size_t i = 0; i < plan->allow.count && !plan->offline; i++)
                 str_list_add(&options->network_allow, plan->allow.values[i]);
-        for (size_t i = 0; i < person->network_allow.count; i++)
+        for (size_t i = 0; i < person->network_allow.count && !plan->offline; i++)
                 str_list_add(&options->network_allow, person->network_allow.values[i]);
         if (plan->certificates) {
                 str_list_take(&options->env,
                               str_format("%s=%s", tool == FETCH_UV ? "SSL_CERT_FILE" : "npm_config_cafile",
                                          plan->certificates));
-                add_grant(options, plan->certificates);
+                add_grant(options, plan->certificates, false);
         }
 }
 
@@ -194,7 +206,7 @@ bool sandbox_run(int cache, enum fetch_tool tool, const struct fetch_plan *plan,
                                  TREE_DEPTH_MAX);
         if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
                 return true;
-        if (!tail.verbose)
+        if (!tail.verbose && !plan->quiet)
                 show(&tail);
         autofree char *shown = str_copy(name_shown(words->values[0]));
         return error_set(error, EXIT_SETUP, "%s could not fetch%s (status %d)", shown,
