@@ -105,7 +105,7 @@ def test_what_a_server_wrote_last_is_handed_over(start):
         taken = b""
         while data := os.read(process.stdout.fileno(), 32768):
             taken += data
-            time.sleep(0.4)
+            time.sleep(0.6)
         assert taken == (NOTE % (b"y" * 30000)) * 8
         assert process.wait(5) == 0
 
