@@ -14,6 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* What a terminal or a script sends to the whole job is for hutch, which decides about the end. */
+static const int not_for_helpers[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
+
 /* The forked child: makes system calls only. */
 static _Noreturn void become_helper(const char *program, const int *given, size_t count)
 {
@@ -30,6 +33,9 @@ static _Noreturn void become_helper(const char *program, const int *given, size_
                         _exit(EXIT_SETUP);
         if (syscall(SYS_close_range, (unsigned)count, ~0U, 0) < 0)
                 _exit(EXIT_SETUP);
+        const struct sigaction ignore = {.sa_handler = SIG_IGN};
+        for (size_t i = 0; i < sizeof(not_for_helpers) / sizeof(*not_for_helpers); i++)
+                sigaction(not_for_helpers[i], &ignore, NULL);
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, NULL);
         execve(program, argv, environment);
