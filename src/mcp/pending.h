@@ -22,8 +22,7 @@ struct pending {
         bool modern;        /* it is of revision 2026-07-28 or later */
         bool first_page;    /* of PENDING_LIST */
         bool is_task;       /* of PENDING_CALL: the answer is a task */
-        long long began_ms; /* monotonic */
-        uint64_t refused;   /* of PENDING_CALL: the network's refusals before it */
+        long long began_ns; /* clock_now_ns() */
         size_t bytes;       /* of the request */
         char *record;       /* of PENDING_CALL: the beginning of its record in the log, or NULL */
         size_t record_length;

@@ -9,7 +9,7 @@ import time
 
 import pytest
 from fetching import before, call, entries, npm as empty  # noqa: F401 (a fixture)
-from harness import needs_installed, needs_kernel, wait_until
+from harness import descendants, needs_installed, needs_kernel, wait_until
 from layouts import make
 
 
@@ -118,6 +118,8 @@ def test_a_killed_fetch_leaves_nothing_broken(npm, number):
     assert entries(npm) == [".new:npm%3ahello"]
     process.send_signal(number)
     process.communicate(timeout=10)
+    # The entry is locked until the last process of it is gone.
+    wait_until(lambda: not any("hutch" in name.split()[0] for name in descendants().values()), 10, "the end of the sandbox")
     (npm.registry.folder / "stall").unlink()
     npm.registry.publish("other")
     assert call(npm, "fetch", "--", "npx", "-y", "other").status == 0
