@@ -186,6 +186,11 @@ static bool miss(struct box *box, const struct options *options, const struct to
             project ? str_format("the environment of %s, which has no .venv,", name_shown(folder))
                     : str_copy(name_shown(strchr(name, ':') + 1));
         if (options->fetch != OPTION_FETCH_NEVER && consents) {
+                if (project)
+                        message(
+                            "note: %s has no .venv; hutch makes an environment for it and keeps that apart, "
+                            "where `uv sync` in the project would make one that is used as it is",
+                            name_shown(folder));
                 if (options->dry_run)
                         message("note: %s is not here yet and would be fetched first", shown);
                 box->fetch_first = !options->dry_run && check_programs(box, toolchain, error);

@@ -29,7 +29,8 @@ static void note_download(const struct box *box, bool fetches)
                 message(
                     "note: %s downloads what is not installed, and this sandbox has no network; hutch "
                     "fetches first "
-                    "only for npx, npm exec, uvx and uv tool run, and only what a registry has; permit the "
+                    "only for npx, npm exec, uvx, uv tool run and uv run, and only what a registry has; "
+                    "permit the "
                     "registry "
                     "with --network-allow, or install the package in a folder and name its program after --",
                     base_name(box->argv.values[0]));

@@ -24,7 +24,8 @@ const struct subcommand_row subcommand_table[] = {
      "of yours is read, changed or left behind. It takes no command.\n",
      false},
     {"fetch", "[OPTIONS] [-- COMMAND [ARG…]]", true, false, "download a server's packages once, in a sandbox",
-     "COMMAND is what a client has: npx -y PACKAGE, npm exec, uvx PACKAGE, uv tool run. Its packages are "
+     "COMMAND is what a client has: npx -y PACKAGE, npm exec, uvx PACKAGE, uv tool run, uv run. Its packages "
+     "are "
      "fetched\n"
      "in a sandbox that reaches the registry and has nothing of yours, and kept; servers start from them "
      "offline.\n",

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from fetching import call, npm  # noqa: F401 (a fixture)
+from fetching import call, entries, is_direct, npm, uv  # noqa: F401 (fixtures)
 from layouts import make
 
 
@@ -139,14 +139,17 @@ def test_a_package_whose_commands_have_the_names_of_what_a_fetch_runs(npm):
     assert not (entry(npm) / "cache/owned").exists()
 
 
-@pytest.mark.parametrize("name", ["..", ".", "../../x", "a/../../x", "@/../x", "%2e%2e", "x" * 300, "a b", "-x"])
-def test_no_name_leads_out_of_the_store(npm, name):
+NAMES = ["..", ".", "../../x", "a/../../x", "@/../x", "%2e%2e", "x" * 300, "a b", "-x"]
+
+
+def test_no_name_leads_out_of_the_store(npm):
     make(npm.home / ".local/share/hutch/x/file", "mine")
     npm.store.mkdir(parents=True, mode=0o700)
     (npm.home / ".local/share/hutch").chmod(0o700)
-    for words in (["fetch", "--remove", name], ["fetch", "--remove", f"npm:{name}"], ["fetch", "--", "npx", "-y", f"--package={name}", "x"]):
-        assert call(npm, *words).status in (1, 2, 125)
-    assert (npm.home / ".local/share/hutch/x/file").read_text() == "mine" and os.listdir(npm.store) == []
+    for name in NAMES:
+        for words in (["fetch", "--remove", name], ["fetch", "--remove", f"npm:{name}"], ["fetch", "--", "npx", "-y", f"--package={name}", "x"]):
+            assert call(npm, *words).status in (1, 2, 125), words
+        assert (npm.home / ".local/share/hutch/x/file").read_text() == "mine" and os.listdir(npm.store) == [], name
 
 
 @pytest.mark.parametrize("planted", ["on PATH", "beside npx", "behind a link"])
@@ -168,6 +171,90 @@ def test_a_program_in_a_writable_grant_is_not_asked_outside(npm, planted):
     assert done.status == 125 and "refusing to fetch" in done.err and not owned.exists() and not npm.store.exists(), done
     call(npm, "fetch", "--", "npx" if planted != "beside npx" else mine / "npx", "-y", "good")
     assert owned.exists()
+
+
+# What an install script puts in the place of a package's program, in the folder of the programs.
+REPLACED = {"key": "ln -sf {home}/.ssh/id key", "absolute": "ln -sf /usr/bin/id absolute", "upward": "ln -sf ../../../../../../../../.ssh/id upward",
+            "magic": "ln -sf /proc/self/exe magic", "folder": "rm folder; mkdir folder", "loop": "ln -sf loop loop",
+            "headless": "rm headless; echo 'echo no first line' > headless; chmod 755 headless", "modeless": "cp ../evil/cli.js ../evil/less.js; ln -sf ../evil/less.js modeless; chmod 644 ../evil/less.js"}
+
+
+def test_a_packages_program_is_a_file_in_its_entry(npm):
+    """Of what is something else, hutch neither starts it nor grants what it leads to."""
+    script = "echo > found; cd ../.bin; " + "; ".join(REPLACED.values()).format(home=npm.home)
+    publish(npm, script, bin={name: "cli.js" for name in ("good", *REPLACED)})
+    assert call(npm, "fetch", "--", "npx", "-y", "-p", "evil", "good").status == 0
+    wanted = None
+    for name in ("good", *REPLACED):
+        done = call(npm, "run", "-v", "--dry-run", "--", "npx", "-y", "-p", "evil", name)
+        mounts = [(mount["destination"], mount.get("source")) for mount in json.loads(done.out)["mounts"]]
+        wanted = wanted or mounts
+        assert is_direct(done) == (name == "good") and mounts == wanted, done
+    for name in ("key", "upward"):
+        done = call(npm, "run", "--", "npx", "-y", "-p", "evil", name)
+        assert done.status != 0 and "CANARY" not in done.out and "CANARY" not in done.err, done
+
+
+@pytest.mark.parametrize("script", ["rm -r .bin; mkdir x; ln -s x .bin; ln -s /usr/bin/id x/evil", "cp -r . ../m; cd ..; rm -r node_modules; ln -s m node_modules",
+                                    "rm -r .bin; ln -s {home}/bin .bin"], ids=["the folder", "above it", "outside"])
+def test_a_link_in_the_place_of_the_programs_folder(npm, script):
+    make(npm.home / "bin/evil", "#!/bin/sh\necho CANARY-outside\n", 0o755)
+    publish(npm, "echo > found; cd ..; " + script.format(home=npm.home))
+    assert fetch(npm).status == 0
+    done = call(npm, "run", "-v", "--dry-run", "--", "npx", "-y", "evil")
+    assert not is_direct(done) and str(npm.home / "bin") not in done.out, done
+
+
+@pytest.mark.parametrize("says", ["/usr", "{home}/.cache/uv/../../.ssh", "{home}/.cache/uv", "relative", "{home}/.cache/uv/link", "x" * 5000], ids=range(6))
+def test_a_tools_environment_is_a_folder_in_its_entry(uv, says):
+    """What is built for it says where it is."""
+    says = says.format(home=uv.home)
+    uv.registry.publish("good")
+    assert call(uv, "run", "--", "uvx", "good").out == "tool good\n" and is_direct(call(uv, "run", "-v", "--", "uvx", "good"))
+    uv.registry.publish("evil", build=f"""if 1:
+        (CACHE / "link").symlink_to("/usr")
+        python.unlink()
+        python.write_text("#!/usr/bin/python3\\nimport sys\\n"
+            "if sys.argv[1] == '-c': open({str(uv.home)!r} + '/.cache/uv/hutch-environment', 'w').write({says!r})\\n"
+            "else: exec(open(sys.argv.pop(1)).read())\\n")
+        python.chmod(0o755)""")
+    for option in ([], ["-v"]):
+        done = call(uv, "run", *option, "--", "uvx", "evil", "x")
+        assert not is_direct(done) and done.out == "tool evil x\n", done
+
+
+LOOK_AT = "import subprocess; report = subprocess.run(['sh', '-c', {script!r}], capture_output=True, text=True).stdout; (packages / 'report.py').write_text(f'TEXT = {{report!r}}')"
+
+
+def test_what_a_project_depends_on_sees_nothing_of_it(uv, world):
+    """Its list of dependencies apart. What builds the project sees it, and reaches nothing."""
+    project = uv.home / "project"
+    reach = f"python3 -c 'import urllib.request; print(\"REACHED\", urllib.request.urlopen(\"{uv.registry.address}evil\").status)' || true"
+    look = f"cat {project}/.env {project}/main.py $HOME/.ssh/id; ls /tmp/*; {reach}"
+    make(project / "pyproject.toml", "[project]\ndependencies = [\"evil\"]\n\n[build-system]\nrequires = [\"backend\"]\n")
+    make(project / "main.py", "import sys\nsys.path[:0] = []\nimport report, built\nprint(report.TEXT, '-' * 9, built.TEXT)\n")
+    make(project / ".env", "CANARY-project")
+    uv.registry.publish("evil", build=LOOK_AT.format(script=look))
+    uv.registry.publish("backend", build=LOOK_AT.format(script=look).replace("report.py", "built.py"))
+    done = call(uv, "run", "--", "uv", "--directory", project, "run", "main.py")
+    evil, backend = done.out.split("-" * 9)
+    assert done.status == 0 and "CANARY" not in evil and "import report" not in evil and "pyproject.toml" in evil, done
+    assert "CANARY-project" in backend and "CANARY-ssh" not in backend and "REACHED" not in backend and "REACHED" in evil, done
+    assert sorted(path.name for path in project.iterdir()) == [".env", "main.py", "pyproject.toml"]
+
+
+@pytest.mark.parametrize("name", ["pyproject.toml", "uv.lock", ".python-version"])
+def test_a_projects_lists_are_files_of_its_own(uv, name):
+    """Not links, which a server may have made in an earlier run."""
+    make(uv.home / "project/pyproject.toml", "[project]\ndependencies = [\"evil\"]\n")
+    make(uv.home / "secret", "[project]\ndependencies = [\"evil\"]\nCANARY-secret\n")
+    uv.registry.publish("evil", build=LOOK_AT.format(script="cat /tmp/*/*"))
+    command = ["run", "--", "uv", "--directory", uv.home / "project", "run", "python", "-c", "import report; print(report.TEXT)"]
+    assert "evil" in call(uv, *command).out
+    (uv.home / "project" / name).unlink(missing_ok=True)
+    (uv.home / "project" / name).symlink_to(uv.home / "secret")
+    done = call(uv, *command)
+    assert done.status == 125 and "is no file itself" in done.err and "CANARY" not in done.out, done
 
 
 def test_what_a_server_left_in_a_kept_home_opens_nothing(hutch):

@@ -216,7 +216,8 @@ def test_a_pyvenv_cfg_in_a_writable_grant(hutch, private, base):
 def test_a_folder_of_an_everyday_command_becomes_a_link(hutch, private, name):
     (hutch.folder / name).symlink_to(private)
     make(hutch.folder / "pyproject.toml")
-    make(hutch.home / ".local/bin/uv", f"#!/bin/sh\ncat {private}/key\n", 0o755)
+    # A project without a .venv is fetched for first.
+    make(hutch.home / ".local/bin/uv", f"#!/bin/sh\ncase $1 in sync) ;; tool) echo '(by default: <http://127.0.0.1:9/>)' ;; *) cat {private}/key ;; esac\n", 0o755)
     make(hutch.home / ".local/bin/npx", f"#!/bin/sh\ncat {private}/key\n", 0o755)
     uv, npx = hutch.home / ".local/bin/uv", hutch.home / ".local/bin/npx"
     command = {".venv": [uv, "run", "python"], "project": [uv, "--directory", hutch.folder / "project", "run", "x"], "node_modules": [npx, "tool"]}[name]

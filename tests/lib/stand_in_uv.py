@@ -51,8 +51,10 @@ def make_environment(folder, requirements):
     packages.mkdir(parents=True, exist_ok=True)
     for requirement in requirements:
         package = download(requirement)
-        (packages / f"{package['name']}.py").write_text(f"VERSION = {package['version']!r}\n")
-        exec(package.get("build", ""))
+        module = packages / f"{package['name']}.py"
+        if not module.exists():
+            module.write_text(f"VERSION = {package['version']!r}\n")
+            exec(package.get("build", ""))
     return packages
 
 
