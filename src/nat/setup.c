@@ -32,7 +32,7 @@
 /* The kernel gives `lo` the first index of every namespace. The two ends differ, because a link whose peer
  * has its own index counts as one without a peer. */
 enum { LOOPBACK = 1, SANDBOX_LINK = 2, GATEWAY_LINK = 3 };
-enum { UP_WAIT_MS = 2000 };
+enum { UP_WAIT_MS = 2000, LINK_MTU = 65535 };
 
 #ifndef SETUP_LINK_KIND
 #define SETUP_LINK_KIND "veth" /* a test names one that no kernel has */
@@ -71,6 +71,8 @@ static void describe_end(struct nlmsghdr *header, const char *name)
 {
         mnl_attr_put_strz(header, IFLA_IFNAME, name);
         mnl_attr_put(header, IFLA_ADDRESS, sizeof(hardware_address), hardware_address);
+        /* As large as it goes, like lo's: nothing between the ends needs packets of a network's size. */
+        mnl_attr_put_u32(header, IFLA_MTU, LINK_MTU);
 }
 
 static void add_pair(struct netlink_batch *batch, int gateway)
