@@ -85,39 +85,28 @@ static bool publish(const struct nat_helper *helper, const struct network *netwo
         return true;
 }
 
-static void close_its(struct nat_helper *helper)
+bool nat_helper_start(struct nat_helper *helper, const struct box *box, struct error *error)
 {
-        fd_close(&helper->its_talk);
-        fd_close(&helper->its_setup);
-        fd_close(&helper->its_dialler);
-}
-
-static bool make_pair(int *ours, int *its)
-{
-        int ends[2];
-        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-                return false;
-        *ours = ends[0];
-        *its = ends[1];
-        return true;
-}
-
-bool nat_helper_prepare(struct nat_helper *helper, const struct box *box, struct error *error)
-{
-        helper->program = program_find("hutch-nat");
-        if (!helper->program)
+        int talk[2], setup[2], dial[2];
+        autofree char *program = program_find("hutch-nat");
+        if (!program)
                 return error_set(
                     error, EXIT_SETUP,
                     "the network options need hutch-nat, which this installation lacks; install it, or "
                     "leave them out");
-        if (!make_pair(&helper->talk, &helper->its_talk) || !make_pair(&helper->setup, &helper->its_setup) ||
-            !make_pair(&helper->dialler, &helper->its_dialler))
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, talk) < 0)
                 return fail(error, "a socket");
-        return publish(helper, &box->network, error);
-}
-
-bool nat_helper_start(struct nat_helper *helper, const struct box *box, struct error *error)
-{
+        helper->talk = talk[0];
+        autoclose int nat_talk = talk[1];
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, setup) < 0)
+                return fail(error, "a socket");
+        helper->setup = setup[0];
+        autoclose int nat_setup = setup[1];
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, dial) < 0)
+                return fail(error, "a socket");
+        autoclose int sandbox_dial = dial[0], nat_dial = dial[1];
+        if (!publish(helper, &box->network, error))
+                return false;
         helper->names = host_names_read(HOST_RESOLV_CONF, HOST_HOSTS, &box->network);
         autoclose int rules = make_rules(box, helper->names);
         if (rules < 0)
@@ -125,13 +114,13 @@ bool nat_helper_start(struct nat_helper *helper, const struct box *box, struct e
         autoclose int null = open("/dev/null", O_RDWR | O_CLOEXEC);
         if (rules < 0 || null < 0)
                 return fail(error, "a memory file");
-        const int given[] = {
-            null, null, null, helper->its_setup, helper->its_talk, rules, helper->its_dialler};
-        pid_t process = helper_spawn(helper->program, given, sizeof(given) / sizeof(*given));
+        const int given[] = {null, null, null, nat_setup, nat_talk, rules, nat_dial};
+        pid_t process = helper_spawn(program, given, sizeof(given) / sizeof(*given));
         if (process < 0)
                 return fail(error, "a process");
         helper->process = process;
-        close_its(helper);
+        if (box->network.publish_count)
+                helper->dialler = fd_take(&sandbox_dial);
         return true;
 }
 
@@ -200,12 +189,9 @@ void nat_helper_end(struct nat_helper *helper, struct record *record)
         nat_helper_entered(helper);
         if (helper->talk >= 0 && helper->process > 0 && record->log >= 0)
                 take_last_records(helper, record);
-        close_its(helper);
         fd_close(&helper->talk);
         helper_end(&helper->watcher);
         helper_end(&helper->process);
-        free(helper->program);
-        helper->program = NULL;
         free(helper->names);
         helper->names = NULL;
 }

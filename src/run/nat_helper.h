@@ -17,20 +17,12 @@ struct nat_helper {
         int talk;                         /* wire.h's descriptor 4, this end; -1: none */
         int dialler; /* descriptor 6, the end that pid 1 has, where a port is published; -1: none */
         int setup;   /* descriptor 3, the end that the sandbox is entered with; -1: none */
-        char *program;
-        int its_talk, its_setup, its_dialler; /* the other ends, until it is started; -1: none */
 };
 
-#define NAT_HELPER_NONE                                                                                      \
-        ((struct nat_helper){                                                                                \
-            .talk = -1, .setup = -1, .dialler = -1, .its_talk = -1, .its_setup = -1, .its_dialler = -1})
+#define NAT_HELPER_NONE ((struct nat_helper){.talk = -1, .setup = -1, .dialler = -1})
 
-/* Makes what the sandbox is entered with, and binds the published ports of the host: one that is taken is an
- * error. */
-bool nat_helper_prepare(struct nat_helper *helper, const struct box *box, struct error *error);
-
-/* Starts it, with an empty environment and no descriptor but its own. After the sandbox was begun, which
- * takes longer: both are made at the same time. */
+/* Starts it, with an empty environment and no descriptor but its own. Binds
+ * the published ports of the host first: one that is taken is an error. */
 bool nat_helper_start(struct nat_helper *helper, const struct box *box, struct error *error);
 
 /* Closes what the sandbox was entered with. */

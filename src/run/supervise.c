@@ -534,7 +534,7 @@ static bool start(struct supervisor *supervisor, struct held_sources *held, stru
                 return false;
         }
         supervisor->nat.told = box->tools.explain ? &supervisor->filter : NULL;
-        if (box_has_network(box) && !nat_helper_prepare(&supervisor->nat, box, error))
+        if (box_has_network(box) && !nat_helper_start(&supervisor->nat, box, error))
                 return false;
         if (!enforcement_begin(&supervisor->enforcement, box, error))
                 return false;
@@ -558,7 +558,6 @@ static bool start(struct supervisor *supervisor, struct held_sources *held, stru
                 message_unrecorded("network: deny-all (use --network-allow to permit outbound hosts)");
         for (int i = 0; i < 3; i++)
                 fd_close(&server[i]);
-        started = started && (!box_has_network(box) || nat_helper_start(&supervisor->nat, box, error));
         nat_helper_entered(&supervisor->nat);
         /* The supervisor holds the values of the person's variables; nothing else of the same user may trace
          * it. */
