@@ -190,6 +190,10 @@ static bool address_sandbox(int socket_, bool v6, struct setup_failure *failure)
         add_route(&batch, AF_INET, RT_TABLE_MAIN, RTN_UNICAST, SANDBOX_LINK, NULL, 0, SETUP_GATEWAY4);
         if (v6) {
                 add_address(&batch, SANDBOX_LINK, SETUP_SANDBOX6, 64);
+                /* The kernel's own route to the address comes later, from a thread: what arrived before would
+                 * be lost. */
+                add_route(&batch, AF_INET6, RT_TABLE_LOCAL, RTN_LOCAL, SANDBOX_LINK, SETUP_SANDBOX6, 128,
+                          NULL);
                 add_route(&batch, AF_INET6, RT_TABLE_MAIN, RTN_UNICAST, SANDBOX_LINK, NULL, 0,
                           SETUP_GATEWAY6);
         }
