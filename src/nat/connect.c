@@ -10,6 +10,7 @@
 #include "lib/str.h"
 
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -143,29 +144,52 @@ static void finish_attempt(struct source *source, uint32_t events)
         take_connected(connecting, connected, &attempt->address);
 }
 
-/* Opens one attempt. False when it failed at once. */
-static bool attempt_begin(struct connecting *connecting, const struct in6_addr *address)
+void connect_set_nodelay(int descriptor)
+{
+        int on = 1;
+        (void)setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+}
+
+/* 0 when connected, or a negative errno; -EALREADY while it goes on. To a service of this machine the
+ * connection is there before the call returns, which only a second one tells. */
+static int connect_once(int made, const struct sockaddr *destination, socklen_t length)
+{
+        if (connect(made, destination, length) == 0 ||
+            (errno == EINPROGRESS && connect(made, destination, length) == 0))
+                return 0;
+        return -errno;
+}
+
+enum attempt_result { ATTEMPT_FAILED, ATTEMPT_GOES_ON, ATTEMPT_CONNECTED };
+
+/* Opens one attempt. */
+static enum attempt_result attempt_begin(struct connecting *connecting, const struct in6_addr *address)
 {
         struct attempt *attempt = &connecting->attempts[connecting->attempt_count];
         struct sockaddr_storage destination;
         socklen_t length = target_store(address, connecting->place.port, &destination);
         int made = socket(destination.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        if (made < 0 ||
-            (connect(made, (struct sockaddr *)&destination, length) < 0 && errno != EINPROGRESS)) {
-                connecting->error = -errno;
+        int result = made < 0 ? -errno : connect_once(made, (struct sockaddr *)&destination, length);
+        if (result < 0 && result != -EALREADY) {
+                connecting->error = result;
                 if (made >= 0)
                         close(made);
-                return false;
+                return ATTEMPT_FAILED;
+        }
+        connect_set_nodelay(made);
+        if (result == 0) {
+                take_connected(connecting, made, address);
+                return ATTEMPT_CONNECTED;
         }
         *attempt = (struct attempt){.connecting = connecting, .address = *address};
         if (!source_add(&attempt->source, made, EPOLLOUT, finish_attempt)) {
                 connecting->error = -errno;
                 source_close(&attempt->source);
-                return false;
+                return ATTEMPT_FAILED;
         }
         connecting->attempt_count++;
         connecting->open++;
-        return true;
+        return ATTEMPT_GOES_ON;
 }
 
 static void attempt_late(struct timer *timer)
@@ -192,8 +216,13 @@ static void try_next(struct connecting *connecting)
         timer_stop(&connecting->family_timer);
         timer_stop(&connecting->attempt_timer);
         while ((address = take_address(connecting)) != NULL)
-                if (attempt_begin(connecting, address)) {
+                switch (attempt_begin(connecting, address)) {
+                case ATTEMPT_FAILED:
+                        continue;
+                case ATTEMPT_GOES_ON:
                         timer_start(&connecting->attempt_timer, TIMER_ATTEMPT, attempt_late);
+                        return;
+                case ATTEMPT_CONNECTED:
                         return;
                 }
         give_up_if_over(connecting);

@@ -156,7 +156,7 @@ static void begin_relay(struct flow *flow)
                 return;
         }
         drop_head(flow);
-        relay(flow, &flow->server, EPOLLOUT);
+        relay(flow, &flow->server, 0);
 }
 
 static void judged(struct flow *flow)
@@ -295,7 +295,8 @@ static void connected(void *context, int result, const struct in6_addr *address,
         }
         flow->address = *address;
         flow->connected = true;
-        if (!source_add(&flow->server.source, result, EPOLLIN, server_ready)) {
+        flow->server.sole = true;
+        if (!source_add(&flow->server.source, result, RELAY_INPUT, server_ready)) {
                 flow->server.source.descriptor = result;
                 end_flow(flow, true, strerror(errno));
                 return;
@@ -304,7 +305,8 @@ static void connected(void *context, int result, const struct in6_addr *address,
                 begin_relay(flow);
 }
 
-static struct flow *new_flow(int descriptor, const struct target *target)
+/* `sole`: no other process has a copy of the client's socket. */
+static struct flow *new_flow(int descriptor, const struct target *target, bool sole)
 {
         if (nat.flows >= nat.flows_max) {
                 report_note(
@@ -314,12 +316,13 @@ static struct flow *new_flow(int descriptor, const struct target *target)
                 return NULL;
         }
         struct flow *flow = calloc(1, sizeof(*flow));
-        if (!flow || !source_add(&flow->client.source, descriptor, EPOLLIN, client_ready)) {
+        if (!flow || !source_add(&flow->client.source, descriptor, RELAY_INPUT, client_ready)) {
                 refuse(descriptor);
                 free(flow);
                 return NULL;
         }
         flow->server.source.descriptor = -1;
+        flow->client.sole = sole;
         flow->target = *target;
         flow->began = nat.now;
         flow->next = open_flows;
@@ -332,7 +335,7 @@ static struct flow *new_flow(int descriptor, const struct target *target)
 
 static void open_flow(int descriptor, const struct target *target)
 {
-        struct flow *flow = new_flow(descriptor, target);
+        struct flow *flow = new_flow(descriptor, target, true);
         if (!flow)
                 return;
         /* An address that no name was given for promises nothing about the server's name. */
@@ -340,11 +343,14 @@ static void open_flow(int descriptor, const struct target *target)
         struct connecting *connecting = connect_begin(target, connected, flow);
         if (!flow->ended && !flow->connected)
                 flow->connecting = connecting;
+        /* A client that speaks first has mostly done so by now. */
+        if (!flow->ended && (flow->connected || !flow->judged))
+                client_ready(&flow->client.source, EPOLLIN);
 }
 
 void flow_join(int sandbox, int host, const struct target *target)
 {
-        struct flow *flow = new_flow(sandbox, target);
+        struct flow *flow = new_flow(sandbox, target, false);
         if (!flow) {
                 refuse(host);
                 return;
@@ -386,12 +392,16 @@ static void accept_some(struct source *source, uint32_t events)
                 int accepted = acceptor_next(&listener->acceptor);
                 if (accepted < 0)
                         return;
-                if (!listener->host_port) {
+                if (listener->host_port) {
+                        struct target target = {.host_loopback = true, .port = listener->host_port};
+                        open_flow(accepted, &target);
+                } else {
                         judge_and_open(accepted);
-                        continue;
                 }
-                struct target target = {.host_loopback = true, .port = listener->host_port};
-                open_flow(accepted, &target);
+                /* Who has little else to do will be back at once, should there be another: asking in vain is
+                 * dear. */
+                if (!nat.busy)
+                        return;
         }
 }
 

@@ -16,6 +16,7 @@
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -60,6 +61,9 @@ static int make_bound(int type, bool v6, bool loopback, uint16_t port)
                 return -1;
         /* A port that was in use a moment ago, by the run before this, can be had again. */
         if (type == SOCK_STREAM && enable(made, SOL_SOCKET, SO_REUSEADDR) < 0)
+                return -1;
+        /* What is accepted has it too (connect_set_nodelay() in nat.h says why). */
+        if (type == SOCK_STREAM && enable(made, IPPROTO_TCP, TCP_NODELAY) < 0)
                 return -1;
         if (type == SOCK_DGRAM &&
             (v6 ? enable(made, IPPROTO_IPV6, IPV6_RECVPKTINFO) : enable(made, IPPROTO_IP, IP_PKTINFO)) < 0)

@@ -6,6 +6,7 @@
 #include "lib/clock.h"
 #include "nat/nat.h"
 
+#include "lib/fd.h"
 #include "lib/str.h"
 
 #include <errno.h>
@@ -19,9 +20,14 @@ static const int durations_ms[TIMER_KINDS] = {
     [TIMER_SNIFF] = 15000, [TIMER_IDLE] = 60000,
 };
 
+enum { FEW_EVENTS = 4, CLOSINGS_MAX = 16 };
+
+static unsigned closings; /* that wait for the end of the turn */
+
 struct garbage {
         struct garbage *next;
         void *pointer;
+        int descriptor;
 };
 
 bool source_add(struct source *source, int descriptor, uint32_t events,
@@ -98,18 +104,36 @@ int acceptor_next(struct acceptor *acceptor)
         return accepted;
 }
 
-void free_later(void *pointer)
+static void leave_for_later(void *pointer, int descriptor)
 {
         struct garbage *item = str_or_die(malloc(sizeof(*item)));
-        *item = (struct garbage){.next = nat.garbage, .pointer = pointer};
+        *item = (struct garbage){.next = nat.garbage, .pointer = pointer, .descriptor = descriptor};
         nat.garbage = item;
+}
+
+void free_later(void *pointer)
+{
+        leave_for_later(pointer, -1);
+}
+
+void close_later(int descriptor)
+{
+        /* Not so many that there could be none left for a new connection. */
+        if (closings == CLOSINGS_MAX) {
+                close(descriptor);
+                return;
+        }
+        closings++;
+        leave_for_later(NULL, descriptor);
 }
 
 static void collect_garbage(void)
 {
+        closings = 0;
         while (nat.garbage) {
                 struct garbage *item = nat.garbage;
                 nat.garbage = item->next;
+                fd_close(&item->descriptor);
                 free(item->pointer);
                 free(item);
         }
@@ -158,6 +182,7 @@ void loop_run(void)
         for (;;) {
                 int count = epoll_wait(nat.epoll, events, sizeof(events) / sizeof(*events), next_timeout());
                 nat.now = clock_now_ms();
+                nat.busy = count > FEW_EVENTS;
                 for (int i = 0; i < count; i++) {
                         struct source *source = events[i].data.ptr;
                         /* An earlier event of this turn may have closed it. */

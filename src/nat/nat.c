@@ -9,6 +9,7 @@
 #include "lib/fd.h"
 #include "lib/str.h"
 #include "nat/packets.h"
+#include "nat/relay.h"
 #include "nat/wire.h"
 #include "ns/seccomp.h"
 #include "seccomp-nat.h"
@@ -226,6 +227,8 @@ static void prepare(void)
         nat.names = names_new();
         if (!loop_start() || !resolve_start())
                 die("memory");
+        if (!relay_prepare())
+                die("a pipe");
         if (!host_routes_open())
                 die("a netlink socket");
 }

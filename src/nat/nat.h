@@ -59,8 +59,8 @@ struct nat {
         int epoll;
         struct rules rules;
         struct names *names;
-        bool v6; /* the sandbox has IPv6 */
-        bool confined;
+        bool v6;          /* the sandbox has IPv6 */
+        bool busy;        /* many events are to be seen to in this turn */
         size_t flows;     /* that are open, of TCP and UDP */
         size_t flows_max; /* as many as there are descriptors for */
         long long now;    /* monotonic ms, of this turn of the loop */
@@ -101,6 +101,10 @@ void timer_stop(struct timer *timer);
 
 /* loop.c: memory that events of this turn may still point into. */
 void free_later(void *pointer);
+/* loop.c: closes a descriptor at the end of the turn: telling a peer of the end takes longer than anything
+ * else, and somebody waits for what else there is to do. No other process may have a copy of it: closing is
+ * what takes it out of the loop. */
+void close_later(int descriptor);
 
 /* loop.c: makes the loop; runs it for good. */
 bool loop_start(void);
@@ -133,6 +137,9 @@ bool host_routes_open(void);
 /* host_routes.c: whether a packet to the address would leave this machine, or has no route; false for every
  * address of the host's own, and when that cannot be found out. */
 bool host_routes_leave(const struct in6_addr *address);
+
+/* connect.c: has a connection send what it gets at once: the waiting for more was done where it came from. */
+void connect_set_nodelay(int descriptor);
 
 /* target.c: a socket address of an address (IPv4 mapped), and back. target_store() returns its length. */
 socklen_t target_store(const struct in6_addr *address, uint16_t port, struct sockaddr_storage *out);

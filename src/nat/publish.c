@@ -95,6 +95,7 @@ static void is_connected(struct source *source, uint32_t events)
         source_detach(source);
         source->descriptor = -1;
         timer_stop(&joining->patience);
+        connect_set_nodelay(sandbox);
         flow_join(sandbox, joining->host, &target);
         joining->over = true;
         free_later(joining);

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The bytes of one flow, once both of its ends are there. Each end is a connected, non-blocking socket in the
- * loop. Nothing is looked at; half-closes are passed on; a slow end makes the kernel's window slow down the
- * other.
+ * loop and sends what it gets at once. Nothing is looked at; half-closes are passed on; a slow end makes the
+ * kernel's window slow down the other.
  */
 #ifndef HUTCH_NAT_RELAY_H
 #define HUTCH_NAT_RELAY_H
 
 #include "nat/nat.h"
 
+#include <sys/epoll.h>
+
 struct relay_end {
         struct source source;
-        void *flow;        /* what it belongs to */
+        bool sole;         /* no other process has a copy of the socket */
         bool input_ended;  /* it will send nothing more */
         bool output_ended; /* it was told that nothing more comes */
         uint8_t *pending;  /* what it has not taken yet, owned; NULL when nothing */
@@ -19,13 +21,20 @@ struct relay_end {
         uint64_t taken; /* bytes that it has sent to the nat */
 };
 
+/* The events of an end that may have something to read. With the hang-up asked for, its last bytes and its
+ * end are taken in one turn. */
+enum { RELAY_INPUT = EPOLLIN | EPOLLRDHUP };
+
 enum relay_result {
         RELAY_GOES_ON,
         RELAY_ENDED,  /* both directions have ended */
         RELAY_BROKEN, /* an end was reset or the like: errno says how */
 };
 
-/* Moves what there is for the events of one end, in both directions, and sets what to wait for next. */
+/* Makes the pipe that bytes pass through. False, with errno, when the kernel refuses. */
+bool relay_prepare(void);
+
+/* Moves what there is for the events of one end (0: what was pushed), and sets what to wait for next. */
 enum relay_result relay_move(struct relay_end *end, struct relay_end *other, uint32_t events);
 
 /* Bytes of flows that wait in this process's memory, all flows together. A sandbox that opens thousands of

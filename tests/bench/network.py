@@ -48,6 +48,10 @@ exec "$0" serve {ADDRESS} {PORT}
 """
 
 
+class NoWorld(Exception):
+    pass
+
+
 class World:
     """A host without a way out, on which the services of traffic.c run. `before`: words that run a command on it."""
 
@@ -58,8 +62,8 @@ class World:
                                          "sh", "-ec", SET_UP, traffic], stdin=subprocess.DEVNULL, cwd=self.folder,
                                         stdout=subprocess.PIPE, text=True, env=peers.environment, **peers.run_as)
         if self.process.stdout.readline() != "ready\n":
-            self.process.wait(START)
-            raise SystemExit("no network namespace of one's own here: the lines above say why")
+            self.__exit__()
+            raise NoWorld("no network of its own, with addresses and a veth pair, could be made; ip or mount says above why")
         self.before = ["nsenter", "--preserve-credentials", "--user", "--net", "--mount", f"--wdns={peers.stage}", "-t",
                        str(self.process.pid), "--"]
 
@@ -131,7 +135,12 @@ def make_commands(bench, world, subcommand, program):
 
 
 def measure(bench):
-    with World(bench.peers, bench.programs["traffic"]) as world:
+    try:
+        world = World(bench.peers, bench.programs["traffic"])
+    except NoWorld as error:
+        bench.peers.skipped["network"] = str(error)
+        return
+    with world:
         measure_traffic(bench, world)
         measure_set_up(bench, world)
         measure_memory(bench, world)

@@ -151,6 +151,22 @@ show([answer == f"{size} {up.hexdigest()}", total == size and down.digest() == e
     assert online.python(script, *rules, timeout=60)[0] == [True, True, True]
 
 
+def test_a_flow_that_breaks_leaves_nothing_to_the_next(online):
+    """Its bytes were on their way to a server that resets it: the pipe that large transfers go through is everybody's."""
+    script = """
+import hashlib
+lost, good = b"now\\n" + b"n" * (8 << 20), b"g" * (1 << 20)
+expected, answers = f"{len(good)} {hashlib.sha256(good).hexdigest()}", []
+for _ in range(20):
+    with dial("allowed.test", 9003) as broken:
+        try: broken.sendall(lost)
+        except OSError: pass
+    answers.append(fate("allowed.test", 9001, good))
+show([answers.count(expected), len(answers)])
+"""
+    assert online.python(script, *PORTS, timeout=60)[0] == [20, 20]
+
+
 def test_a_slow_server_and_small_pieces(online):
     found, _ = online.python("show([fate('allowed.test', 9005), fate('six.test', 5432, b'six')])", *PORTS)
     assert found == ["slowly", "six"]

@@ -462,6 +462,13 @@ def test_nothing_is_left_when_hutch_is_killed_in_mid_flow(online):
     # the fixture nothing_left_behind looks for the nat, too
 
 
+def open_files(pid):
+    try:
+        return {os.readlink(entry.path) for entry in os.scandir(f"/proc/{pid}/fd")}
+    except OSError:
+        return set()
+
+
 def test_the_nat_is_confined(online):
     """No capability, no new privileges, a filter, an empty environment, no file and nothing of the client's."""
     with holding(online) as process:
@@ -471,7 +478,11 @@ def test_the_nat_is_confined(online):
         assert re.search(r"CapEff:\s+0+\n", status) and re.search(r"CapPrm:\s+0+\n", status)
         if os.getuid() == 0:  # not dumpable, so its owner may not look
             links = [os.readlink(f"/proc/{nat}/fd/{entry}") for entry in os.listdir(f"/proc/{nat}/fd")]
-            assert {re.sub(r"\W.*", "", link.removeprefix("/").removeprefix("anon_inode")) for link in links} <= {"socket", "dev", ""}, links
+            assert {re.sub(r"\W.*", "", link.removeprefix("/").removeprefix("anon_inode")) for link in links} <= {"socket", "dev", "pipe", ""}, links
+            pipes = [link for link in links if link.startswith("pipe:")]  # what large transfers go through: both ends, and nobody else's
+            assert len(pipes) == 2 and len(set(pipes)) == 1, links
+            others = [other for other in os.listdir("/proc") if other.isdigit() and other != str(nat) and pipes[0] in open_files(other)]
+            assert not others, others
             assert open(f"/proc/{nat}/environ").read() == ""
         process.kill()
         process.communicate(timeout=10)
