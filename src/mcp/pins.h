@@ -33,6 +33,7 @@ struct pin {
         size_t definition_length;
         bool seen;    /* in the listing that is being read */
         bool changed; /* it was listed otherwise than pinned */
+        bool taken;   /* pinned in this run, so that it may not change in it */
 };
 
 struct pin_list {
@@ -41,12 +42,14 @@ struct pin_list {
 };
 
 struct pins {
-        bool on;      /* --pin */
-        bool accept;  /* --pin-accept, until the first whole list */
-        bool known;   /* the file has records of this server */
-        char *server; /* its identity, as JSON text without quotes */
+        bool on;        /* --pin */
+        bool accept;    /* --pin-accept, until the first whole list */
+        bool known;     /* the file has records of this server, or the first list was whole */
+        bool announced; /* the file has been told of this server */
+        char *server;   /* its identity, as JSON text without quotes */
         struct pin_list pinned;
-        struct pin_list listed; /* of this listing, while nothing is compared */
+        size_t listed;  /* tools of the listing that is being read */
+        size_t changes; /* of what is pinned, in this run */
 };
 
 /* Reads the file's text (changing it) for the server. False when a line of it is no record: nothing can be
