@@ -211,21 +211,25 @@ static bool same_text(struct json_span a, struct json_span b)
         return a.at && b.at && a.length == b.length && memcmp(a.at, b.at, a.length) == 0;
 }
 
-/* The member of that very key. */
-static struct json_span find_member(struct json_span object, struct json_span wanted)
+/* The member of that very key. Both sides have their keys in the same order, so the search begins behind the
+ * last one that was found (*from, NULL at first): else it takes time by the square of the members. */
+static struct json_span find_member(struct json_span object, struct json_span wanted, char **from)
 {
         struct json_span key, value;
-        char *position = NULL;
-        while (json_next(object, &position, &key, &value))
-                if (same_text(key, wanted))
-                        return value;
+        char *position = *from;
+        for (int round = 0; round < 2; round++, position = NULL)
+                while (json_next(object, &position, &key, &value))
+                        if (same_text(key, wanted)) {
+                                *from = position;
+                                return value;
+                        }
         return (struct json_span){0};
 }
 
 static void compare(struct comparison *comparison, struct json_span was, struct json_span is)
 {
         struct json_span key, value;
-        char *position = NULL;
+        char *position = NULL, *from = NULL;
         if (comparison->left == 0 || same_text(was, is))
                 return;
         if (!json_is_object(was) || !json_is_object(is)) {
@@ -234,10 +238,10 @@ static void compare(struct comparison *comparison, struct json_span was, struct 
                 return;
         }
         while (json_next(was, &position, &key, &value) && comparison->left > 0)
-                compare_member(comparison, key, value, find_member(is, key));
-        position = NULL;
+                compare_member(comparison, key, value, find_member(is, key, &from));
+        position = from = NULL;
         while (json_next(is, &position, &key, &value) && comparison->left > 0)
-                if (!find_member(was, key).at)
+                if (!find_member(was, key, &from).at)
                         compare_member(comparison, key, (struct json_span){0}, value);
 }
 
