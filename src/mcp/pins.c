@@ -166,8 +166,8 @@ static void write_hash(struct outbox *out, const uint8_t hash[SHA256_SIZE])
         }
 }
 
-/* Sends the record of one tool; the supervisor puts the server in front of it. */
-static void send_record(const struct pin *pin, bool removed)
+/* Sends the record of one tool; the supervisor puts the server in front of it. Returns its length. */
+static size_t send_record(const struct pin *pin, bool removed)
 {
         struct outbox out = {0};
         outbox_put_text(&out, "\"tool\":\"");
@@ -183,6 +183,7 @@ static void send_record(const struct pin *pin, bool removed)
         }
         report(FILTER_PIN, out.bytes, out.length);
         free(out.bytes);
+        return out.length;
 }
 
 /* ---- a listing ---- */
@@ -233,8 +234,7 @@ static void say_change(const struct pin *was, const struct pin *is)
 
 static bool refuse_surplus(void)
 {
-        report_note("a server may have %d tools pinned, of names of reasonable length; what is beyond that "
-                    "is refused",
+        report_note("a server may have %d tools pinned, of reasonable length; what is beyond that is refused",
                     PINS_MAX);
         return false;
 }
@@ -248,15 +248,20 @@ static bool is_taking(const struct pins *pins)
 static bool take(struct pins *pins, const struct pin *was, struct pin *now)
 {
         bool same = was && same_definition(was, now);
-        if (now->name_length >= FILTER_PIN_MAX / 8 || (!was && pins->pinned.count == PINS_MAX)) {
+        if (now->name_length >= FILTER_PIN_MAX / 8 || (!was && pins->pinned.count == PINS_MAX) ||
+            pins->recorded > PINS_RECORDED_MAX) {
                 free_pin(now);
                 return refuse_surplus();
+        }
+        if (pins->recorded > PINS_RECORDED_MAX / 2) { /* the hash alone, while there is room */
+                free(now->definition);
+                now->definition = NULL;
         }
         if (!pins->known && !pins->announced)
                 report(FILTER_PIN, "", 0);
         pins->announced = true;
         if (!same)
-                send_record(now, false);
+                pins->recorded += send_record(now, false);
         pins->changes += !same;
         now->seen = now->taken = true;
         return set_pin(&pins->pinned, now);
@@ -304,7 +309,7 @@ static void end_taking(struct pins *pins)
                 struct pin *pin = &pins->pinned.pins[i - 1];
                 if (pin->seen)
                         continue;
-                send_record(pin, true);
+                (void)send_record(pin, true);
                 remove_pin(&pins->pinned, pin);
                 pins->changes++;
         }

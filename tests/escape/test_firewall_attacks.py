@@ -2,7 +2,6 @@
 """A server against the MCP firewall: what it wants to reach its client, and what it wants to cost the host. Each is
 first shown to work against the filter that guides print, or without any."""
 import json
-import os
 import resource
 import subprocess
 
@@ -11,7 +10,7 @@ import pytest
 from harness import PYTHON
 
 # Writes its line for each that it gets, with the id of that one.
-SERVER = "import sys, re\nlines = open(sys.argv[1]).read().splitlines()\nfor line, answer in zip(sys.stdin, lines):\n print(answer, flush=True)\nsys.stdin.read()"
+SERVER = "import sys\nlines = open(sys.argv[1]).read().splitlines()\nfor line, answer in zip(sys.stdin, lines):\n print(answer, flush=True)"
 
 # What the guides print for the way back: parse, look at the protocol's members, pass the line on.
 USUAL_FILTER = r"""
@@ -36,8 +35,7 @@ ASKS = {
     "a name with underscores": '"result":{"resultType":"input_required","input_requests":{"k":{"method":"elicitation/create","params":{}}}}',
     "a name with underscores and case": '"result":{"resultType":"input_required","Input_Requests":{"k":{"method":"elicitation/create","params":{}}}}',
     "a code in another case": '"error":{"code":1,"Code":-32042,"message":"x","data":{"Elicitations":[{}]}}',
-    "a code as a text": '"error":{"code":"-32042","message":"x","data":{"elicitations":[{}]}}',
-    "a code as a text alone": '"error":{"code":" -32042 ","message":"x"}',
+    "a code as a text": '"error":{"code":" -32042 ","message":"x"}',
 }
 
 
@@ -89,6 +87,23 @@ def test_pins_of_a_list_that_never_ends(hutch, tmp_path):
     assert [record.get("tool") for record in written] == [None, "a"]
 
 
+def test_a_file_of_pins_that_one_server_fills(hutch, tmp_path):
+    """A file that is too large is refused, and somebody would remove it, with the pins of all others."""
+    tools = [{"name": f"t{i}", "description": "x" * 60000} for i in range(200)]
+    answer = '{"jsonrpc":"2.0","id":1,"result":{"tools":%s}}' % json.dumps(tools)
+    listing = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n'
+    assert len(answer) > 12e6
+    command = ["mcp", "--ro", hutch.folder, "--stop-grace", "100", "--pin", tmp_path / "pins", "--", PYTHON, "-c", SERVER, write_script(hutch, answer)]
+    for _ in range(2):
+        done = hutch(*command, input=listing)
+        assert len(json.loads(done.out)["result"]["tools"]) == 200, done.err
+        assert (tmp_path / "pins").stat().st_size < 9e6
+    tools[199]["description"] += "y"
+    write_script(hutch, '{"jsonrpc":"2.0","id":1,"result":{"tools":%s}}' % json.dumps(tools))
+    done = hutch(*command, input=listing)
+    assert len(json.loads(done.out)["result"]["tools"]) == 199 and "its hash differs" in done.err, done.err
+
+
 # ---- what it costs the host: the filter runs outside of the sandbox's limits
 
 def schema_of(last):
@@ -103,7 +118,7 @@ COSTLY = {
     # option, first run's tools or None, this run's tools: each took a minute and more before there were bounds
     "a long name and patterns": ([word for i in range(20) for word in ("--deny-tool", "*" + "a" * 60 + f"b{i}")], None, lambda: [{"name": "a" * (12 << 20)}]),
     "large definitions that changed": (["--pin"], lambda: [{"name": f"t{i}", **schema_of(1)} for i in range(30)], lambda: [{"name": f"t{i}", **schema_of(2)} for i in range(30)]),
-    "more tools than are pinned": (["--pin"], lambda: [{"name": f"{i:06}"} for i in range(4000)], lambda: [{"name": f"{i:06}"} for i in range(900000, 900000 - 800000, -1)]),
+    "more tools than are pinned": (["--pin"], lambda: [{"name": f"{i:06}"} for i in range(4000)], lambda: [{"name": f"{i:06}"} for i in range(900000, 900000 - 400000, -1)]),
 }
 
 
@@ -116,7 +131,7 @@ def test_time_by_the_square_of_a_line(hutch, tmp_path, name):
         if tools:
             script = write_script(hutch, listing_of(tools()))
             spent = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-            done = hutch("mcp", "--ro", hutch.folder, *options, "--", PYTHON, "-c", SERVER, script, input=request, timeout=120)
+            done = hutch("mcp", "--ro", hutch.folder, "--stop-grace", "100", *options, "--", PYTHON, "-c", SERVER, script, input=request, timeout=120)
             spent = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - spent
             assert json.loads(done.out)["id"] == 1, done.err
-    assert spent < 8, f"{spent} seconds of processor time"
+    assert spent < 5, f"{spent} seconds of processor time"
