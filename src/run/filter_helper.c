@@ -128,7 +128,10 @@ bool filter_helper_start(struct filter_helper *helper, const struct box *box, co
         autoclose int rules = make_rules(box, helper->server);
         autoclose int pins = copy_pins(helper);
         autoclose int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-        if (rules < 0 || pins < 0 || null < 0)
+        if (pins < 0)
+                return error_set(error, EXIT_SETUP, "--pin %s: it cannot be read: %s; name another file",
+                                 box->tools.pins, strerror(-pins));
+        if (rules < 0 || null < 0)
                 return fail(error, "a memory file");
         /* The bridge's own ends are other open file descriptions, and so are the server's. */
         if (fcntl(server[0], F_SETFL, O_NONBLOCK) < 0 || fcntl(server[1], F_SETFL, O_NONBLOCK) < 0)
