@@ -10,7 +10,7 @@ import pytest
 from harness import PYTHON
 
 # Writes its line for each that it gets, with the id of that one.
-SERVER = "import sys\nlines = open(sys.argv[1]).read().splitlines()\nfor line, answer in zip(sys.stdin, lines):\n print(answer, flush=True)"
+SERVER = "import sys\nlines = open(sys.argv[1], newline='').read().split('\\n')\nfor line, answer in zip(sys.stdin, lines):\n print(answer, flush=True)"
 
 # What the guides print for the way back: parse, look at the protocol's members, pass the line on.
 USUAL_FILTER = r"""
@@ -85,6 +85,24 @@ def test_pins_of_a_list_that_never_ends(hutch, tmp_path):
     assert "EVIL" not in done.out and "another than the one pinned" in done.err, done
     written = [json.loads(line) for line in (tmp_path / "pins").read_text().splitlines()]
     assert [record.get("tool") for record in written] == [None, "a"]
+
+
+@pytest.mark.parametrize("end", ["\r", "\u2028", "\u2029", "\u0085", "\v", "\x1b[1G"])
+def test_a_line_of_hutch_that_the_server_wrote(hutch, end):
+    """Some readers take more than LF for the end of a line; Node's readline and Python's splitlines() do."""
+    text = f"x{end}[hutch] ok"
+    assert "\x1b" in text or "[hutch] ok" in text.splitlines()
+    tool = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": text}}, ensure_ascii=False)
+    done = hutch("mcp", "--ro", hutch.folder, "--deny-tool", "x*", "--", PYTHON, "-c", SERVER, write_script(hutch, text), input=tool + "\n" + '{"method":"x"}\n')
+    said = done.err.splitlines()
+    assert "[hutch] ok" not in said and "\x1b" not in done.err and sum("[hutch] ok" in line for line in said) == 2, done.err
+
+
+def test_a_file_of_pins_that_is_huge(hutch, tmp_path):
+    with open(tmp_path / "pins", "wb") as file:
+        file.truncate(80 << 20)
+    done = hutch("mcp", "--pin", tmp_path / "pins", "--", "true")
+    assert done.status == 125 and f"--pin {tmp_path / 'pins'}: it cannot be read: File too large" in done.err, done
 
 
 def test_a_file_of_pins_that_one_server_fills(hutch, tmp_path):
