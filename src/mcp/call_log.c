@@ -207,7 +207,8 @@ static void put_call(const struct call_log *log, struct outbox *out, struct json
         size_t length = json_is_string(name) ? json_unescape(name.at, name.length, text) : 0;
         outbox_put_text(out, "\"event\":\"call\"");
         put_text(&shown_name, &log->secrets, put_plain, text, length);
-        put_member(out, "tool", shown_name.bytes, shown_name.length, NAME_MAX_BYTES);
+        outbox_put(&shown_name, "", 1); /* an empty one has bytes too then */
+        put_member(out, "tool", shown_name.bytes, shown_name.length - 1, NAME_MAX_BYTES);
         free(shown_name.bytes);
         if (!log->arguments || !arguments.at)
                 return;
