@@ -34,20 +34,34 @@ static bool comes_before(const struct member *a, const struct member *b)
         return order ? order < 0 : a->length < b->length;
 }
 
-/* Shell's sort: it needs no memory, and asks the system for nothing as qsort() does. */
+static void sift(struct member *heap, size_t root, size_t count)
+{
+        struct member moved = heap[root];
+        size_t child;
+        while ((child = 2 * root + 1) < count) {
+                if (child + 1 < count && comes_before(&heap[child], &heap[child + 1]))
+                        child++;
+                if (!comes_before(&moved, &heap[child]))
+                        break;
+                heap[root] = heap[child];
+                root = child;
+        }
+        heap[root] = moved;
+}
+
+/* Heapsort: it needs no memory, asks the system for nothing as qsort() does, and no order of keys makes it
+ * slow.
+ */
 static void sort_members(struct member *members, size_t count)
 {
-        size_t gap = 1;
-        while (gap < count / 3)
-                gap = 3 * gap + 1;
-        for (; gap > 0; gap /= 3)
-                for (size_t i = gap; i < count; i++) {
-                        struct member moved = members[i];
-                        size_t j = i;
-                        for (; j >= gap && comes_before(&moved, &members[j - gap]); j -= gap)
-                                members[j] = members[j - gap];
-                        members[j] = moved;
-                }
+        for (size_t i = count / 2; i > 0; i--)
+                sift(members, i - 1, count);
+        for (size_t left = count; left > 1; left--) {
+                struct member largest = members[0];
+                members[0] = members[left - 1];
+                members[left - 1] = largest;
+                sift(members, 0, left - 1);
+        }
 }
 
 static void put_object(struct outbox *out, struct json_span object)
