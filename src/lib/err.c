@@ -24,9 +24,10 @@ static size_t valid_sequence(const unsigned char *text, size_t left)
             (text[0] == 0xed && text[1] > 0x9f) || (text[0] == 0xf0 && text[1] < 0x90) ||
             (text[0] == 0xf4 && text[1] > 0x8f))
                 return 0;
-        /* Marks that turn the direction of what follows (U+200E, 200F, 202A to 202E, 2066 to 2069). */
+        /* Marks that turn the direction of what follows (U+200E, 200F, 202A to 202E, 2066 to 2069), and what
+         * some readers take for the end of a line (U+2028, 2029). */
         if (text[0] == 0xe2 &&
-            ((text[1] == 0x80 && ((text[2] & 0xfe) == 0x8e || (text[2] >= 0xaa && text[2] <= 0xae))) ||
+            ((text[1] == 0x80 && ((text[2] & 0xfe) == 0x8e || (text[2] >= 0xa8 && text[2] <= 0xae))) ||
              (text[1] == 0x81 && text[2] >= 0xa6 && text[2] <= 0xa9)))
                 return 0;
         return length;

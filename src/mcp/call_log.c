@@ -17,21 +17,36 @@
 #include <time.h>
 
 static const char HIDDEN[] = "[hidden]";
-enum { NAME_MAX_BYTES = 200 };
+enum {
+        NAME_MAX_BYTES = 200,
+        LOOKED_AT_MAX = 2 * CALL_ARGUMENTS_MAX, /* what is behind is not shown, and nothing is hidden there */
+};
 
 /* ---- hiding ---- */
 
-void call_log_hide(struct call_log *log, const char *value)
+/* Adds a value as it stands in a JSON text; many writers escape slashes too. */
+static void hide_escaped(struct call_log *log, const char *value, bool slashes)
 {
         struct outbox escaped = {0};
+        const char *at = value;
+        for (const char *slash; slashes && (slash = strchr(at, '/')); at = slash + 1) {
+                outbox_put_escaped(&escaped, at, (size_t)(slash - at), SIZE_MAX);
+                outbox_put_text(&escaped, "\\/");
+        }
+        outbox_put_escaped(&escaped, at, strlen(at), SIZE_MAX);
+        outbox_put(&escaped, "", 1);
+        if (!str_list_has(&log->secrets, escaped.bytes))
+                str_list_add(&log->secrets, escaped.bytes);
+        free(escaped.bytes);
+}
+
+void call_log_hide(struct call_log *log, const char *value)
+{
         if (strlen(value) < CALL_SECRET_LEAST)
                 return;
         str_list_add(&log->secrets, value);
-        outbox_put_escaped(&escaped, value, strlen(value), SIZE_MAX);
-        outbox_put(&escaped, "", 1);
-        if (!str_equal(escaped.bytes, value))
-                str_list_add(&log->secrets, escaped.bytes);
-        free(escaped.bytes);
+        hide_escaped(log, value, false);
+        hide_escaped(log, value, true);
 }
 
 /* The longest secret that begins at `text`; 0: none does. */
@@ -46,21 +61,38 @@ static size_t find_secret(const struct str_list *secrets, const char *text, size
         return longest;
 }
 
-static void put_text(struct outbox *out, const struct str_list *secrets, const char *text, size_t length)
+/* How a part of a text is written: as it is, or as the inside of a JSON string. */
+typedef void put_part(struct outbox *out, const char *text, size_t length);
+
+static void put_plain(struct outbox *out, const char *text, size_t length)
 {
-        size_t begin = 0;
-        for (size_t i = 0; i < length;) {
-                size_t secret = find_secret(secrets, text + i, length - i);
-                if (secret == 0) {
-                        i++;
-                        continue;
+        outbox_put(out, text, length);
+}
+
+static void put_escaped(struct outbox *out, const char *text, size_t length)
+{
+        outbox_put_escaped(out, text, length, SIZE_MAX);
+}
+
+static void put_text(struct outbox *out, const struct str_list *secrets, put_part *put, const char *text,
+                     size_t length)
+{
+        size_t begin = 0; /* of what is to be shown; before it everything is shown or hidden */
+        for (size_t i = 0; i < length; i++) {
+                if (i >= begin && out->length + (i - begin) > LOOKED_AT_MAX) {
+                        length = i;
+                        break;
                 }
-                outbox_put_escaped(out, text + begin, i - begin, SIZE_MAX);
-                outbox_put_text(out, HIDDEN);
-                i += secret;
-                begin = i;
+                size_t secret = find_secret(secrets, text + i, length - i);
+                if (secret == 0 || i + secret <= begin)
+                        continue;
+                if (i >= begin) { /* else it overlaps one that is hidden already */
+                        put(out, text + begin, i - begin);
+                        outbox_put_text(out, HIDDEN);
+                }
+                begin = i + secret;
         }
-        outbox_put_escaped(out, text + begin, length - begin, SIZE_MAX);
+        put(out, text + begin, length - begin);
 }
 
 static bool has_secret(const struct str_list *secrets, struct json_span value)
@@ -75,7 +107,7 @@ static void put_string(struct outbox *out, const struct str_list *secrets, struc
 {
         autofree char *text = str_or_die(malloc(string.length));
         outbox_put(out, "\"", 1);
-        put_text(out, secrets, text, json_unescape(string.at, string.length, text));
+        put_text(out, secrets, put_escaped, text, json_unescape(string.at, string.length, text));
         outbox_put(out, "\"", 1);
 }
 
@@ -84,11 +116,16 @@ static void put_value(struct outbox *out, const struct str_list *secrets, struct
         struct json_span key, item;
         char *position = NULL;
         bool object = json_is_object(value);
+        bool number = !object && !json_is_array(value) && !json_is_string(value);
+        if (number && value.length > LOOKED_AT_MAX)
+                value.length = LOOKED_AT_MAX;
         if (json_is_string(value)) {
                 put_string(out, secrets, value);
         } else if (object || json_is_array(value)) {
                 outbox_put_text(out, object ? "{" : "[");
-                for (bool first = true; json_next(value, &position, &key, &item); first = false) {
+                for (bool first = true;
+                     out->length <= LOOKED_AT_MAX && json_next(value, &position, &key, &item);
+                     first = false) {
                         outbox_put(out, ",", !first);
                         if (object) {
                                 put_string(out, secrets, key);
@@ -165,11 +202,14 @@ static void put_number(struct outbox *out, const char *key, uint64_t number)
 static void put_call(const struct call_log *log, struct outbox *out, struct json_span params)
 {
         struct json_span name = json_member(params, "name"), arguments = json_member(params, "arguments");
-        struct outbox shown = {0};
+        struct outbox shown = {0}, shown_name = {0};
         autofree char *text = str_or_die(malloc(name.length + 1));
         size_t length = json_is_string(name) ? json_unescape(name.at, name.length, text) : 0;
         outbox_put_text(out, "\"event\":\"call\"");
-        put_member(out, "tool", text, length, NAME_MAX_BYTES);
+        put_text(&shown_name, &log->secrets, put_plain, text, length);
+        outbox_put(&shown_name, "", 1); /* an empty one has bytes too then */
+        put_member(out, "tool", shown_name.bytes, shown_name.length - 1, NAME_MAX_BYTES);
+        free(shown_name.bytes);
         if (!log->arguments || !arguments.at)
                 return;
         put_value(&shown, &log->secrets, arguments);

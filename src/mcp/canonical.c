@@ -34,20 +34,34 @@ static bool comes_before(const struct member *a, const struct member *b)
         return order ? order < 0 : a->length < b->length;
 }
 
-/* Shell's sort: it needs no memory, and asks the system for nothing as qsort() does. */
+static void sift(struct member *heap, size_t root, size_t count)
+{
+        struct member moved = heap[root];
+        size_t child;
+        while ((child = 2 * root + 1) < count) {
+                if (child + 1 < count && comes_before(&heap[child], &heap[child + 1]))
+                        child++;
+                if (!comes_before(&moved, &heap[child]))
+                        break;
+                heap[root] = heap[child];
+                root = child;
+        }
+        heap[root] = moved;
+}
+
+/* Heapsort: it needs no memory, asks the system for nothing as qsort() does, and no order of keys makes it
+ * slow.
+ */
 static void sort_members(struct member *members, size_t count)
 {
-        size_t gap = 1;
-        while (gap < count / 3)
-                gap = 3 * gap + 1;
-        for (; gap > 0; gap /= 3)
-                for (size_t i = gap; i < count; i++) {
-                        struct member moved = members[i];
-                        size_t j = i;
-                        for (; j >= gap && comes_before(&moved, &members[j - gap]); j -= gap)
-                                members[j] = members[j - gap];
-                        members[j] = moved;
-                }
+        for (size_t i = count / 2; i > 0; i--)
+                sift(members, i - 1, count);
+        for (size_t left = count; left > 1; left--) {
+                struct member largest = members[0];
+                members[0] = members[left - 1];
+                members[left - 1] = largest;
+                sift(members, 0, left - 1);
+        }
 }
 
 static void put_object(struct outbox *out, struct json_span object)
@@ -211,21 +225,25 @@ static bool same_text(struct json_span a, struct json_span b)
         return a.at && b.at && a.length == b.length && memcmp(a.at, b.at, a.length) == 0;
 }
 
-/* The member of that very key. */
-static struct json_span find_member(struct json_span object, struct json_span wanted)
+/* The member of that very key. Both sides have their keys in the same order, so the search begins behind the
+ * last one that was found (*from, NULL at first): else it takes time by the square of the members. */
+static struct json_span find_member(struct json_span object, struct json_span wanted, char **from)
 {
         struct json_span key, value;
-        char *position = NULL;
-        while (json_next(object, &position, &key, &value))
-                if (same_text(key, wanted))
-                        return value;
+        char *position = *from;
+        for (int round = 0; round < 2; round++, position = NULL)
+                while (json_next(object, &position, &key, &value))
+                        if (same_text(key, wanted)) {
+                                *from = position;
+                                return value;
+                        }
         return (struct json_span){0};
 }
 
 static void compare(struct comparison *comparison, struct json_span was, struct json_span is)
 {
         struct json_span key, value;
-        char *position = NULL;
+        char *position = NULL, *from = NULL;
         if (comparison->left == 0 || same_text(was, is))
                 return;
         if (!json_is_object(was) || !json_is_object(is)) {
@@ -234,10 +252,10 @@ static void compare(struct comparison *comparison, struct json_span was, struct 
                 return;
         }
         while (json_next(was, &position, &key, &value) && comparison->left > 0)
-                compare_member(comparison, key, value, find_member(is, key));
-        position = NULL;
+                compare_member(comparison, key, value, find_member(is, key, &from));
+        position = from = NULL;
         while (json_next(is, &position, &key, &value) && comparison->left > 0)
-                if (!find_member(was, key).at)
+                if (!find_member(was, key, &from).at)
                         compare_member(comparison, key, (struct json_span){0}, value);
 }
 

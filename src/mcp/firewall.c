@@ -30,6 +30,8 @@
 
 enum {
         NAME_SHOWN_MAX = 100,
+        NAME_JUDGED_MAX = 1024,      /* patterns take time in proportion to a name's length */
+        BATCH_ANSWERS_MAX = 1 << 20, /* bytes that one batch may have the filter answer */
         ERROR_INVALID_REQUEST = -32600,
         ERROR_METHOD = -32601,
         ERROR_PARAMS = -32602,
@@ -184,6 +186,8 @@ static bool matches_any(const struct str_list *patterns, const char *name, size_
 /* Judges a name by the two lists. */
 static struct refusal judge_name(const struct tool_rules *rules, const char *name, size_t length)
 {
+        if (length > NAME_JUDGED_MAX && (rules->allow.count > 0 || rules->deny.count > 0))
+                return (struct refusal){.why = "its name is longer than a tool's can be"};
         if (matches_any(&rules->deny, name, length))
                 return (struct refusal){.why = "--deny-tool names it"};
         if (rules->allow.count > 0 && !matches_any(&rules->allow, name, length))
@@ -226,8 +230,12 @@ static void refuse_call(struct firewall *firewall, const struct jsonl_message *m
 
 static void keep_request(struct firewall *firewall, const struct jsonl_message *message, bool modern)
 {
+        const struct pending *earlier = pending_find(&firewall->requests, message->id);
+        bool reused = earlier, was_list = earlier && earlier->kind == PENDING_LIST;
+        unsigned others = earlier ? earlier->others + 1 : 0;
         struct pending *request = pending_add(&firewall->requests, message->id);
         request->modern = modern;
+        request->others = others;
         request->began_ns = clock_now_ns();
         request->bytes = message->length;
         if (json_text_is(message->method, "initialize")) {
@@ -241,6 +249,10 @@ static void keep_request(struct firewall *firewall, const struct jsonl_message *
                 request->is_task = json_member(message->params, "task").at;
                 call_log_begin(&firewall->calls, request, message->params);
         }
+        /* Two requests of one id: what is answered to either of them may be the list. */
+        if (was_list)
+                request->kind = PENDING_LIST;
+        request->shared = reused && request->kind == PENDING_LIST;
 }
 
 /* True when the message may pass. */
@@ -313,8 +325,11 @@ static bool asks_by_error(const struct tool_rules *rules, struct json_span error
         struct json_span code = json_member(error, "code");
         if (!rules->deny_elicitation || !error.at)
                 return false;
-        autofree char *number = code.at ? str_copy_n(code.at, code.length) : str_copy("0");
-        return (long)strtod(number, NULL) == -32042 ||
+        if (json_is_string(code)) /* the Python SDK takes a text for the number in it */
+                return true;
+        autofree char *text = code.at ? str_copy_n(code.at, code.length) : str_copy("0");
+        double number = strtod(text, NULL);
+        return (number > -32043 && number <= -32042) ||
                json_member(json_member(error, "data"), "elicitations").at;
 }
 
@@ -373,7 +388,7 @@ static void end_listing(struct firewall *firewall)
 /* Notes which rules match a tool that exists. */
 static void note_used(const struct str_list *patterns, bool *used, const char *name, size_t length)
 {
-        for (size_t i = 0; i < patterns->count; i++)
+        for (size_t i = 0; i < patterns->count && length <= NAME_JUDGED_MAX; i++)
                 used[i] |= tool_pattern_matches(patterns->values[i], name, length);
 }
 
@@ -462,6 +477,8 @@ static size_t judge_answer(struct firewall *firewall, const struct pending *requ
         if (request->kind != PENDING_LIST || message->kind != JSONL_RESPONSE)
                 return message->length;
         size_t length = filter_list(firewall, request, line, message);
+        if (length == 0 && request->shared && !json_member(message->result, "tools").at)
+                return message->length;
         if (length == 0) {
                 static const char why[] = "it has no list of tools";
                 report_note("refused a line of the server: %s", why);
@@ -484,7 +501,10 @@ static size_t judge_server(struct firewall *firewall, char *line, struct jsonl_m
                 return 0;
         }
         size_t length = judge_answer(firewall, request, line, message);
-        pending_remove(&firewall->requests, request);
+        if (request->others > 0)
+                request->others--;
+        else
+                pending_remove(&firewall->requests, request);
         return length;
 }
 
@@ -507,6 +527,11 @@ static size_t judge_batch(struct firewall *firewall, enum side from, char *line,
         char *position = NULL, *out = line + 1;
         while (json_next(batch, &position, &key, &item)) {
                 struct jsonl_message message;
+                if (firewall->answers[CLIENT].length + firewall->answers[SERVER].length > BATCH_ANSWERS_MAX) {
+                        report_note("refused the rest of a batch of the %s: too much of it was refused",
+                                    side_names[from]);
+                        break;
+                }
                 const char *why = jsonl_scan(&firewall->scanner, item.at, item.length, false, &message);
                 if (why) {
                         refuse_line(firewall, from, why, &message, item.at, 0);

@@ -9,7 +9,8 @@
  *
  * There is no recursion: `frames` holds what is open. Each frame knows its context, which is how far this is
  * still a message and no longer somebody's payload. In a context with known keys, a key that another parser
- * could fold onto one of them (Go and cJSON ignore case, Go also takes U+017F for s) is refused. Keys that
+ * could fold onto one of them (Go and cJSON ignore case, Go also takes U+017F for s, the Python SDK takes
+ * input_requests for inputRequests) is refused. Keys that
  * stand twice are found when their object closes, by hashes whose seed the writer of the line does not know;
  * two keys that only hash alike are refused too, which fails closed and happens once in 10^7 objects of a
  * million members.
@@ -33,6 +34,8 @@ enum context {
         TOOL,
         INPUTS,
         INPUT,
+        FAILURE,
+        FAILURE_DATA,
 };
 
 /* What a member of the envelope is remembered as. */
@@ -52,7 +55,7 @@ static const struct known_key known_keys[] = {
     {ENVELOPE, "method", PAYLOAD, true, FIELD_METHOD},
     {ENVELOPE, "params", PARAMS, false, FIELD_PARAMS},
     {ENVELOPE, "result", RESULT, false, FIELD_RESULT},
-    {ENVELOPE, "error", PAYLOAD, false, FIELD_ERROR},
+    {ENVELOPE, "error", FAILURE, false, FIELD_ERROR},
     {PARAMS, "name", PAYLOAD, true, NO_FIELD},
     {PARAMS, "arguments", PAYLOAD, false, NO_FIELD},
     {PARAMS, "_meta", META, false, NO_FIELD},
@@ -83,6 +86,10 @@ static const struct known_key known_keys[] = {
     {TOOL, "annotations", PAYLOAD, false, NO_FIELD},
     {INPUT, "method", PAYLOAD, true, NO_FIELD},
     {INPUT, "params", PAYLOAD, false, NO_FIELD},
+    {FAILURE, "code", PAYLOAD, false, NO_FIELD},
+    {FAILURE, "message", PAYLOAD, false, NO_FIELD},
+    {FAILURE, "data", FAILURE_DATA, false, NO_FIELD},
+    {FAILURE_DATA, "elicitations", PAYLOAD, false, NO_FIELD},
 };
 enum { KNOWN_KEYS = sizeof(known_keys) / sizeof(*known_keys), KNOWN_KEY_MAX = 64 };
 
@@ -243,8 +250,13 @@ static char fold(const char *text, size_t length, size_t *used)
 
 static bool folds_onto(const char *text, size_t length, const char *known)
 {
-        while (length > 0 && *known) {
+        while (length > 0 && (*known || *text == '_')) {
                 size_t used, one;
+                if (*text == '_' && *known != '_') {
+                        text++;
+                        length--;
+                        continue;
+                }
                 if (fold(text, length, &used) != fold(known, 1, &one))
                         return false;
                 text += used;
@@ -267,8 +279,8 @@ static bool find_known(struct scan *scan, enum context context, const char *text
                 if (strlen(known->key) == length && memcmp(known->key, text, length) == 0)
                         scan->known = known;
                 else if (folds_onto(text, length, known->key))
-                        return refuse(
-                            scan, "a key differs from one of the protocol's only in upper and lower case");
+                        return refuse(scan, "a key differs from one of the protocol's only in upper and "
+                                            "lower case or underscores");
         }
         return true;
 }

@@ -21,6 +21,8 @@ struct pending {
         enum pending_kind kind;
         bool modern;        /* it is of revision 2026-07-28 or later */
         bool first_page;    /* of PENDING_LIST */
+        bool shared;        /* of PENDING_LIST: another request, no list, has the same id */
+        unsigned others;    /* requests of the same id before it that have no answer either */
         bool is_task;       /* of PENDING_CALL: the answer is a task */
         long long began_ns; /* clock_now_ns() */
         size_t bytes;       /* of the request */

@@ -84,7 +84,6 @@ static bool same_definition(const struct pin *a, const struct pin *b)
 void pins_free(struct pins *pins)
 {
         clear_list(&pins->pinned);
-        clear_list(&pins->listed);
 }
 
 /* ---- the file ---- */
@@ -167,8 +166,8 @@ static void write_hash(struct outbox *out, const uint8_t hash[SHA256_SIZE])
         }
 }
 
-/* Sends the record of one tool; the supervisor puts the server in front of it. */
-static void send_record(const struct pin *pin, bool removed)
+/* Sends the record of one tool; the supervisor puts the server in front of it. Returns its length. */
+static size_t send_record(const struct pin *pin, bool removed)
 {
         struct outbox out = {0};
         outbox_put_text(&out, "\"tool\":\"");
@@ -184,6 +183,7 @@ static void send_record(const struct pin *pin, bool removed)
         }
         report(FILTER_PIN, out.bytes, out.length);
         free(out.bytes);
+        return out.length;
 }
 
 /* ---- a listing ---- */
@@ -232,21 +232,44 @@ static void say_change(const struct pin *was, const struct pin *is)
                 report_line("  its definition is too large to be kept and shown; its hash differs");
 }
 
-/* Collects what is recorded at the end. */
-static bool collect(struct pins *pins, struct pin *pin)
+static bool refuse_surplus(void)
 {
-        if (pin->name_length < FILTER_PIN_MAX / 8 && set_pin(&pins->listed, pin))
-                return true;
-        report_note("a server may have %d tools pinned, of names of reasonable length; what is beyond that "
-                    "is refused",
+        report_note("a server may have %d tools pinned, of reasonable length; what is beyond that is refused",
                     PINS_MAX);
-        free_pin(pin);
         return false;
+}
+
+static bool is_taking(const struct pins *pins)
+{
+        return !pins->known || pins->accept;
+}
+
+/* Pins a tool as it is now, at once: a server that never ends its list would have nothing pinned else. */
+static bool take(struct pins *pins, const struct pin *was, struct pin *now)
+{
+        bool same = was && same_definition(was, now);
+        if (now->name_length >= FILTER_PIN_MAX / 8 || (!was && pins->pinned.count == PINS_MAX) ||
+            pins->recorded > PINS_RECORDED_MAX) {
+                free_pin(now);
+                return refuse_surplus();
+        }
+        if (pins->recorded > PINS_RECORDED_MAX / 2) { /* the hash alone, while there is room */
+                free(now->definition);
+                now->definition = NULL;
+        }
+        if (!pins->known && !pins->announced)
+                report(FILTER_PIN, "", 0);
+        pins->announced = true;
+        if (!same)
+                pins->recorded += send_record(now, false);
+        pins->changes += !same;
+        now->seen = now->taken = true;
+        return set_pin(&pins->pinned, now);
 }
 
 void pins_list_begin(struct pins *pins)
 {
-        clear_list(&pins->listed);
+        pins->listed = 0;
         for (size_t i = 0; i < pins->pinned.count; i++)
                 pins->pinned.pins[i].seen = false;
 }
@@ -254,11 +277,13 @@ void pins_list_begin(struct pins *pins)
 bool pins_list_tool(struct pins *pins, struct json_span tool)
 {
         struct pin now;
+        if (pins->listed == PINS_MAX) /* each costs a search */
+                return refuse_surplus();
+        pins->listed++;
         make_pin(&now, tool, json_member(tool, "name"));
-        if (!pins->known || pins->accept)
-                return collect(pins, &now);
-
         struct pin *pin = find_pin(&pins->pinned, now.name, now.name_length);
+        if (is_taking(pins) && !(pin && pin->taken))
+                return take(pins, pin, &now);
         if (!pin) {
                 autofree char *name = show_name(now.name, now.name_length);
                 report_note(
@@ -277,43 +302,33 @@ bool pins_list_tool(struct pins *pins, struct json_span tool)
         return !changed;
 }
 
-/* Records what was listed: for the first time, or as --pin-accept has it. */
-static void record_listed(struct pins *pins)
+/* The end of what is pinned for the first time, or as --pin-accept has it. */
+static void end_taking(struct pins *pins)
 {
-        size_t changes = 0;
-        if (!pins->known)
+        for (size_t i = pins->pinned.count; i > 0; i--) {
+                struct pin *pin = &pins->pinned.pins[i - 1];
+                if (pin->seen)
+                        continue;
+                (void)send_record(pin, true);
+                remove_pin(&pins->pinned, pin);
+                pins->changes++;
+        }
+        if (!pins->known && !pins->announced)
                 report(FILTER_PIN, "", 0);
-        for (size_t i = 0; i < pins->listed.count; i++) {
-                const struct pin *now = &pins->listed.pins[i];
-                const struct pin *was = find_pin(&pins->pinned, now->name, now->name_length);
-                if (was && same_definition(was, now))
-                        continue;
-                send_record(now, false);
-                changes++;
-        }
-        for (size_t i = 0; i < pins->pinned.count; i++) {
-                const struct pin *was = &pins->pinned.pins[i];
-                if (find_pin(&pins->listed, was->name, was->name_length))
-                        continue;
-                send_record(was, true);
-                changes++;
-        }
         if (!pins->known)
-                report_line("pinned %zu tools of this server, as they are now", pins->listed.count);
+                report_line("pinned %zu tools of this server, as they are now", pins->pinned.count);
         else
                 report_line("--pin-accept: %zu of this server's tools were added, changed or removed",
-                            changes);
-        clear_list(&pins->pinned);
-        pins->pinned = pins->listed;
-        pins->listed = (struct pin_list){0};
+                            pins->changes);
         pins->known = true;
         pins->accept = false;
 }
 
 void pins_list_end(struct pins *pins)
 {
-        if (!pins->known || pins->accept) {
-                record_listed(pins);
+        pins->listed = 0;
+        if (is_taking(pins)) {
+                end_taking(pins);
                 return;
         }
         for (size_t i = 0; i < pins->pinned.count; i++) {
@@ -327,11 +342,11 @@ void pins_list_end(struct pins *pins)
 
 const char *pins_refuse_call(const struct pins *pins, const char *name, size_t length)
 {
-        if (!pins->known || pins->accept)
-                return NULL;
         const struct pin *pin = find_pin(&pins->pinned, name, length);
-        if (!pin)
-                return "it is not among the tools that were pinned; to accept it: --pin-accept";
-        return pin->changed ? "it is another than the one pinned; to accept it as it is now: --pin-accept"
-                            : NULL;
+        if (pin)
+                return pin->changed
+                           ? "it is another than the one pinned; to accept it as it is now: --pin-accept"
+                           : NULL;
+        return is_taking(pins) ? NULL
+                               : "it is not among the tools that were pinned; to accept it: --pin-accept";
 }

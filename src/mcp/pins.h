@@ -11,7 +11,8 @@
  *
  * `definition` is canonical (canonical.h) and holds what a model or a person is shown: name, title,
  * description, inputSchema, outputSchema, annotations. A definition of more than PINS_KEPT_MAX bytes is not
- * kept, its hash is. Records are only ever appended, by the supervisor, one write() each.
+ * kept, its hash is, and so where a server has PINS_RECORDED_MAX bytes and more recorded: it must not fill
+ * the file that others share. Records are only ever appended, by the supervisor, one write() each.
  */
 #ifndef HUTCH_MCP_PINS_H
 #define HUTCH_MCP_PINS_H
@@ -23,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PINS_MAX = 4096, PINS_KEPT_MAX = 64 * 1024, PINS_FILE_MAX = 64 << 20 };
+enum { PINS_MAX = 4096, PINS_KEPT_MAX = 64 * 1024, PINS_FILE_MAX = 64 << 20, PINS_RECORDED_MAX = 8 << 20 };
 
 struct pin {
         char *name; /* its text */
@@ -33,6 +34,7 @@ struct pin {
         size_t definition_length;
         bool seen;    /* in the listing that is being read */
         bool changed; /* it was listed otherwise than pinned */
+        bool taken;   /* pinned in this run, so that it may not change in it */
 };
 
 struct pin_list {
@@ -41,12 +43,15 @@ struct pin_list {
 };
 
 struct pins {
-        bool on;      /* --pin */
-        bool accept;  /* --pin-accept, until the first whole list */
-        bool known;   /* the file has records of this server */
-        char *server; /* its identity, as JSON text without quotes */
+        bool on;        /* --pin */
+        bool accept;    /* --pin-accept, until the first whole list */
+        bool known;     /* the file has records of this server, or the first list was whole */
+        bool announced; /* the file has been told of this server */
+        char *server;   /* its identity, as JSON text without quotes */
         struct pin_list pinned;
-        struct pin_list listed; /* of this listing, while nothing is compared */
+        size_t listed;   /* tools of the listing that is being read */
+        size_t recorded; /* bytes for the file, in this run */
+        size_t changes;  /* of what is pinned, in this run */
 };
 
 /* Reads the file's text (changing it) for the server. False when a line of it is no record: nothing can be

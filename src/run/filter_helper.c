@@ -137,7 +137,10 @@ static bool spawn(struct filter_helper *helper, const struct box *box, const cha
         autoclose int rules = make_rules(box, helper->server, nat >= 0, &client.in, &client.out);
         autoclose int pins = copy_pins(helper);
         autoclose int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-        if (rules < 0 || pins < 0 || null < 0)
+        if (pins < 0)
+                return error_set(error, EXIT_SETUP, "--pin %s: it cannot be read: %s; name another file",
+                                 box->tools.pins, strerror(-pins));
+        if (rules < 0 || null < 0)
                 return fail(error, "a memory file");
         const int given[] = {
             client.in.fd < 0 ? null : client.in.fd,

@@ -76,6 +76,18 @@ def test_arguments_without_the_values_of_variables(hutch):
                                                "nested": '{"in": "[hidden]"}', "plain": "kept", "n": "1"}
 
 
+def test_values_that_overlap_and_values_in_names(hutch):
+    """And in a text of JSON whose writer escapes slashes, as many do."""
+    log = hutch.home / "log"
+    arguments = {"text": "x password-of-the-day x", "nested": r'{"in":"a\/long\/path"}'}
+    line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": 'get "a/long/path"', "arguments": arguments}})
+    done = hutch("mcp", "--log", log, "--log-arguments", "--env", "ONE=password", "--env", "TWO=word-of-the-day", "--env", "THREE=a/long/path", "--", *STUB_COMMAND, input=line + "\n")
+    assert done.status == 0, done
+    [record] = calls_of(log)
+    assert record["tool"] == 'get "[hidden]"'
+    assert json.loads(record["arguments"]) == {"text": "x [hidden] x", "nested": '{"in":"[hidden]"}'}
+
+
 def test_long_and_odd_arguments_are_one_line(hutch):
     log = hutch.home / "log"
     lines = [call(1, "echo", text="\n\"\\\u2028é\U0001f600\x7f" * 2000), call(2, "x" * 5000), call(3, "\n\u007f\ufeff")]

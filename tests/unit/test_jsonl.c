@@ -200,6 +200,10 @@ static void test_keys(void **state)
         expect_refused("{\"id\":1,\"method\":\"x\",\"params\":{\"Name\":1}}", "upper and lower");
         expect_refused("{\"id\":1,\"method\":\"x\",\"params\":{\"\\u004eame\":1}}", "upper and lower");
         expect_refused("{\"id\":1,\"result\":{\"Tools\":[]}}", "upper and lower");
+        expect_refused("{\"id\":1,\"result\":{\"input_requests\":{}}}", "underscores");
+        expect_refused("{\"id\":1,\"result\":{\"tools\":[{\"Input_schema_\":{}}]}}", "underscores");
+        expect_refused("{\"id\":1,\"error\":{\"code\":1,\"Code\":2}}", "upper and lower");
+        expect_refused("{\"id\":1,\"error\":{\"code\":1,\"data\":{\"Elicitations\":[]}}}", "upper and lower");
         expect_refused("{\"id\":1,\"result\":{\"tools\":[{\"Name\":\"x\"}]}}", "upper and lower");
         expect_refused("{\"id\":1,\"result\":{\"inputRequests\":{\"a\":{\"Method\":\"x\"}}}}",
                        "upper and lower");
