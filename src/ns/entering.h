@@ -133,6 +133,10 @@ void limits_join_group(const struct entering *entering);
 /* limits.c: waits until the control group is known, and makes its namespace. */
 void limits_await(struct entering *entering);
 
+/* Where a watchdog is to bound memory: hides devices that are memory beyond its sight. Before the budgets: it
+ * clones a mount. */
+void limits_hide_unseen(const struct entering *entering);
+
 /* Where a watchdog is to bound memory: what the sandbox holds beyond its sight can make the machine's memory
  * scarce, and then the kernel shall end the sandbox before the person's programs. Before the process becomes
  * non-dumpable. Never fails: it is a favour, no limit. */

@@ -102,6 +102,8 @@ static _Noreturn void enter(struct entering *entering, bool foreground)
 
         /* 3. What it may take of the kernel. */
         limits_await(entering);
+        if (layer_enabled(LAYER_MOUNT))
+                limits_hide_unseen(entering);
         entering->arguments = seccomp_arguments((entering->box->userns != USERNS_NONE ? SECCOMP_USERNS : 0U) |
                                                 limits_refused_calls(&entering->limits));
         if (layer_enabled(LAYER_BUDGETS))

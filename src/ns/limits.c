@@ -7,7 +7,6 @@
 #include "lib/fd.h"
 #include "lib/str.h"
 #include "ns/launch.h"
-#include "ns/layers.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -145,8 +144,10 @@ void limits_offer_to_killer(const struct entering *entering)
                 (void)fd_write_all(file, score, (size_t)length);
 }
 
-static void hide_unseen_memory(const struct entering *entering)
+void limits_hide_unseen(const struct entering *entering)
 {
+        if (entering->limits.memory != LIMIT_WATCHDOG)
+                return;
         for (size_t i = 0; i < entering->box->mount_count; i++)
                 if (entering->box->mounts[i].kind == MOUNT_DEV)
                         dev_cover_zero(entering, entering->box->mounts[i].destination);
@@ -162,8 +163,6 @@ void limits_await(struct entering *entering)
                 fd_close(&entering->permission);
                 limits_settle(&entering->limits, holds, entering->box->outer_uid, entering->box->proc, "");
         }
-        if (entering->limits.memory == LIMIT_WATCHDOG && layer_enabled(LAYER_MOUNT))
-                hide_unseen_memory(entering);
         /* Only here: its root is the group in which the process that makes it is. */
         if (entering->own_groups && unshare(CLONE_NEWCGROUP) < 0)
                 entering_fail(entering, STAGE_LIMIT, errno, "cgroup");
@@ -188,9 +187,10 @@ void limits_show(struct entering *entering)
                 entering_fail(entering, STAGE_LIMIT, E2BIG, "memory");
         /* It asks about the network namespace in which it was made. */
         autoclose int sockets = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-        if (sockets < 0)
+        if (sockets < 0 && errno != EPROTONOSUPPORT)
                 entering_fail(entering, STAGE_LIMIT, errno, "memory");
-        const int first[] = {entering->proc, sockets};
+        /* A kernel without it says nothing about sockets: what stands in its place is no socket. */
+        const int first[] = {entering->proc, sockets < 0 ? entering->proc : sockets};
         char byte = 0;
         struct iovec data = {.iov_base = &byte, .iov_len = 1};
         struct msghdr message = {.msg_iov = &data,
