@@ -21,10 +21,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -464,6 +466,25 @@ int fetch(const struct options *options, struct error *error)
         return done ? 0 : error->status;
 }
 
+/* A registry may take a quarter of an hour. A client that has gone meanwhile is known by its end of standard
+ * output: that of standard input may be closed by one that still waits for answers. */
+static void await_fetch(pid_t child)
+{
+        autoclose int ended = (int)syscall(SYS_pidfd_open, child, 0);
+        struct pollfd polls[] = {{.fd = ended, .events = POLLIN}, {.fd = STDOUT_FILENO}};
+        while (ended >= 0 && !polls[0].revents) {
+                if (poll(polls, 2, -1) < 0) {
+                        if (errno != EINTR)
+                                return;
+                        continue;
+                }
+                if (polls[1].revents & (POLLERR | POLLHUP))
+                        (void)kill(child, SIGTERM);
+                if (polls[1].revents) /* whatever it says, it says it again */
+                        polls[1].fd = -1;
+        }
+}
+
 bool fetch_first(const struct options *options, struct error *error)
 {
         struct str_list words = {0};
@@ -487,6 +508,8 @@ bool fetch_first(const struct options *options, struct error *error)
         }
         str_list_free(&words);
         int status = 0;
+        if (child > 0)
+                await_fetch(child);
         while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
                 ;
         if (child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)

@@ -16,6 +16,8 @@
 /* The machine has 4096 (kernel.pty.max) for everybody. */
 #define TERMINALS_MOST "256"
 
+enum { ZERO = 1, FULL = 2 }; /* their places below */
+
 /* Numbers from Documentation/admin-guide/devices.txt: the name alone proves nothing in a container. */
 static const struct {
         const char *name;
@@ -39,10 +41,10 @@ static void attach(const struct entering *entering, int tree, const char *inside
                 entering_fail(entering, STAGE_DEVICES, errno, inside);
 }
 
-/* Attaches a device, without the NODEV that every other mount has. Read-only keeps nobody from writing to
+/* A device is attached without the NODEV that every other mount has. Read-only keeps nobody from writing to
  * what it stands for, but keeps root's sandbox from changing mode and owner of the machine's /dev/null, and a
  * user's from opening the terminal to everybody. */
-static void attach_device(const struct entering *entering, int tree, const char *inside)
+static void make_read_only(const struct entering *entering, int tree, const char *inside)
 {
         struct mount_attr attributes = {
             .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
@@ -50,22 +52,37 @@ static void attach_device(const struct entering *entering, int tree, const char 
         };
         if (mount_setattr(tree, "", AT_EMPTY_PATH, &attributes, sizeof(attributes)) < 0)
                 entering_fail(entering, STAGE_DEVICES, errno, inside);
-        attach(entering, tree, inside, mknodat(entering->root, inside + 1, S_IFREG | 0444, 0));
 }
 
-static void mount_device(const struct entering *entering, const char *destination, size_t index)
+static int open_device(const struct entering *entering, size_t index)
 {
         struct stat status;
-        char source[32], inside[256];
+        char source[32];
         snprintf(source, sizeof(source), "/dev/%s", devices[index].name);
-        snprintf(inside, sizeof(inside), "%s/%s", destination, devices[index].name);
-        autoclose int tree =
-            open_tree(AT_FDCWD, source, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
+        int tree = open_tree(AT_FDCWD, source, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
         if (tree < 0 || fstat(tree, &status) < 0)
                 entering_fail(entering, STAGE_DEVICES, errno, source);
         if (!S_ISCHR(status.st_mode) || status.st_rdev != makedev(devices[index].major, devices[index].minor))
                 entering_fail(entering, STAGE_DEVICES, ENODEV, source);
-        attach_device(entering, tree, inside);
+        return tree;
+}
+
+static void mount_device(const struct entering *entering, const char *destination, size_t index)
+{
+        char inside[256];
+        snprintf(inside, sizeof(inside), "%s/%s", destination, devices[index].name);
+        autoclose int tree = open_device(entering, index);
+        make_read_only(entering, tree, inside);
+        attach(entering, tree, inside, mknodat(entering->root, inside + 1, S_IFREG | 0444, 0));
+}
+
+void dev_cover_zero(const struct entering *entering, const char *destination)
+{
+        char inside[256];
+        snprintf(inside, sizeof(inside), "%s/%s", destination, devices[ZERO].name);
+        autoclose int tree = open_device(entering, FULL);
+        make_read_only(entering, tree, inside);
+        attach(entering, tree, inside, 0);
 }
 
 static void mount_pts(const struct entering *entering, const char *inside)
@@ -99,7 +116,8 @@ static void mount_console(const struct entering *entering, const char *inside)
         if (tree < 0 || fstat(tree, &status) < 0 || status.st_dev != terminal.st_dev ||
             status.st_ino != terminal.st_ino)
                 return;
-        attach_device(entering, tree, inside);
+        make_read_only(entering, tree, inside);
+        attach(entering, tree, inside, mknodat(entering->root, inside + 1, S_IFREG | 0444, 0));
 }
 
 void dev_mount(const struct entering *entering, const char *destination)

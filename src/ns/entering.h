@@ -108,6 +108,11 @@ void files_write(struct entering *entering);
 void proc_mount(struct entering *entering, const char *destination);
 void dev_mount(const struct entering *entering, const char *destination);
 
+/* Where nothing but a watchdog bounds memory: makes its /dev/zero the device /dev/full, which reads the same
+ * and cannot be mapped. A shared mapping of /dev/zero is memory without a file, of which nothing shows the
+ * size once most of it is unmapped. */
+void dev_cover_zero(const struct entering *entering, const char *destination);
+
 /* userns.c: maps the caller to BOX_ID; afterwards the process is not dumpable. */
 void userns_map_ids(const struct entering *entering);
 /* userns.c: what this user namespace may still take of the kernel. */
@@ -127,6 +132,15 @@ void limits_set(const struct entering *entering);
 void limits_join_group(const struct entering *entering);
 /* limits.c: waits until the control group is known, and makes its namespace. */
 void limits_await(struct entering *entering);
+
+/* Where a watchdog is to bound memory: hides devices that are memory beyond its sight. Before the budgets: it
+ * clones a mount. */
+void limits_hide_unseen(const struct entering *entering);
+
+/* Where a watchdog is to bound memory: what the sandbox holds beyond its sight can make the machine's memory
+ * scarce, and then the kernel shall end the sandbox before the person's programs. Before the process becomes
+ * non-dumpable. Never fails: it is a favour, no limit. */
+void limits_offer_to_killer(const struct entering *entering);
 /* limits.c: the highest process number of the new pid namespace, where each has its own. */
 void limits_set_pid_max(const struct entering *entering);
 /* limits.c: hands the watchdog what it looks at. */

@@ -84,6 +84,8 @@ static _Noreturn void enter(struct entering *entering, bool foreground)
         (void)prctl(PR_SET_NAME, "hutch-init", 0, 0, 0);
 
         /* 1. Become someone: from here on the process has every capability, in its own namespaces only. */
+        if (layer_enabled(LAYER_LIMITS))
+                limits_offer_to_killer(entering);
         if (layer_enabled(LAYER_USER))
                 userns_map_ids(entering);
         if (layer_enabled(LAYER_NETWORK))
@@ -100,6 +102,8 @@ static _Noreturn void enter(struct entering *entering, bool foreground)
 
         /* 3. What it may take of the kernel. */
         limits_await(entering);
+        if (layer_enabled(LAYER_MOUNT))
+                limits_hide_unseen(entering);
         entering->arguments = seccomp_arguments((entering->box->userns != USERNS_NONE ? SECCOMP_USERNS : 0U) |
                                                 limits_refused_calls(&entering->limits));
         if (layer_enabled(LAYER_BUDGETS))

@@ -5,14 +5,19 @@
  * lower what the caller has.
  */
 #include "lib/fd.h"
+#include "lib/str.h"
 #include "ns/launch.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/netlink.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+
+enum { SCORE = 500, SCORE_TEXT_MAX = 64 }; /* of oom_score_adj, whose highest is 1000 */
 
 /* Pid 1 is one of hutch's own. */
 enum { OWN_PROCESSES = 1 };
@@ -125,6 +130,29 @@ void limits_join_group(const struct entering *entering)
                 entering_fail(entering, STAGE_LIMIT, -error, "cgroup");
 }
 
+void limits_offer_to_killer(const struct entering *entering)
+{
+        static const char path[] = "/proc/self/oom_score_adj";
+        char score[16];
+        char *text = NULL;
+        if (entering->limits.memory != LIMIT_WATCHDOG || fd_read_file(path, SCORE_TEXT_MAX, &text) < 0)
+                return;
+        autofree char *inherited = text;
+        autoclose int file = strtol(inherited, NULL, 10) < SCORE ? open(path, O_WRONLY | O_CLOEXEC) : -1;
+        int length = snprintf(score, sizeof(score), "%d", SCORE);
+        if (file >= 0)
+                (void)fd_write_all(file, score, (size_t)length);
+}
+
+void limits_hide_unseen(const struct entering *entering)
+{
+        if (entering->limits.memory != LIMIT_WATCHDOG)
+                return;
+        for (size_t i = 0; i < entering->box->mount_count; i++)
+                if (entering->box->mounts[i].kind == MOUNT_DEV)
+                        dev_cover_zero(entering, entering->box->mounts[i].destination);
+}
+
 void limits_await(struct entering *entering)
 {
         unsigned char holds;
@@ -146,7 +174,7 @@ void limits_show(struct entering *entering)
         enum { FIRST = 1, MOST = 200 };
         union {
                 struct cmsghdr head;
-                char space[CMSG_SPACE(sizeof(int) * (MOST + 1))];
+                char space[CMSG_SPACE(sizeof(int) * (MOST + 2))];
         } control = {0};
         if (entering->watchdog < 0)
                 return;
@@ -157,17 +185,23 @@ void limits_show(struct entering *entering)
         size_t memories = entering->device_count - FIRST;
         if (entering->proc < 0 || memories > MOST)
                 entering_fail(entering, STAGE_LIMIT, E2BIG, "memory");
+        /* It asks about the network namespace in which it was made. */
+        autoclose int sockets = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+        if (sockets < 0 && errno != EPROTONOSUPPORT)
+                entering_fail(entering, STAGE_LIMIT, errno, "memory");
+        /* A kernel without it says nothing about sockets: what stands in its place is no socket. */
+        const int first[] = {entering->proc, sockets < 0 ? entering->proc : sockets};
         char byte = 0;
         struct iovec data = {.iov_base = &byte, .iov_len = 1};
         struct msghdr message = {.msg_iov = &data,
                                  .msg_iovlen = 1,
                                  .msg_control = &control,
-                                 .msg_controllen = CMSG_SPACE(sizeof(int) * (memories + 1))};
+                                 .msg_controllen = CMSG_SPACE(sizeof(first) + sizeof(int) * memories)};
         control.head = (struct cmsghdr){.cmsg_level = SOL_SOCKET,
                                         .cmsg_type = SCM_RIGHTS,
-                                        .cmsg_len = CMSG_LEN(sizeof(int) * (memories + 1))};
-        memcpy(CMSG_DATA(&control.head), &entering->proc, sizeof(int));
-        memcpy(CMSG_DATA(&control.head) + sizeof(int), entering->memories + FIRST, sizeof(int) * memories);
+                                        .cmsg_len = CMSG_LEN(sizeof(first) + sizeof(int) * memories)};
+        memcpy(CMSG_DATA(&control.head), first, sizeof(first));
+        memcpy(CMSG_DATA(&control.head) + sizeof(first), entering->memories + FIRST, sizeof(int) * memories);
         if (sendmsg(entering->watchdog, &message, MSG_NOSIGNAL) < 0)
                 entering_fail(entering, STAGE_LIMIT, errno, "memory");
         close_shown(entering);

@@ -33,6 +33,9 @@ enum {
         SECCOMP_NO_AFFINITY = 4, /* the processors that a process may use are fixed */
 };
 
+/* With SECCOMP_NO_UNSEEN: bytes of the largest piece of memory that processes may share without a file. */
+#define SECCOMP_SHARED_MOST (1U << 20)
+
 /* The argument filter (b) for these bits. It holds under a person's own profile too. The result lies in one
  * static place: it is good until the next call. */
 struct seccomp_program seccomp_arguments(unsigned bits);

@@ -59,6 +59,9 @@ void userns_set_budgets(const struct entering *entering)
             /* With one of its own a nested sandbox could mount the caller's control group and end what is in
              * it. Only `full` keeps them, because bubblewrap asks for one. */
             {"/proc/sys/user/max_cgroup_namespaces", "0", USERNS_FULL},
+            /* Nor has it a mount namespace, to mount file systems in memory that nothing counts. (Every tree
+             * that hutch clones has one for a while: it clones none after this.) */
+            {"/proc/sys/user/max_mnt_namespaces", "0", USERNS_FULL},
             {"/proc/sys/user/max_inotify_instances", "32", USERNS_FULL + 1},
             {"/proc/sys/user/max_inotify_watches", "16384", USERNS_FULL + 1},
             {"/proc/sys/user/max_fanotify_groups", "0", USERNS_FULL + 1},

@@ -6,29 +6,36 @@
  * are never too low, but count what a fork shares twice. Only when they are over the limit, smaps_rollup is
  * read, which divides what is shared; a process of which it cannot be read keeps its rough number. Shared
  * memory without a name (MAP_SHARED | MAP_ANONYMOUS) leaves a process's numbers when its pages are unmapped
- * by MADV_DONTNEED, and stays: it is counted by its whole size, from maps, as soon as the processes have
- * addresses enough to hide something.
+ * by MADV_DONTNEED or munmap(2), and stays as long as one page of it is mapped: it is counted from maps, each
+ * piece for the largest that the call filter permits.
  */
 #include "run/measure.h"
 
 #include "lib/fd.h"
 #include "lib/str.h"
+#include "ns/seccomp.h"
+#include "run/buffers.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <time.h>
 
 enum {
         TEXT_SIZE = 1 << 17, /* a status of the most groups is smaller */
-        PROCESSES_MOST = 8192,
-        SHARED_SLOTS = 1 << 14, /* a power of two */
-        INODE_BYTES = 1024,     /* of the kernel's memory, for each in a tmpfs */
-        MAPPING_BYTES = 256,    /* the same for each mapping */
+        PROCESSES_MOST = 1 << 16,
+        SHARED_SLOTS = 1 << 16, /* a power of two */
+        SHARED_FULL = SHARED_SLOTS / 4 * 3,
+        INODE_BYTES = 1024,                          /* of the kernel's memory, for each in a tmpfs */
+        MAPPING_BYTES = 256,                         /* the same for each mapping */
+        SHARED_IN_PAGE = SECCOMP_SHARED_MOST / 4096, /* what one mapped page may stand for */
         SECONDS_MOST = 2,
+        SENT_MOST = 212992,     /* wmem_max, where it cannot be read */
+        SOCKET_EXTRA = 1 << 16, /* over its bound, by the last thing sent */
         YOUNG_MS = 300, /* vfork(2) has ended by then, and who shares memory for longer pays for it twice */
 };
 
@@ -60,6 +67,7 @@ void measure_read_status(const char *text, struct process_use *process)
             .tables = find_bytes(text, "\nVmPTE:") + find_bytes(text, "\nHugetlbPages:"),
             .space = find_bytes(text, "\nVmSize:"),
             .threads = (unsigned)find_number(text, "\nThreads:"),
+            .open_files = (unsigned)find_number(text, "\nFDSize:"),
         };
 }
 
@@ -89,7 +97,7 @@ bool measure_read_shared(const char *line, uint64_t *bytes, uint64_t *number)
             sscanf(line, "%llx-%llx %4s %*x %*x:%*x %llu", &start, &end, rights, &inode) != 4 ||
             rights[3] != 's' || end < start)
                 return false;
-        *bytes = end - start;
+        *bytes = end - start > SECCOMP_SHARED_MOST ? end - start : SECCOMP_SHARED_MOST;
         *number = inode;
         return true;
 }
@@ -99,12 +107,14 @@ bool measure_read_shared(const char *line, uint64_t *bytes, uint64_t *number)
 struct entry {
         char name[12]; /* the number */
         struct process_use use;
+        bool has_twin; /* another process has the same numbers: it may be the same memory */
 };
 
 static struct {
         struct entry processes[PROCESSES_MOST];
         size_t count;
         uint64_t shared[SHARED_SLOTS];
+        size_t shared_count;
         char text[TEXT_SIZE];
 } work;
 
@@ -129,24 +139,27 @@ static int read_file(int proc, const char *process, const char *name)
 
 /* ---- measuring ---- */
 
-static double seconds_used(void)
+double measure_seconds_used(void)
 {
         struct timespec used;
         (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
         return (double)used.tv_sec + (double)used.tv_nsec / 1e9;
 }
 
-static void list_processes(const char *entries, size_t length)
+/* False when there are more than can be kept. */
+static bool list_processes(const char *entries, size_t length)
 {
         for (size_t at = 0; at < length;) {
                 const struct dirent64 *entry = (const void *)(entries + at);
                 at += entry->d_reclen;
                 size_t digits = strspn(entry->d_name, "0123456789");
-                if (entry->d_name[digits] || digits >= sizeof(work.processes->name) ||
-                    work.count == PROCESSES_MOST)
+                if (entry->d_name[digits] || digits >= sizeof(work.processes->name))
                         continue;
+                if (work.count == PROCESSES_MOST)
+                        return false;
                 memcpy(work.processes[work.count++].name, entry->d_name, digits + 1);
         }
+        return true;
 }
 
 static bool find_processes(int proc)
@@ -157,7 +170,8 @@ static bool find_processes(int proc)
         if (lseek(proc, 0, SEEK_SET) < 0)
                 return false;
         while ((length = syscall(SYS_getdents64, proc, entries, sizeof(entries))) > 0)
-                list_processes(entries, (size_t)length);
+                if (!list_processes(entries, (size_t)length))
+                        return false;
         return length == 0;
 }
 
@@ -173,18 +187,24 @@ static void add_file_systems(const struct measured_places *places, struct use *u
         }
 }
 
+static void forget_numbers(void)
+{
+        if (work.shared_count > 0)
+                memset(work.shared, 0, sizeof(work.shared));
+        work.shared_count = 0;
+}
+
 /* True the first time that a number is seen in this pass, and where the table is full. */
 static bool is_new(uint64_t number)
 {
         size_t slot = (size_t)(number * 0x9e3779b97f4a7c15ULL >> 32) & (SHARED_SLOTS - 1);
-        for (size_t tried = 0; tried < SHARED_SLOTS; tried++, slot = (slot + 1) & (SHARED_SLOTS - 1)) {
+        if (work.shared_count == SHARED_FULL)
+                return true;
+        for (; work.shared[slot]; slot = (slot + 1) & (SHARED_SLOTS - 1))
                 if (work.shared[slot] == number)
                         return false;
-                if (!work.shared[slot]) {
-                        work.shared[slot] = number;
-                        return true;
-                }
-        }
+        work.shared[slot] = number;
+        work.shared_count++;
         return true;
 }
 
@@ -220,17 +240,59 @@ static void add_maps(int proc, const char *process, uint64_t most, uint64_t *tot
         }
 }
 
-/* True when another process has the same numbers: it may be the same memory. */
-static bool has_twin(size_t index)
+/* A process whose first thread has ended shows no memory, which the others still have: it is looked at by one
+ * of these from here on. */
+static void find_living_thread(int proc, struct entry *entry)
 {
-        const struct process_use *own = &work.processes[index].use;
-        for (size_t i = 0; i < work.count; i++) {
-                const struct process_use *other = &work.processes[i].use;
-                if (i != index && other->space == own->space && other->tables == own->tables &&
-                    other->anonymous == own->anonymous)
-                        return true;
-        }
-        return false;
+        _Alignas(struct dirent64) char entries[4096];
+        char path[64];
+        ssize_t length;
+        (void)snprintf(path, sizeof(path), "%s/task", entry->name);
+        autoclose int folder = openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        while (folder >= 0 && (length = syscall(SYS_getdents64, folder, entries, sizeof(entries))) > 0)
+                for (ssize_t at = 0; at < length;) {
+                        const struct dirent64 *thread = (const void *)(entries + at);
+                        struct process_use use;
+                        at += thread->d_reclen;
+                        if (thread->d_name[0] == '.' || strlen(thread->d_name) >= sizeof(entry->name))
+                                continue;
+                        (void)read_file(proc, thread->d_name, "status");
+                        measure_read_status(work.text, &use);
+                        if (use.space == 0)
+                                continue;
+                        entry->use = use;
+                        memcpy(entry->name, thread->d_name, strlen(thread->d_name) + 1);
+                        return;
+                }
+}
+
+static uint64_t rough_sum(const struct process_use *use)
+{
+        return use->anonymous + use->tables;
+}
+
+static int compare_sums(const void *a, const void *b)
+{
+        const struct entry *one = a, *other = b;
+        uint64_t x = rough_sum(&one->use), y = rough_sum(&other->use);
+        return x > y ? -1 : x < y;
+}
+
+/* The largest first; those with the same sum lie side by side then. */
+static void sort_processes(void)
+{
+        if (work.count > 1)
+                qsort(work.processes, work.count, sizeof(*work.processes), compare_sums);
+        for (size_t i = 0; i < work.count; i++)
+                for (size_t j = i + 1; j < work.count; j++) {
+                        struct process_use *own = &work.processes[i].use, *other = &work.processes[j].use;
+                        if (rough_sum(own) != rough_sum(other))
+                                break;
+                        if (own->space != other->space || own->tables != other->tables)
+                                continue;
+                        work.processes[i].has_twin = work.processes[j].has_twin = true;
+                        break;
+                }
 }
 
 static bool is_young(int proc, const char *process)
@@ -246,29 +308,53 @@ static bool is_young(int proc, const char *process)
 
 /* Divides what is shared. `rough` is what the processes have been counted for so far. Until it executes its
  * program, a child of vfork(2) has its parent's memory, which the kernel shows for both: such a child, which
- * is the younger of two with the same numbers, counts only when it stays. */
-static void look_closely(const struct measured_places *places, uint64_t rough, struct use *use)
+ * is the younger of two with the same numbers, counts only when it stays. Ends with the process that brings
+ * the sum over the limit: among many that take the processor away, each look counts. */
+static void look_closely(const struct measured_places *places, uint64_t rough, uint64_t limit,
+                         struct use *use)
 {
-        uint64_t sum = 0;
-        for (size_t i = 0; i < work.count; i++) {
+        uint64_t sum = use->memory - rough;
+        sort_processes();
+        for (size_t i = 0; i < work.count && sum <= limit; i++) {
                 struct entry *entry = &work.processes[i];
-                uint64_t anonymous;
+                uint64_t anonymous = entry->use.anonymous, exactly;
                 int failed = read_file(places->proc, entry->name, "smaps_rollup");
-                if (failed == 0 && measure_read_rollup(work.text, &anonymous))
-                        entry->use.anonymous = anonymous;
-                else if (failed == -ESRCH)
-                        entry->use = (struct process_use){0};
+                if (failed == 0 && measure_read_rollup(work.text, &exactly))
+                        anonymous = exactly;
+                if (failed != -ESRCH && !(entry->has_twin && is_young(places->proc, entry->name)))
+                        sum += anonymous + entry->use.tables;
         }
-        for (size_t i = 0; i < work.count; i++)
-                if (!has_twin(i) || !is_young(places->proc, work.processes[i].name))
-                        sum += work.processes[i].use.anonymous + work.processes[i].use.tables;
-        use->memory = use->memory - rough + sum;
+        use->memory = sum;
+}
+
+/* The sockets first: they may hold more, and are counted faster. */
+static void add_buffers(const struct measured_places *places, uint64_t limit, uint64_t open_files,
+                        struct use *use)
+{
+        static char sockstat[1024];
+        (void)read_file(places->proc, "sys", "net/core/wmem_max");
+        uint64_t sent_most = strtoull(work.text, NULL, 10);
+        uint64_t one = 2 * (sent_most ? sent_most : SENT_MOST) + SOCKET_EXTRA;
+        (void)read_file(places->proc, "1", "net/sockstat");
+        (void)snprintf(sockstat, sizeof(sockstat), "%.1000s", work.text);
+        (void)read_file(places->proc, "1", "net/sockstat6");
+        if (places->sockets >= 0 && use->memory + buffers_most_in_sockets(sockstat, work.text, one) > limit)
+                buffers_add_sockets(places->sockets, one, limit, &use->memory);
+        if (use->memory + buffers_most_in_pipes(open_files) <= limit)
+                return;
+        forget_numbers();
+        for (size_t i = 0; i < work.count && use->memory <= limit; i++) {
+                const struct entry *entry = &work.processes[i];
+                if (!str_equal(entry->name, "1")) /* hutch's own, into which nobody may look */
+                        buffers_add_files(places->proc, entry->name, entry->use.open_files, is_new,
+                                          &use->memory);
+        }
 }
 
 enum measured measure_use(const struct measured_places *places, uint64_t limit, struct use *use)
 {
-        double began = seconds_used();
-        uint64_t rough = 0, space = 0;
+        double began = measure_seconds_used();
+        uint64_t rough = 0, space = 0, open_files = 0;
         *use = (struct use){0};
         add_file_systems(places, use);
         if (!find_processes(places->proc))
@@ -279,22 +365,28 @@ enum measured measure_use(const struct measured_places *places, uint64_t limit, 
                 struct entry *entry = &work.processes[i];
                 (void)read_file(places->proc, entry->name, "status");
                 measure_read_status(work.text, &entry->use);
-                rough += entry->use.anonymous + entry->use.tables;
+                entry->has_twin = false;
+                if (entry->use.space == 0 && entry->use.threads > 1)
+                        find_living_thread(places->proc, entry);
+                rough += rough_sum(&entry->use);
                 space += entry->use.space;
+                open_files += entry->use.open_files;
                 use->tasks += entry->use.threads;
         }
         use->memory += rough;
-        if (use->memory + space > limit) {
-                memset(work.shared, 0, sizeof(work.shared));
+        if (use->memory + space * SHARED_IN_PAGE > limit) {
+                forget_numbers();
                 uint64_t base = use->memory - rough;
                 for (size_t i = 0; i < work.count && base <= limit; i++) {
                         add_maps(places->proc, work.processes[i].name, limit, &base);
-                        if (seconds_used() - began > SECONDS_MOST)
+                        if (measure_seconds_used() - began > SECONDS_MOST)
                                 return MEASURED_NOTHING;
                 }
                 use->memory = base + rough;
         }
         if (use->memory > limit)
-                look_closely(places, rough, use);
-        return seconds_used() - began <= SECONDS_MOST ? MEASURED : MEASURED_NOTHING;
+                look_closely(places, rough, limit, use);
+        if (use->memory <= limit)
+                add_buffers(places, limit, open_files, use);
+        return measure_seconds_used() - began <= SECONDS_MOST ? MEASURED : MEASURED_NOTHING;
 }

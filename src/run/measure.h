@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * How much memory a sandbox holds, without control groups: from its processes as its own /proc shows them,
- * and from its file systems in memory. Everything that is read was shaped by the sandbox: it is numbers in
- * lines that the kernel wrote, and no name in them is believed. What no process and no file system shows, the
- * buffers of pipes and sockets and the kernel's own records, is not counted.
+ * from its file systems in memory, and from the buffers of its pipes and sockets (buffers.h). Everything that
+ * is read was shaped by the sandbox: it is numbers in lines that the kernel wrote, and no name in them is
+ * believed. What nothing of that shows, the kernel's own records of locks and watches, is not counted.
  */
 #ifndef HUTCH_RUN_MEASURE_H
 #define HUTCH_RUN_MEASURE_H
@@ -16,7 +16,8 @@ enum { MEASURE_MEMORIES_MOST = 200 };
 
 /* What is looked at; the descriptors are the owner's. */
 struct measured_places {
-        int proc; /* the sandbox's proc, opened as a folder */
+        int proc;    /* the sandbox's proc, opened as a folder */
+        int sockets; /* of NETLINK_SOCK_DIAG, in its network namespace; -1: there is none */
         int memories[MEASURE_MEMORIES_MOST];
         size_t memory_count;
 };
@@ -36,12 +37,16 @@ enum measured {
 /* Measures. Looks closely, which takes longer, only where a rough sum is over `limit`. */
 enum measured measure_use(const struct measured_places *places, uint64_t limit, struct use *use);
 
+/* Processor time that this process has used. */
+double measure_seconds_used(void);
+
 /* What /proc/PID/status says; bytes. Zero for a process that has ended. */
 struct process_use {
         uint64_t anonymous; /* of its own, swap included; shared copies of a fork count fully */
         uint64_t tables;    /* page tables, and pages of the huge kind */
-        uint64_t space;     /* addresses in use */
+        uint64_t space;     /* addresses in use; 0 also when only its first thread has ended */
         unsigned threads;
+        unsigned open_files; /* at most */
 };
 void measure_read_status(const char *text, struct process_use *process);
 

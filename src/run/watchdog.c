@@ -29,9 +29,12 @@ enum {
         FIRST_LOOK_MS = 20, /* from the start */
         SOONEST_MS = 10,
         LATEST_MS = 500,
-        REST = 10,   /* it sleeps so many times as long as it took to look */
-        SURE = 3,    /* looks in a row: processes that end while they are counted, count for too much */
-        SURE_MS = 5, /* from one of these to the next */
+        REST = 10,        /* it sleeps so many times as long as it worked */
+        SURE = 3,         /* looks in a row: processes that end while they are counted, count for too much */
+        SURE_MS = 5,      /* from one of these to the next */
+        STARVED_MS = 200, /* a look that takes so long, most of it without a processor, weighs more: */
+        STARVED_SURE = 2, /* many processes that keep the processor from the watchdog gain no time */
+        STARVED_SHARE = 4,
 };
 
 /* Bytes a millisecond that a storm may take, by which the next look is set. */
@@ -65,7 +68,7 @@ static bool receive_places(int socket, int talk, struct measured_places *places)
 {
         union {
                 struct cmsghdr head;
-                char space[CMSG_SPACE(sizeof(int) * (MEASURE_MEMORIES_MOST + 1))];
+                char space[CMSG_SPACE(sizeof(int) * (MEASURE_MEMORIES_MOST + 2))];
         } control;
         char byte;
         struct iovec data = {.iov_base = &byte, .iov_len = 1};
@@ -78,14 +81,15 @@ static bool receive_places(int socket, int talk, struct measured_places *places)
         if (!(polls[0].revents & POLLIN) || recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != 1)
                 return false;
         const struct cmsghdr *head = CMSG_FIRSTHDR(&message);
-        if (!head || head->cmsg_type != SCM_RIGHTS || head->cmsg_len < CMSG_LEN(sizeof(int)))
+        int first[2];
+        if (!head || head->cmsg_type != SCM_RIGHTS || head->cmsg_len < CMSG_LEN(sizeof(first)))
                 return false;
-        size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-        int proc;
-        memcpy(&proc, CMSG_DATA(head), sizeof(proc));
-        memcpy(places->memories, CMSG_DATA(head) + sizeof(int), sizeof(int) * (count - 1));
-        places->memory_count = count - 1;
-        places->proc = openat(proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        size_t count = (head->cmsg_len - CMSG_LEN(sizeof(first))) / sizeof(int);
+        memcpy(first, CMSG_DATA(head), sizeof(first));
+        memcpy(places->memories, CMSG_DATA(head) + sizeof(first), sizeof(int) * count);
+        places->memory_count = count;
+        places->sockets = first[1];
+        places->proc = openat(first[0], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         return places->proc >= 0;
 }
 
@@ -94,6 +98,7 @@ static int look(struct looking *looking)
 {
         struct use use;
         uint64_t limit = looking->limits->memory_bytes;
+        double used = measure_seconds_used();
         long long began = now_us();
         switch (measure_use(&looking->places, limit, &use)) {
         case MEASURED:
@@ -104,8 +109,11 @@ static int look(struct looking *looking)
         case MEASURED_ENDED: /* which the supervisor sees as soon */
                 return -1;
         }
+        uint64_t took = (uint64_t)(now_us() - began),
+                 worked = (uint64_t)((measure_seconds_used() - used) * 1e6);
+        bool starved = took > STARVED_MS * 1000ULL && took > worked * STARVED_SHARE;
         looking->over = use.memory > limit ? looking->over + 1 : 0;
-        if (looking->over && looking->over < SURE)
+        if (looking->over && looking->over < (starved ? STARVED_SURE : SURE))
                 return SURE_MS;
         if (looking->over) {
                 say(looking, WATCHDOG_MEMORY, use.memory);
@@ -120,7 +128,7 @@ static int look(struct looking *looking)
                 say(looking, WATCHDOG_DISK, 0);
         }
         uint64_t wait = use.memory < limit ? (limit - use.memory) / STORM_RATE : 0;
-        uint64_t rest = (uint64_t)(now_us() - began) * REST / 1000;
+        uint64_t rest = worked * REST / 1000;
         if (wait < rest)
                 wait = rest;
         return wait < SOONEST_MS ? SOONEST_MS : wait > LATEST_MS ? LATEST_MS : (int)wait;

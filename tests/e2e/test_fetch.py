@@ -9,7 +9,7 @@ import time
 
 import pytest
 from fetching import before, call, entries, npm as empty  # noqa: F401 (a fixture)
-from harness import descendants, needs_installed, needs_kernel, wait_until
+from harness import needs_installed, needs_kernel, wait_until
 from layouts import make
 
 
@@ -110,6 +110,11 @@ def test_eight_starts_at_once_of_what_is_not_there(npm):
     assert sum(path.endswith(".tgz") for path in npm.registry.asked()) == 1
 
 
+def wait_for_the_end():
+    """Of all that a fetch has started: each ends with the one before."""
+    wait_until(lambda: not [name for name in descendants().values() if "npx" in name or "npm" in name], 10, "the end of the fetch")
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_killed_fetch_leaves_nothing_broken(npm, number):
     (npm.registry.folder / "stall").touch()
@@ -118,13 +123,22 @@ def test_a_killed_fetch_leaves_nothing_broken(npm, number):
     assert entries(npm) == [".new:npm%3ahello"]
     process.send_signal(number)
     process.communicate(timeout=10)
-    # The entry is locked until the last process of it is gone.
-    wait_until(lambda: not any("hutch" in name.split()[0] for name in descendants().values()), 10, "the end of the sandbox")
+    wait_for_the_end()
     (npm.registry.folder / "stall").unlink()
     npm.registry.publish("other")
     assert call(npm, "fetch", "--", "npx", "-y", "other").status == 0
     assert entries(npm) == ["npm%3aother"]
     assert call(npm, "run", "--", "npx", "-y", "hello").out == "hello 1.0.0\n"
+
+
+def test_a_fetch_ends_when_the_client_has_gone(npm):
+    (npm.registry.folder / "stall").touch()
+    process = npm.start("mcp", "--", "npx", "-y", "hello", before=before(npm), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_until(lambda: any(path.endswith(".tgz") for path in npm.registry.asked()), 60, "the download")
+    process.stdin.close()
+    process.stdout.close()
+    assert process.wait(5) == 125
+    wait_for_the_end()
 
 
 def test_install_scripts_run_when_fetched_and_not_later(npm):

@@ -3,6 +3,7 @@
  * The texts of the kernel that the watchdog over memory reads.
  */
 #include "box/limits.h"
+#include "run/buffers.h"
 #include "run/measure.h"
 
 #include <setjmp.h>
@@ -67,6 +68,11 @@ static void test_maps(void **state)
         };
         uint64_t bytes, number;
         (void)state;
+        /* A piece that was cut to a page may have been this large. */
+        assert_true(measure_read_shared(
+            "7f0000000000-7f0000001000 rw-s 00000000 00:01 1026                       /dev/zero (deleted)",
+            &bytes, &number));
+        assert_int_equal(bytes, 1 << 20);
         assert_true(measure_read_shared(
             "7f0000000000-7f0000100000 rw-s 00000000 00:01 1027                       /dev/zero (deleted)",
             &bytes, &number));
@@ -74,6 +80,16 @@ static void test_maps(void **state)
         assert_int_equal(number, 1027);
         for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
                 assert_false(measure_read_shared(others[i], &bytes, &number));
+}
+
+static void test_most_in_sockets(void **state)
+{
+        static const char four[] =
+            "sockets: used 14\nTCP: inuse 2 orphan 0 tw 0 alloc 77 mem 0\nUDP: inuse 1 mem 56\n";
+        (void)state;
+        assert_int_equal(buffers_most_in_sockets("", "", 1000), 0);
+        assert_int_equal(buffers_most_in_sockets(four, "", 1000), 14000 + 2 * (32ULL << 20));
+        assert_int_equal(buffers_most_in_sockets(four, "TCP6: inuse 1\n", 1000), 14000 + 3 * (32ULL << 20));
 }
 
 static void test_names(void **state)
@@ -91,8 +107,9 @@ static void test_names(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_status), cmocka_unit_test(test_rollup), cmocka_unit_test(test_start),
-            cmocka_unit_test(test_maps),   cmocka_unit_test(test_names),
+            cmocka_unit_test(test_status), cmocka_unit_test(test_rollup),
+            cmocka_unit_test(test_start),  cmocka_unit_test(test_maps),
+            cmocka_unit_test(test_names),  cmocka_unit_test(test_most_in_sockets),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
