@@ -9,7 +9,7 @@ import time
 
 import pytest
 from fetching import before, call, entries, npm as empty  # noqa: F401 (a fixture)
-from harness import needs_installed, needs_kernel, wait_until
+from harness import descendants, needs_installed, needs_kernel, wait_until
 from layouts import make
 
 
