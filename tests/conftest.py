@@ -17,6 +17,21 @@ from strict_client import StrictClient  # noqa: E402
 from world import World  # noqa: E402
 
 TEST_BOUND = 150  # seconds
+failed = []
+
+
+def pytest_addoption(parser):
+    parser.addoption("--failed-list", metavar="FILE", help="where to list what failed, a name a line")
+
+
+def pytest_sessionfinish(session):
+    if session.config.getoption("failed_list"):
+        Path(session.config.getoption("failed_list")).write_text("".join(f"{name}\n" for name in dict.fromkeys(failed)))
+
+
+def pytest_runtest_logreport(report):
+    if report.failed:
+        failed.append(report.nodeid)
 
 
 def pytest_configure(config):

@@ -24,6 +24,7 @@ void box_free(struct box *box)
         free(box->files);
         free(box->template_name);
         str_list_free(&box->argv);
+        str_list_free(&box->started);
         free(box->executable);
         str_list_free(&box->environment);
         str_list_free(&box->secret_names);

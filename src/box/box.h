@@ -102,7 +102,8 @@ struct box {
 
         /* what runs */
         struct str_list argv;         /* as typed */
-        char *executable;             /* absolute path inside of argv[0] */
+        struct str_list started;      /* the words that are executed: argv, or those of a fetched program */
+        char *executable;             /* absolute path inside of the first of them */
         struct str_list environment;  /* KEY=VALUE, complete */
         struct str_list secret_names; /* what --env and --env-file named: shown by name only, always */
         char *cwd;                    /* absolute path inside */

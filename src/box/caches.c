@@ -7,6 +7,7 @@
 
 #include "box/search.h"
 #include "fetch/entry.h"
+#include "fetch/project.h"
 #include "fetch/request.h"
 #include "fetch/store.h"
 #include "lib/fd.h"
@@ -25,11 +26,17 @@
 /* Of the entry in use: its lock ends with the process, which is when the server has ended. */
 static int used_entry = -1;
 
-/* Where the cache of a tool is inside. */
+/* Where the cache of a tool is in a home. */
+static const char *name_of(enum fetch_tool tool)
+{
+        return tool != FETCH_NPM ? ".cache/uv" : ".npm";
+}
+
+/* Where it is mounted. */
 static char *place_of(const struct box *box, enum fetch_tool tool)
 {
         autofree char *home = mounts_follow_inside(box, box->home);
-        return path_join(home, tool == FETCH_UV ? ".cache/uv" : ".npm");
+        return path_join(home, name_of(tool));
 }
 
 static char *path_of_descriptor(int descriptor)
@@ -71,7 +78,7 @@ static void add_environment(struct box *box, enum fetch_tool tool, const struct 
         bool online = may_reach(box, entry);
         for (size_t i = 0; i < entry->environment.count; i++)
                 str_list_add(environment, entry->environment.values[i]);
-        if (tool == FETCH_UV) {
+        if (tool != FETCH_NPM) {
                 str_list_add(environment, "UV_PYTHON_DOWNLOADS=never");
                 if (!online)
                         str_list_add(environment, "UV_OFFLINE=1");
@@ -85,22 +92,30 @@ static void add_environment(struct box *box, enum fetch_tool tool, const struct 
 }
 
 static bool add_entry(struct box *box, struct held_sources *held, enum fetch_tool tool, const char *name,
-                      int descriptor, struct error *error)
+                      int descriptor, struct cache_use *use, struct error *error)
 {
-        struct entry entry = {0};
         autofree char *folder = path_of_descriptor(descriptor);
         autofree char *cache = path_join(folder ? folder : "/", "cache");
         autofree char *place = place_of(box, tool);
-        autofree char *why = str_format("packages of %s, which were fetched", name);
-        bool added = entry_read(descriptor, name, &entry, error) &&
-                     mounts_add_bind(box, held, cache, place, false, why, error);
-        if (added) {
-                /* What the server writes there is its own, and vanishes. */
-                box->mounts[box->mount_count - 1].kind = MOUNT_OVERLAY;
-                add_environment(box, tool, &entry);
-        }
-        entry_free(&entry);
-        return added;
+        autofree char *why = str_format(MOUNTS_KEPT "%s, which were fetched", name);
+        if (!entry_read(descriptor, name, &use->entry, error) ||
+            !mounts_add_bind(box, held, cache, place, false, why, error))
+                return false;
+        /* What the server writes there is its own, and vanishes. */
+        box->mounts[box->mount_count - 1].kind = MOUNT_OVERLAY;
+        add_environment(box, tool, &use->entry);
+        use->source = cache;
+        cache = NULL;
+        use->place = path_join(box->home, name_of(tool));
+        return true;
+}
+
+void caches_forget(struct cache_use *use)
+{
+        entry_free(&use->entry);
+        free(use->source);
+        free(use->place);
+        *use = (struct cache_use){0};
 }
 
 /* A package that npm itself finds without a registry: installed beside it. */
@@ -165,7 +180,11 @@ static bool miss(struct box *box, const struct options *options, const struct to
                  const struct fetch_request *request, const char *name, struct error *error)
 {
         bool consents = request->consents || options->fetch == OPTION_FETCH_ALWAYS;
-        autofree char *shown = str_copy(name_shown(strchr(name, ':') + 1));
+        bool project = request->tool == FETCH_UV_PROJECT;
+        autofree char *folder = project ? project_folder(request) : NULL;
+        autofree char *shown =
+            project ? str_format("the environment of %s, which has no .venv,", name_shown(folder))
+                    : str_copy(name_shown(strchr(name, ':') + 1));
         if (options->fetch != OPTION_FETCH_NEVER && consents) {
                 if (options->dry_run)
                         message("note: %s is not here yet and would be fetched first", shown);
@@ -185,7 +204,7 @@ static bool miss(struct box *box, const struct options *options, const struct to
 
 static bool use_entry(struct box *box, struct held_sources *held, const struct options *options,
                       const struct toolchain *toolchain, const struct fetch_request *request,
-                      struct error *error)
+                      struct cache_use *use, struct error *error)
 {
         autofree char *name = fetch_request_name(request);
         autofree char *file = fetch_name_encode(name);
@@ -198,20 +217,34 @@ static bool use_entry(struct box *box, struct held_sources *held, const struct o
                     error, EXIT_SETUP, "cannot look for %s in hutch's data folder: %s", name_shown(name),
                     entry == -EPERM ? "it is not this account's alone (mode 0700)" : strerror(-entry));
         }
-        if (!add_entry(box, held, request->tool, name, entry, error))
+        if (!add_entry(box, held, request->tool, name, entry, use, error))
                 return false;
         used_entry = fd_take(&entry);
         return true;
 }
 
-bool caches_add(struct box *box, struct held_sources *held, const struct options *options,
-                struct toolchain *toolchain, struct error *error)
+/* What `uv run` needs: of a project that the sandbox shows, and no other. */
+static void read_project(const struct box *box, const char *work, struct fetch_request *request)
+{
+        autofree char *home = realpath(caller_homes()->spelled, NULL);
+        const struct folders folders = {.box = box, .real_home = home ? home : ""};
+        if (!project_request(&box->argv, &folders, work, request))
+                return;
+        autofree char *folder = project_folder(request);
+        if (!mounts_show(box, folder))
+                fetch_request_free(request);
+}
+
+bool caches_add(struct box *box, struct held_sources *held, const struct options *options, const char *work,
+                struct toolchain *toolchain, struct cache_use *use, struct error *error)
 {
         if (options->fetch_into)
                 return add_unfinished(box, held, options, error);
         struct fetch_request request = {0};
         if (toolchain->missing)
                 fetch_request_read(&box->argv, &request);
+        else
+                read_project(box, work, &request);
         bool wanted = request.tool != FETCH_NONE && !is_installed_globally(toolchain, &request);
         if (wanted) {
                 /* Who grants a cache of one's own means that one. */
@@ -219,7 +252,7 @@ bool caches_add(struct box *box, struct held_sources *held, const struct options
                 const struct mount *holder = box_find_mount(box, place);
                 wanted = holder && (holder->kind == MOUNT_MEMORY || str_equal(holder->why, CACHES_PERSIST));
         }
-        bool added = !wanted || use_entry(box, held, options, toolchain, &request, error);
+        bool added = !wanted || use_entry(box, held, options, toolchain, &request, use, error);
         toolchain->fetches &= used_entry < 0;
         fetch_request_free(&request);
         return added;

@@ -238,6 +238,7 @@ bool box_write_json(const struct box *box, FILE *out)
         add(root, "kind", make_text(box->kind == BOX_MCP ? "mcp" : "run"));
         add(root, "template", make_text(box->template_name));
         add(root, "argv", make_list(&box->argv));
+        add(root, "started", make_list(&box->started));
         add(root, "executable", make_text(box->executable));
         add(root, "cwd", make_text(box->cwd));
         add(root, "home", make_text(box->home));

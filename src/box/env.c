@@ -14,8 +14,7 @@ enum {
         ENVIRONMENT_MAX = 1024 * 1024
 }; /* with the kernel's bound on argv and environment, 2 MiB, well in sight */
 
-/* Sets one variable, replacing what an earlier layer gave it; takes ownership of `entry`, KEY=VALUE. */
-static void set(struct str_list *environment, char *entry)
+void env_set(struct str_list *environment, char *entry)
 {
         size_t length = strcspn(entry, "=") + 1;
         for (size_t i = 0; i < environment->count; i++)
@@ -25,6 +24,16 @@ static void set(struct str_list *environment, char *entry)
                         return;
                 }
         str_list_take(environment, entry);
+}
+
+const char *env_find(const struct str_list *environment, const char *name)
+{
+        size_t length = strlen(name);
+        for (size_t i = 0; i < environment->count; i++)
+                if (strncmp(environment->values[i], name, length) == 0 &&
+                    environment->values[i][length] == '=')
+                        return environment->values[i] + length + 1;
+        return NULL;
 }
 
 static char *make_path(const struct str_list *front, const struct str_list *base)
@@ -78,7 +87,7 @@ static void set_named(struct box *box, const struct str_list *named)
                 autofree char *name = str_copy_n(entry, strcspn(entry, "="));
                 if (!str_list_has(&box->secret_names, name))
                         str_list_add(&box->secret_names, name);
-                set(&box->environment, str_copy(entry));
+                env_set(&box->environment, str_copy(entry));
         }
 }
 
@@ -88,16 +97,16 @@ bool env_make(struct box *box, const struct options *options, const struct templ
         struct str_list *environment = &box->environment;
         size_t bytes = 0;
 
-        set(environment, make_path(front, &template->path));
-        set(environment, str_format("HOME=%s", box->home));
-        set(environment, str_copy("USER=" BOX_USER));
-        set(environment, str_copy("LOGNAME=" BOX_USER));
-        set(environment, str_format("LANG=%s", choose_language()));
-        set(environment, str_format("TERM=%s", choose_terminal()));
-        set(environment, str_copy("TMPDIR=/tmp"));
-        set(environment, str_copy("SHELL=/bin/sh"));
+        env_set(environment, make_path(front, &template->path));
+        env_set(environment, str_format("HOME=%s", box->home));
+        env_set(environment, str_copy("USER=" BOX_USER));
+        env_set(environment, str_copy("LOGNAME=" BOX_USER));
+        env_set(environment, str_format("LANG=%s", choose_language()));
+        env_set(environment, str_format("TERM=%s", choose_terminal()));
+        env_set(environment, str_copy("TMPDIR=/tmp"));
+        env_set(environment, str_copy("SHELL=/bin/sh"));
         for (size_t i = 0; i < template->environment.count; i++)
-                set(environment, str_copy(template->environment.values[i]));
+                env_set(environment, str_copy(template->environment.values[i]));
         set_named(box, from_files);
         set_named(box, &options->env);
 

@@ -20,4 +20,10 @@ enum { ENV_VARIABLE_MAX = 128 * 1024 };
 bool env_make(struct box *box, const struct options *options, const struct template *template,
               const struct str_list *front, const struct str_list *from_files, struct error *error);
 
+/* Sets one variable, replacing what it was; takes ownership of `entry`, KEY=VALUE. */
+void env_set(struct str_list *environment, char *entry);
+
+/* The value of a variable, or NULL. It belongs to the list. */
+const char *env_find(const struct str_list *environment, const char *name);
+
 #endif

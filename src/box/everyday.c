@@ -119,14 +119,51 @@ static void stay_offline(const struct reading *reading)
                 str_list_add(&reading->result->environment, "UV_OFFLINE=1");
 }
 
+/* Where `uv run` starts, and where it looks for its project. The caller frees both. */
+static void find_start(const struct reading *reading, size_t program, char **base, char **start)
+{
+        const char *directory = find_value(reading, 1, program, "--directory");
+        const char *project = find_value(reading, 1, program, "--project");
+        *base = path_join(reading->work, directory ? directory : ".");
+        *start = path_join(*base, project ? project : ".");
+}
+
+/* True when the options of `uv run`, at the index `run`, leave the project's environment as it is. */
+static bool is_plain_run(const struct reading *reading, size_t run, size_t program)
+{
+        for (size_t i = 1; i < program; i++) {
+                const char *word = reading->command->values[i];
+                bool folder =
+                    option_value(reading, i, "--directory") || option_value(reading, i, "--project");
+                if (folder)
+                        i += !strchr(word, '=');
+                else if (i != run &&
+                         !launcher_words_have("-q --quiet --frozen --locked --offline -m --module --", word,
+                                              strlen(word)))
+                        return false;
+        }
+        return true;
+}
+
+static char *find_unsynced(const struct reading *reading, size_t run)
+{
+        size_t program = skip_options(reading, run + 1, uv_value_words);
+        autofree char *base = NULL, *start = NULL;
+        find_start(reading, program, &base, &start);
+        autofree char *root = folder_find_above(reading->folders, start, is_uv_project);
+        autofree char *holder = find_venv_holder(reading, start, root);
+        autofree char *workspace = root ? folder_find_above(reading->folders, root, is_uv_workspace) : NULL;
+        return root && !holder && !workspace && is_plain_run(reading, run, program) ? str_copy(root) : NULL;
+}
+
 /* `uv [OPTIONS] run [OPTIONS] COMMAND`: the project, or the workspace around it, and its .venv. */
 static void read_uv_run(const struct reading *reading, size_t run)
 {
         size_t program = skip_options(reading, run + 1, uv_value_words);
-        const char *directory = find_value(reading, 1, program, "--directory");
-        const char *project = find_value(reading, 1, program, "--project");
-        autofree char *base = path_join(reading->work, directory ? directory : ".");
-        autofree char *start = path_join(base, project ? project : ".");
+        autofree char *base = NULL, *start = NULL;
+        find_start(reading, program, &base, &start);
+        bool named =
+            find_value(reading, 1, program, "--directory") || find_value(reading, 1, program, "--project");
         struct everyday *result = reading->result;
 
         if (program < reading->command->count) {
@@ -141,7 +178,7 @@ static void read_uv_run(const struct reading *reading, size_t run)
         autofree char *holder = find_venv_holder(reading, start, root);
         if (root)
                 str_list_add(&result->folders, root);
-        else if ((directory || project) && folder_exists(start))
+        else if (named && folder_exists(start))
                 str_list_add(&result->folders, start);
         stay_offline(reading);
         if (holder) {
@@ -150,9 +187,11 @@ static void read_uv_run(const struct reading *reading, size_t run)
                 str_list_add(&result->folders, holder);
                 str_list_take(&result->programs, path_join(holder, ".venv/bin/python"));
         } else if (root) {
-                str_list_take(&result->notes, str_format("%s has no .venv, and uv cannot make one inside; "
-                                                         "run `uv sync` there first",
-                                                         root));
+                autofree char *fetched = find_unsynced(reading, run);
+                if (!fetched)
+                        str_list_take(&result->notes, str_format("%s has no .venv, and uv cannot make one "
+                                                                 "inside; run `uv sync` there first",
+                                                                 root));
         }
 }
 
@@ -457,6 +496,17 @@ const char *everyday_project(const struct str_list *command)
         if (folder)
                 return folder;
         return program < command->count ? command->values[program] : NULL;
+}
+
+char *everyday_unsynced_project(const struct str_list *command, const struct folders *folders,
+                                const char *work)
+{
+        const struct reading reading = {.command = command, .folders = folders, .work = work};
+        const char *slash = strrchr(command->values[0], '/');
+        bool tool = false;
+        size_t run =
+            str_equal(slash ? slash + 1 : command->values[0], "uv") ? find_uv_run(&reading, &tool) : 0;
+        return run && !tool ? find_unsynced(&reading, run) : NULL;
 }
 
 void everyday_free(struct everyday *everyday)

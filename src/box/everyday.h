@@ -45,6 +45,12 @@ bool everyday_request(const struct str_list *command, struct everyday_request *r
  * other command. It belongs to `command`. */
 const char *everyday_project(const struct str_list *command);
 
+/* The project whose environment `uv run` would make before it starts anything: the nearest one upward, where
+ * it has no .venv, is no part of a workspace, and no option asks for another environment. NULL for any other
+ * command. The caller frees. */
+char *everyday_unsynced_project(const struct str_list *command, const struct folders *folders,
+                                const char *work);
+
 void everyday_free(struct everyday *everyday);
 
 #endif

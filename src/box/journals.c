@@ -76,7 +76,7 @@ static bool look_at(struct tree *tree, int folder, const char *relative, const c
 bool journals_check(const struct box *box, struct error *error)
 {
         for (size_t i = 0; i < box->mount_count && !error->status; i++) {
-                if (box->mounts[i].kind != MOUNT_OVERLAY)
+                if (box->mounts[i].kind != MOUNT_OVERLAY || !mounts_is_grant(&box->mounts[i]))
                         continue;
                 autoclose int root = mounts_open_real(box->mounts[i].source, O_PATH | O_DIRECTORY);
                 struct search search = {&box->mounts[i], error};

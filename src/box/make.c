@@ -6,6 +6,7 @@
 
 #include "box/caches.h"
 #include "box/certificates.h"
+#include "box/direct.h"
 #include "box/env.h"
 #include "box/env_file.h"
 #include "box/files.h"
@@ -320,7 +321,8 @@ static char *find_cwd(const struct options *options, struct error *error)
 
 /* Everything that takes the template and the toolchain, which end with this function. */
 static bool fill(struct box *box, struct held_sources *held, const struct options *options, const char *cwd,
-                 const struct template *template, struct toolchain *toolchain, struct error *error)
+                 const struct template *template, struct toolchain *toolchain, struct cache_use *use,
+                 struct error *error)
 {
         autofree char *wanted = options->cwd ? path_join(cwd, options->cwd) : NULL;
         struct toolchain_caller caller = {
@@ -338,14 +340,15 @@ static bool fill(struct box *box, struct held_sources *held, const struct option
             !check_template(box, cwd, error) ||
             !toolchain_find(&options->command, &caller, toolchain, error) || !check_userns(box, error) ||
             !add_toolchain(box, held, toolchain, options->no_auto_grant, error) ||
-            !caches_add(box, held, options, toolchain, error) || !choose_cwd(box, wanted, cwd, error) ||
-            !read_profile(box, options->seccomp, cwd, error) ||
+            !caches_add(box, held, options, caller.work, toolchain, use, error) ||
+            !choose_cwd(box, wanted, cwd, error) || !read_profile(box, options->seccomp, cwd, error) ||
             !make_environment(box, options, cwd, template, &toolchain->front, error) ||
             !certificates_add(box, held, error) || !hide_add(box, &options->hide, cwd, error) ||
             !sockets_hide(box, error) || !journals_check(box, error) ||
             !caches_make_points(box, options, error) || !protect_add(box, held, options, cwd, error) ||
             !files_place(box, !options->no_protect, error))
                 return false;
+        direct_choose(box, toolchain, use);
         mounts_sort(box);
         proxy_forget();
         for (size_t i = 0; i < toolchain->notes.count; i++)
@@ -394,8 +397,10 @@ bool box_make(struct box *box, struct held_sources *held, enum box_kind kind, co
             .verbose = options->verbose,
         };
         box->memory_fs_inodes = INODES_LEAST + box->memory_fs_bytes / BYTES_PER_INODE;
-        for (size_t i = 0; i < options->command.count; i++)
+        for (size_t i = 0; i < options->command.count; i++) {
                 str_list_add(&box->argv, options->command.values[i]);
+                str_list_add(&box->started, options->command.values[i]);
+        }
         choose_home(box);
         limits_choose(&box->limits, box->outer_uid, box->proc);
         if (!limits_check(&box->limits, box->required, error))
@@ -411,8 +416,10 @@ bool box_make(struct box *box, struct held_sources *held, enum box_kind kind, co
                 box->tools.pins = path_join(cwd, options->tools.pins);
         struct template template = {0};
         struct toolchain toolchain = {0};
+        struct cache_use use = {0};
         bool made = template_load(box->template_name, &template, error) &&
-                    fill(box, held, options, cwd, &template, &toolchain, error);
+                    fill(box, held, options, cwd, &template, &toolchain, &use, error);
+        caches_forget(&use);
         toolchain_free(&toolchain);
         template_free(&template);
         return made;

@@ -509,15 +509,20 @@ bool mounts_add_overlay(struct box *box, struct held_sources *held, const char *
         return true;
 }
 
+static bool is_asked_overlay(const struct mount *mount)
+{
+        return mount->kind == MOUNT_OVERLAY && !str_starts(mount->why, MOUNTS_KEPT);
+}
+
 bool mounts_is_asked_for(const struct mount *mount)
 {
         /* Their `why` is the option. */
-        return mount->kind == MOUNT_OVERLAY || (mount->kind == MOUNT_BIND && str_starts(mount->why, "--"));
+        return is_asked_overlay(mount) || (mount->kind == MOUNT_BIND && str_starts(mount->why, "--"));
 }
 
 bool mounts_is_grant(const struct mount *mount)
 {
-        return mount->kind == MOUNT_OVERLAY || (mount->kind == MOUNT_BIND && !str_equal(mount->why, "base"));
+        return is_asked_overlay(mount) || (mount->kind == MOUNT_BIND && !str_equal(mount->why, "base"));
 }
 
 char *mounts_place(const struct mount *mount, const char *real)

@@ -84,6 +84,9 @@ bool mounts_add_bind(struct box *box, struct held_sources *held, const char *rea
 bool mounts_replace_memory(struct box *box, struct held_sources *held, const char *real,
                            const char *destination, const char *why, struct error *error);
 
+/* How the reason of a mount begins that shows what hutch itself keeps, and nobody else writes to. */
+#define MOUNTS_KEPT "packages of "
+
 /* True when the mount shows a part of the host that the person, or the command, named. */
 bool mounts_is_grant(const struct mount *mount);
 

@@ -9,6 +9,7 @@
 #include "fetch/entry.h"
 #include "fetch/npm.h"
 #include "fetch/plan.h"
+#include "fetch/project.h"
 #include "fetch/request.h"
 #include "fetch/sandbox.h"
 #include "fetch/store.h"
@@ -19,6 +20,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -99,7 +101,7 @@ static bool fetch_npm(int cache, const struct fetch_request *request, const stru
         str_list_add(&plan->environment, "npm_config_fetch_retries=1");
         str_list_add(&plan->environment, "npm_config_loglevel=error");
         return download_npm(cache, request, plan, options, error) &&
-               npm_read_packages(cache, entry, &folder, &scripts, error) &&
+               npm_read_packages(cache, request->packages.values[0], entry, &folder, &scripts, error) &&
                (!scripts || plan->no_scripts || run_scripts(cache, folder, plan, options, error));
 }
 
@@ -115,7 +117,26 @@ static char *requirement(const char *package)
                                            : str_format("%.*s==%s", (int)(at - package), package, at + 1);
 }
 
-/* The tool's own Python does nothing in the environment that uv makes for the tool. */
+/* Says, in a file that it leaves in the cache, where the environment is. */
+#define WHERE_FILE "hutch-environment"
+static const char say_where[] =
+    "import os, sys; open(os.path.expanduser('~/.cache/uv/" WHERE_FILE "'), 'w').write(sys.prefix)";
+
+/* Whatever was built for the environment may have written the file. */
+static void find_environment(int cache, struct entry *entry)
+{
+        autofree char *text = NULL, *place = sandbox_place(FETCH_UV);
+        autoclose int file = openat(cache, WHERE_FILE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        ssize_t length = file < 0 ? -1 : fd_read_all(file, PATH_MAX, &text);
+        (void)unlinkat(cache, WHERE_FILE, 0);
+        size_t front = strlen(place) + 1;
+        autofree char *normal = length > 0 && text[0] == '/' ? path_join("/", text) : NULL;
+        if (normal && strlen(text) == (size_t)length && strlen(normal) > front &&
+            path_is_below(normal, place))
+                entry->folder = str_format("%s/bin", normal + front);
+}
+
+/* The tool's own Python does nothing else in the environment that uv makes for the tool. */
 static bool fetch_uv(int cache, const struct fetch_request *request, const struct options *options,
                      struct fetch_plan *plan, struct entry *entry, struct error *error)
 {
@@ -140,14 +161,72 @@ static bool fetch_uv(int cache, const struct fetch_request *request, const struc
         }
         str_list_add(&words, "python");
         str_list_add(&words, "-c");
-        str_list_add(&words, "pass");
+        str_list_add(&words, say_where);
         str_list_add(&plan->environment, "UV_PYTHON_DOWNLOADS=never");
         bool done = sandbox_run(cache, FETCH_UV, plan, &words, caller_homes()->spelled, options, error);
+        if (done)
+                find_environment(cache, entry);
         str_list_free(&words);
         return done;
 }
 
 /* ---- one entry ---- */
+
+/* What the command asks for; tool FETCH_NONE where that is nothing to fetch. */
+static void read_request(const struct str_list *command, struct fetch_request *request)
+{
+        autofree char *home = realpath(caller_homes()->spelled, NULL);
+        autofree char *work = getcwd(NULL, 0);
+        const struct folders folders = {.real_home = home ? home : ""};
+        fetch_request_read(command, request);
+        if (request->tool == FETCH_NONE && work)
+                (void)project_request(command, &folders, work, request);
+}
+
+static void copy_command(struct entry *entry, const struct fetch_request *request,
+                         const struct str_list *command)
+{
+        if (request->tool != FETCH_UV_PROJECT) {
+                copy_list(&entry->command, command);
+                return;
+        }
+        /* The same from any working directory. */
+        str_list_add(&entry->command, command->values[0]);
+        str_list_add(&entry->command, "--directory");
+        str_list_take(&entry->command, project_folder(request));
+        str_list_add(&entry->command, "run");
+        str_list_add(&entry->command, "python");
+}
+
+static bool fetch_packages(int cache, const struct fetch_request *request, const struct options *options,
+                           struct fetch_plan *plan, struct entry *entry, struct error *error)
+{
+        switch (request->tool) {
+        case FETCH_UV:
+                return fetch_uv(cache, request, options, plan, entry, error);
+        case FETCH_UV_PROJECT:
+                return project_fetch(cache, request, options, plan, entry, error);
+        case FETCH_NPM:
+        case FETCH_NONE:
+                break;
+        }
+        return fetch_npm(cache, request, options, plan, entry, error);
+}
+
+/* Takes the environments of a project's earlier states away. */
+static void remove_earlier(int store, const struct fetch_request *request, const char *kept)
+{
+        struct str_list files = {0};
+        autofree char *folder = project_folder(request);
+        autofree char *front = str_format("uv:%s#", folder);
+        store_list(store, &files);
+        for (size_t i = 0; i < files.count; i++) {
+                autofree char *name = fetch_name_decode(files.values[i]);
+                if (str_starts(name, front) && !str_equal(files.values[i], kept))
+                        (void)store_remove(store, files.values[i]);
+        }
+        str_list_free(&files);
+}
 
 /* Fills an unfinished entry. */
 static bool fill(int folder, const struct fetch_request *request, const char *name,
@@ -160,11 +239,10 @@ static bool fill(int folder, const struct fetch_request *request, const char *na
         struct fetch_plan plan = {0};
         struct entry entry = {.name = str_copy(name), .fetched = time(NULL)};
         char digest[SHA512_HEX];
-        bool done = request->tool == FETCH_UV ? fetch_uv(cache, request, options, &plan, &entry, error)
-                                              : fetch_npm(cache, request, options, &plan, &entry, error);
+        bool done = fetch_packages(cache, request, options, &plan, &entry, error);
         if (done && tree_digest(cache, digest, error)) {
                 entry.digest = str_copy(digest);
-                copy_list(&entry.command, &options->command);
+                copy_command(&entry, request, &options->command);
                 copy_list(&entry.registries, &plan.registries);
                 done = entry_write(folder, &entry, error);
         } else {
@@ -191,14 +269,14 @@ static bool has_entry(int store, const char *file)
 static bool fetch_entry(int store, const struct options *options, struct error *error)
 {
         struct fetch_request request;
-        fetch_request_read(&options->command, &request);
+        read_request(&options->command, &request);
         autofree char *name = request.tool == FETCH_NONE ? NULL : fetch_request_name(&request);
         autofree char *file = name ? fetch_name_encode(name) : NULL;
         if (!file)
                 error_set(error, EXIT_USAGE,
                           "%s asks for nothing that can be fetched: write npx -y PACKAGE, npm exec PACKAGE, "
-                          "uvx PACKAGE or uv "
-                          "tool run PACKAGE, with no registry of its own",
+                          "uvx PACKAGE or uv tool run PACKAGE, with no registry of its own, or uv run in a "
+                          "project that has no .venv",
                           name_shown(options->command.values[0]));
         bool done = file && !options->update && has_entry(store, file);
         if (done)
@@ -216,6 +294,8 @@ static bool fetch_entry(int store, const struct options *options, struct error *
                                          strerror(-committed));
                 if (!done)
                         store_abandon(store, file);
+                else if (request.tool == FETCH_UV_PROJECT)
+                        remove_earlier(store, &request, file);
         } else if (file && !done) {
                 error_set(error, EXIT_SETUP, "cannot make a folder for %s: %s", name, explain(folder));
         }
@@ -290,7 +370,7 @@ static bool visit(int store, const struct options *options, entry_visitor *visit
         struct str_list files = {0};
         struct fetch_request request = {0};
         if (options->command.count > 0) {
-                fetch_request_read(&options->command, &request);
+                read_request(&options->command, &request);
                 autofree char *name = request.tool == FETCH_NONE ? NULL : fetch_request_name(&request);
                 char *file = name ? fetch_name_encode(name) : NULL;
                 if (file)

@@ -15,6 +15,7 @@
 #include "box/protect.h"
 #include "cli/prove_decoys.h"
 #include "cli/prove_report.h"
+#include "lib/clock.h"
 #include "lib/fd.h"
 #include "lib/program.h"
 #include "report/messages.h"
@@ -31,7 +32,6 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <termios.h>
-#include <time.h>
 
 enum { SESSION_SECONDS = 30, LINE_MOST = 2048 };
 
@@ -214,22 +214,15 @@ static bool read_session(struct session *session, struct prove_results *results)
         return length > 0;
 }
 
-static long long now_ms(void)
-{
-        struct timespec now;
-        (void)clock_gettime(CLOCK_MONOTONIC, &now);
-        return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
-}
-
 /* Reads until the session has said all it had to say, or has ended, or takes too long. */
 static void watch_session(struct session *session, struct prove_results *results)
 {
-        long long deadline = now_ms() + SESSION_SECONDS * 1000LL;
+        long long deadline = clock_now_ms() + SESSION_SECONDS * 1000LL;
         enum decoy_side side = side_of(session);
         while (!session->done) {
                 struct pollfd polls[2] = {{.fd = session->output, .events = POLLIN},
                                           {.fd = decoys.udp[side], .events = POLLIN}};
-                long long left = deadline - now_ms();
+                long long left = deadline - clock_now_ms();
                 if (left <= 0 || (poll(polls, 2, (int)left) < 0 && errno != EINTR))
                         return;
                 if (polls[1].revents)

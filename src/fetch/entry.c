@@ -39,6 +39,8 @@ bool entry_write(int folder, const struct entry *entry, struct error *error)
         add_list(object, "environment", &entry->environment);
         add_list(object, "registries", &entry->registries);
         cJSON_AddStringToObject(object, "digest", entry->digest);
+        cJSON_AddStringToObject(object, "folder", entry->folder ? entry->folder : "");
+        cJSON_AddStringToObject(object, "program", entry->program ? entry->program : "");
         cJSON *packages = cJSON_AddArrayToObject(object, "packages");
         for (size_t i = 0; i < entry->package_count; i++) {
                 cJSON *package = cJSON_CreateObject();
@@ -98,6 +100,10 @@ static bool read_object(const cJSON *object, struct entry *entry)
                 return false;
         entry->name = str_copy(name);
         entry->digest = str_copy(digest);
+        /* Entries of before have neither. */
+        const char *folder = text_of(object, "folder"), *program = text_of(object, "program");
+        entry->folder = str_copy(folder ? folder : "");
+        entry->program = str_copy(program ? program : "");
         entry->fetched = (int64_t)fetched->valuedouble;
         return read_list(object, "command", &entry->command) && entry->command.count > 0 &&
                read_list(object, "environment", &entry->environment) &&
@@ -130,6 +136,8 @@ void entry_free(struct entry *entry)
         free(entry->packages);
         free(entry->name);
         free(entry->digest);
+        free(entry->folder);
+        free(entry->program);
         str_list_free(&entry->command);
         str_list_free(&entry->environment);
         str_list_free(&entry->registries);

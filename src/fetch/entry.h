@@ -27,6 +27,8 @@ struct entry {
         struct str_list environment; /* KEY=VALUE that a server needs to find what was fetched */
         struct str_list registries;  /* HOST:PORT */
         char *digest;                /* of the whole cache */
+        char *folder;                /* of the cache, in which the programs are; "" where it is not known */
+        char *program;               /* the one that npm chooses; "" where it chooses none */
         struct entry_package *packages;
         size_t package_count;
 };

@@ -5,6 +5,7 @@
 #include "fetch/npm.h"
 
 #include "box/search.h"
+#include "box/versions.h"
 #include "fetch/plan.h"
 #include "fetch/sha512.h"
 #include "lib/fd.h"
@@ -182,7 +183,44 @@ static void add_packages(const cJSON *lock, struct entry *entry, bool *scripts)
         }
 }
 
-bool npm_read_packages(int cache, struct entry *entry, char **folder, bool *scripts, struct error *error)
+char *npm_choose_program(const char *name, const cJSON *bin, const cJSON *written)
+{
+        const char *slash = strrchr(name, '/'), *chosen = NULL;
+        const cJSON *item, *first = cJSON_IsObject(bin) ? bin->child : NULL;
+        bool same = first != NULL;
+        cJSON_ArrayForEach(item, bin)
+        {
+                same = same && cJSON_IsString(item) && cJSON_IsString(first) &&
+                       str_equal(item->valuestring, first->valuestring);
+        }
+        const cJSON *order = same && first->next ? cJSON_GetObjectItemCaseSensitive(written, "bin") : bin;
+        if (same)
+                chosen = cJSON_IsObject(order) && order->child ? order->child->string : NULL;
+        else if (cJSON_GetObjectItemCaseSensitive(bin, slash ? slash + 1 : name))
+                chosen = slash ? slash + 1 : name;
+        return chosen && versions_is_name(chosen) ? str_copy(chosen) : NULL;
+}
+
+/* Where the programs are, and npm's choice among them. */
+static void find_program(int cache, const char *folder, const char *package, const cJSON *lock,
+                         struct entry *entry)
+{
+        autofree char *name = fetch_package_name(FETCH_NPM, package);
+        autofree char *place = str_format("node_modules/%s", name);
+        autofree char *path = str_format("_npx/%s/%s/package.json", folder, place);
+        autofree char *text = NULL;
+        autoclose int file = open_below(cache, path, O_RDONLY | O_NONBLOCK);
+        ssize_t length = file < 0 ? -1 : fd_read_all(file, LOCK_MAX, &text);
+        cJSON *written = length < 0 ? NULL : cJSON_ParseWithLength(text, (size_t)length);
+        const cJSON *packages = cJSON_GetObjectItemCaseSensitive(lock, "packages");
+        const cJSON *item = cJSON_GetObjectItemCaseSensitive(packages, place);
+        entry->folder = str_format("_npx/%s/node_modules/.bin", folder);
+        entry->program = npm_choose_program(name, cJSON_GetObjectItemCaseSensitive(item, "bin"), written);
+        cJSON_Delete(written);
+}
+
+bool npm_read_packages(int cache, const char *package, struct entry *entry, char **folder, bool *scripts,
+                       struct error *error)
 {
         autofree char *name = find_folder(cache);
         autofree char *path = str_format("_npx/%s/package-lock.json", name ? name : "");
@@ -191,8 +229,10 @@ bool npm_read_packages(int cache, struct entry *entry, char **folder, bool *scri
         ssize_t length = file < 0 ? -1 : fd_read_all(file, LOCK_MAX, &text);
         cJSON *lock = length < 0 ? NULL : cJSON_ParseWithLength(text, (size_t)length);
         *scripts = false;
-        if (lock)
+        if (lock) {
                 add_packages(lock, entry, scripts);
+                find_program(cache, name, package, lock, entry);
+        }
         cJSON_Delete(lock);
         if (entry->package_count == 0)
                 return error_set(error, EXIT_SETUP, "npm has fetched nothing, or wrote down nowhere what");

@@ -9,11 +9,19 @@
 #include "fetch/entry.h"
 #include "lib/err.h"
 
+#include <cjson/cJSON.h>
 #include <stdbool.h>
 
-/* Adds the packages that the cache (a descriptor) has for its one request. *folder becomes the name of their
- * folder below `_npx`, which the caller frees; *scripts whether one has an install script. */
-bool npm_read_packages(int cache, struct entry *entry, char **folder, bool *scripts, struct error *error);
+/* Adds the packages that the cache (a descriptor) has for its one request, where their programs are, and
+ * which of `package`, as it is asked for, npm would start. *folder becomes the name of their folder below
+ * `_npx`, which the caller frees; *scripts whether one has an install script. */
+bool npm_read_packages(int cache, const char *package, struct entry *entry, char **folder, bool *scripts,
+                       struct error *error);
+
+/* Which of a manifest's programs npm starts for the package: the one there is, the first of several names of
+ * one, the one that is named like the package; or NULL. `written` is the manifest as its author wrote it,
+ * where the names have their order. The caller frees. */
+char *npm_choose_program(const char *name, const cJSON *bin, const cJSON *written);
 
 /* Compares every archive that the entry names with its integrity. False with a sentence about the first that
  * differs or is missing. */

@@ -5,6 +5,7 @@
 #include "fetch/plan.h"
 
 #include "box/mounts.h"
+#include "lib/clock.h"
 #include "lib/fd.h"
 #include "lib/name.h"
 #include "policy/addresses.h"
@@ -17,7 +18,6 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 
 enum { ASK_SECONDS = 60 };
 
@@ -27,6 +27,8 @@ void plan_free(struct fetch_plan *plan)
         str_list_free(&plan->allow);
         str_list_free(&plan->environment);
         free(plan->certificates);
+        str_list_free(&plan->files);
+        free(plan->overlay);
         *plan = (struct fetch_plan){0};
 }
 
@@ -79,21 +81,14 @@ static _Noreturn void be_tool(const char *const *words, int output, pid_t hutch)
         _exit(EXIT_NOT_EXECUTABLE);
 }
 
-static long long now_ms(void)
-{
-        struct timespec now;
-        (void)clock_gettime(CLOCK_MONOTONIC, &now);
-        return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
-}
-
 /* Everything until the end of the file; NULL when it is too much or takes too long. */
 static char *read_output(int output, size_t limit)
 {
-        long long deadline = now_ms() + ASK_SECONDS * 1000LL;
+        long long deadline = clock_now_ms() + ASK_SECONDS * 1000LL;
         char *text = str_or_die(malloc(limit + 1));
         for (size_t length = 0; length <= limit;) {
                 struct pollfd wait = {.fd = output, .events = POLLIN};
-                long long left = deadline - now_ms();
+                long long left = deadline - clock_now_ms();
                 if (left <= 0 || (poll(&wait, 1, (int)left) < 0 && errno != EINTR))
                         break;
                 if (!wait.revents)

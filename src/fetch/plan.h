@@ -19,6 +19,11 @@ struct fetch_plan {
         struct str_list environment; /* KEY=VALUE: for the fetch, and for servers that use what it fetched */
         char *certificates;          /* a file that the tool is to trust, or NULL */
         bool no_scripts;             /* npm's ignore-scripts */
+        /* For one command in the sandbox, and nothing by default. */
+        struct str_list files; /* absolute: copied into its working directory */
+        char *overlay;         /* a folder that is shown, and whose changes vanish; or NULL */
+        bool offline;          /* no network at all */
+        bool quiet;            /* it may fail */
 };
 
 /* Adds a registry by its URL, and returns the URL without credentials, which the caller frees; NULL when it

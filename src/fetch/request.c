@@ -85,7 +85,7 @@ void fetch_request_free(struct fetch_request *request)
 
 char *fetch_request_name(const struct fetch_request *request)
 {
-        char *name = str_copy(request->tool == FETCH_UV ? "uv:" : "npm:");
+        char *name = str_copy(request->tool == FETCH_NPM ? "npm:" : "uv:");
         for (size_t i = 0; i < request->packages.count; i++) {
                 /* No package has a blank in it. */
                 char *longer = str_format("%s%s%s", name, i ? " " : "", request->packages.values[i]);

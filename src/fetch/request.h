@@ -13,8 +13,9 @@
 
 enum fetch_tool {
         FETCH_NONE,
-        FETCH_NPM, /* npx, npm exec */
-        FETCH_UV,  /* uvx, uv tool run */
+        FETCH_NPM,        /* npx, npm exec */
+        FETCH_UV,         /* uvx, uv tool run */
+        FETCH_UV_PROJECT, /* uv run: fetch/project.h */
 };
 
 struct fetch_request {

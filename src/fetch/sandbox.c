@@ -9,6 +9,7 @@
 #include "box/mounts.h"
 #include "box/protect.h"
 #include "fetch/tree.h"
+#include "lib/clock.h"
 #include "lib/fd.h"
 #include "lib/name.h"
 #include "report/messages.h"
@@ -23,7 +24,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 
 enum {
         TIMEOUT_SECONDS = 900,
@@ -39,12 +39,20 @@ char *sandbox_place(enum fetch_tool tool)
         return path_join(caller_homes()->spelled, tool == FETCH_UV ? ".cache/uv" : ".npm");
 }
 
-static void add_grant(struct options *options, const char *path)
+static void add_grant(struct options *options, const char *path, bool overlay)
 {
         options->grants =
             str_or_die(reallocarray(options->grants, options->grant_count + 1, sizeof(*options->grants)));
-        options->grants[options->grant_count++] =
-            (struct grant_option){.path = str_copy(path), .option = "--ro"};
+        options->grants[options->grant_count++] = (struct grant_option){
+            .path = str_copy(path), .overlay = overlay, .option = overlay ? "--overlay" : "--ro"};
+}
+
+static void add_file(struct options *options, const char *path, const char *folder)
+{
+        options->files =
+            str_or_die(reallocarray(options->files, options->file_count + 1, sizeof(*options->files)));
+        options->files[options->file_count++] = (struct file_option){
+            .local = str_copy(path), .remote = path_join(folder, strrchr(path, '/') + 1)};
 }
 
 static void fill_options(struct options *options, const char *cache, enum fetch_tool tool,
@@ -64,15 +72,19 @@ static void fill_options(struct options *options, const char *cache, enum fetch_
                 str_list_add(&options->command, words->values[i]);
         for (size_t i = 0; i < plan->environment.count; i++)
                 str_list_add(&options->env, plan->environment.values[i]);
-        for (size_t i = 0; i < plan->allow.count; i++)
+        for (size_t i = 0; i < plan->files.count; i++)
+                add_file(options, plan->files.values[i], cwd);
+        if (plan->overlay)
+                add_grant(options, plan->overlay, true);
+        for (size_t i = 0; i < plan->allow.count && !plan->offline; i++)
                 str_list_add(&options->network_allow, plan->allow.values[i]);
-        for (size_t i = 0; i < person->network_allow.count; i++)
+        for (size_t i = 0; i < person->network_allow.count && !plan->offline; i++)
                 str_list_add(&options->network_allow, person->network_allow.values[i]);
         if (plan->certificates) {
                 str_list_take(&options->env,
                               str_format("%s=%s", tool == FETCH_UV ? "SSL_CERT_FILE" : "npm_config_cafile",
                                          plan->certificates));
-                add_grant(options, plan->certificates);
+                add_grant(options, plan->certificates, false);
         }
 }
 
@@ -136,18 +148,11 @@ static void show(struct tail *tail)
         }
 }
 
-static long long now_ms(void)
-{
-        struct timespec now;
-        (void)clock_gettime(CLOCK_MONOTONIC, &now);
-        return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
-}
-
 /* Reads until the command and everything it started has closed the pipe. False when it filled the folder too
  * much. */
 static bool watch(int output, int cache, struct tail *tail)
 {
-        for (long long measured = now_ms();;) {
+        for (long long measured = clock_now_ms();;) {
                 struct pollfd wait = {.fd = output, .events = POLLIN};
                 struct tree_size size;
                 int ready = poll(&wait, 1, MEASURE_MS);
@@ -160,11 +165,11 @@ static bool watch(int output, int cache, struct tail *tail)
                                 return true;
                         keep(tail, data, length > 0 ? (size_t)length : 0);
                 }
-                if (now_ms() < measured + MEASURE_MS)
+                if (clock_now_ms() < measured + MEASURE_MS)
                         continue;
                 if (!tree_measure(cache, &size))
                         return false;
-                measured = now_ms();
+                measured = clock_now_ms();
         }
 }
 
@@ -201,7 +206,7 @@ bool sandbox_run(int cache, enum fetch_tool tool, const struct fetch_plan *plan,
                                  TREE_DEPTH_MAX);
         if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
                 return true;
-        if (!tail.verbose)
+        if (!tail.verbose && !plan->quiet)
                 show(&tail);
         autofree char *shown = str_copy(name_shown(words->values[0]));
         return error_set(error, EXIT_SETUP, "%s could not fetch%s (status %d)", shown,

@@ -16,7 +16,8 @@
 /* Where the folder to fill is inside, in the home; the caller frees. */
 char *sandbox_place(enum fetch_tool tool);
 
-/* Runs `words` in `cwd`, a path inside. `cache`: the folder to fill; `person`: --network-allow, --timeout and
+/* Runs `words` in `cwd`, a path inside, as the plan says. `cache`: the folder to fill; `person`:
+ * --network-allow, --timeout and
  * --verbose count. False with a sentence when it fails, takes too long or writes too much; what it wrote is
  * said then. */
 bool sandbox_run(int cache, enum fetch_tool tool, const struct fetch_plan *plan, const struct str_list *words,

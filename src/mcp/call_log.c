@@ -235,7 +235,7 @@ void call_log_end(const struct call_log *log, const struct pending *request, siz
         outbox_put(&out, request->record, request->record_length);
         outbox_put_text(&out, ",\"decision\":\"allowed\",\"end\":\"");
         outbox_put_text(&out, bytes == 0 ? "no answer\"" : failed ? "error\"" : "answer\"");
-        put_number(&out, "duration_ms", (uint64_t)(clock_now_ms() - request->began_ms));
+        put_number(&out, "duration_ms", (uint64_t)(clock_now_ns() - request->began_ns) / 1000000);
         put_number(&out, "bytes_in", request->bytes);
         put_number(&out, "bytes_out", bytes);
         report(FILTER_RECORD, out.bytes, out.length);

@@ -1,72 +1,78 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * See explain.h.
+ *
+ * Theory of operation. The answer is held while hutch-nat is asked, for that knows by then whatever the
+ * server could know (nat/refusals.c); only failed calls pay for it. What hutch-nat says is text that it made
+ * of hostile bytes: it is escaped, and nothing is made of it but a sentence.
  */
 #include "mcp/explain.h"
 
-#include "lib/fd.h"
-#include "lib/str.h"
-#include "mcp/json_text.h"
+#include "lib/clock.h"
+#include "mcp/wire.h"
+#include "nat/wire.h"
 
-#include <stdlib.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
 
-/* The text of a string member; the caller frees. */
-static char *take_member(struct json_span object, const char *key)
+struct told {
+        struct nat_asked head;
+        char text[NAT_TEXT_MAX];
+};
+
+/* Reads the answer to the question that was asked last; returns the length of its text, 0 for none. */
+static size_t read_answer(const struct explain *explain, struct told *told)
 {
-        struct json_span value = json_member(object, key);
-        if (!json_is_string(value))
-                return str_copy("");
-        char *text = str_or_die(malloc(value.length));
-        text[json_unescape(value.at, value.length, text)] = 0;
-        return text;
+        long long until = clock_now_ms() + EXPLAIN_WAIT_MS, left = EXPLAIN_WAIT_MS;
+        struct pollfd nat = {.fd = FILTER_NAT, .events = POLLIN};
+        for (; left >= 0 && poll(&nat, 1, (int)left) > 0; left = until - clock_now_ms()) {
+                ssize_t got = read(FILTER_NAT, told, sizeof(*told));
+                if (got < (ssize_t)sizeof(told->head))
+                        return 0;
+                /* One that came too late for its own question is passed over. */
+                if (told->head.number == explain->asked)
+                        return (size_t)got - sizeof(told->head);
+        }
+        return 0;
 }
 
-void explain_take(struct explain *explain, struct jsonl *scanner, const char *members, size_t length)
+static size_t ask(struct explain *explain, long long since, struct told *told)
 {
-        struct json_span record;
-        autofree char *text = str_format("{%.*s}", (int)length, members);
-        if (!jsonl_scan_object(scanner, text, strlen(text), &record) ||
-            !json_text_is(json_member(record, "decision"), "denied"))
-                return;
-        bool asked = json_text_is(json_member(record, "event"), "dns");
-        autofree char *what = take_member(record, asked ? "name" : "destination");
-        autofree char *reason = take_member(record, "reason");
-        char **place = &explain->refusals[explain->count++ % EXPLAIN_KEPT];
-        free(*place);
-        *place =
-            asked ? str_format("the name %s", what) : str_format("a connection to %s (%s)", what, reason);
+        struct nat_asked question = {.number = ++explain->asked, .since = since};
+        if (write(FILTER_NAT, &question, sizeof(question)) != sizeof(question))
+                return 0;
+        return read_answer(explain, told);
 }
 
-static bool said_before(const struct explain *explain, uint64_t first, uint64_t now)
+/* The half sentences, which end with an LF each, as one list. */
+static void put_list(struct outbox *out, const char *text, size_t length)
 {
-        for (uint64_t i = first; i < now; i++)
-                if (str_equal(explain->refusals[i % EXPLAIN_KEPT], explain->refusals[now % EXPLAIN_KEPT]))
-                        return true;
-        return false;
+        const char *end = text + length, *newline;
+        for (const char *at = text; (newline = memchr(at, '\n', (size_t)(end - at))); at = newline + 1) {
+                outbox_put_text(out, at > text ? ", " : "");
+                outbox_put_escaped(out, at, (size_t)(newline - at), SIZE_MAX);
+        }
 }
 
-bool explain_put(const struct explain *explain, uint64_t since, char *line,
-                 const struct jsonl_message *message, struct outbox *out)
+bool explain_put(struct explain *explain, long long since, char *line, const struct jsonl_message *message,
+                 struct outbox *out)
 {
         struct json_span content = json_member(message->result, "content");
         struct json_span failed = json_member(message->result, "isError");
-        if (!explain->on || explain->count == since || !json_is_array(content) || !failed.at ||
-            *failed.at != 't')
+        struct told told;
+        if (!explain->on || !json_is_array(content) || !failed.at || *failed.at != 't')
                 return false;
-        uint64_t first = explain->count - since > EXPLAIN_KEPT ? explain->count - EXPLAIN_KEPT : since;
+        size_t length = ask(explain, since, &told);
+        if (length == 0)
+                return false;
         size_t before = (size_t)(content.at - line) + content.length - 1; /* up to the closing bracket */
         outbox_put(out, line, before);
         outbox_put(out, ",", content.length > 2);
         outbox_put_text(
             out,
             "{\"type\":\"text\",\"text\":\"During this call hutch, the sandbox of this server, refused ");
-        for (uint64_t i = first; i < explain->count; i++) {
-                const char *refusal = explain->refusals[i % EXPLAIN_KEPT];
-                if (said_before(explain, first, i))
-                        continue;
-                outbox_put_text(out, i > first ? ", " : "");
-                outbox_put_escaped(out, refusal, strlen(refusal), SIZE_MAX);
-        }
+        put_list(out, told.text, length);
         outbox_put_text(
             out, ". Only the person who configures this server can permit it, with --network-allow.\"}");
         outbox_put(out, line + before, message->length - before);

@@ -9,20 +9,18 @@
 #include "mcp/jsonl.h"
 #include "mcp/outbox.h"
 
-enum { EXPLAIN_KEPT = 8 };
+/* How long hutch-nat may take to say what it refused. It takes a turn of its loop; were it stuck, the answer
+ * would go without an explanation. */
+enum { EXPLAIN_WAIT_MS = 500 };
 
 struct explain {
-        bool on;
-        uint64_t count;               /* refusals since the start */
-        char *refusals[EXPLAIN_KEPT]; /* the last of them, half sentences: count modulo */
+        bool on;        /* hutch-nat can be asked (wire.h's FILTER_NAT) */
+        uint64_t asked; /* questions up to now */
 };
 
-/* Takes a record of hutch-nat's (members of an object, without braces); what is no refusal is left out. */
-void explain_take(struct explain *explain, struct jsonl *scanner, const char *members, size_t length);
-
 /* Writes the answer `line` with one text more, where it is a tool's failure and something was refused since
- * `since`. False, with nothing written, where it is not. */
-bool explain_put(const struct explain *explain, uint64_t since, char *line,
-                 const struct jsonl_message *message, struct outbox *out);
+ * `since` (clock_now_ns()). False, with nothing written, where it is not. */
+bool explain_put(struct explain *explain, long long since, char *line, const struct jsonl_message *message,
+                 struct outbox *out);
 
 #endif

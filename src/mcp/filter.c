@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * hutch-filter: the program. It stands between the client's bridge and the server, is started by hutch with
+ * hutch-filter: the program. It stands between the client and the server, is started by hutch with
  * the descriptors of wire.h, an empty environment and no arguments, takes its rules, confines itself and runs
  * until the supervisor is gone. It reads hostile bytes of both sides: it must never open a file, start a
  * program or make a socket; policy/seccomp/filter.json says what is left.
@@ -27,6 +27,7 @@
 enum { RULES_MAX = 64 << 20 };
 
 static struct firewall firewall;
+static struct endpoint input, output; /* the client's */
 
 /* `errno` says why, or is 0. */
 static _Noreturn void die(const char *what)
@@ -53,6 +54,18 @@ static void take_secret(const char *text)
         call_log_hide(&firewall.calls, value);
 }
 
+/* What the supervisor has found out about one of the client's descriptors. */
+static struct endpoint take_endpoint(const char *kind, int waited_on, int used)
+{
+        const char *burst = after(kind, "burst");
+        if (str_equal(kind, "none"))
+                return (struct endpoint){.fd = -1, .io = -1};
+        return (struct endpoint){.fd = waited_on,
+                                 .io = used,
+                                 .is_socket = str_equal(kind, "socket"),
+                                 .burst = burst ? strtoul(burst, NULL, 10) : 0};
+}
+
 static void take_rule(const char *line)
 {
         struct tool_rules *rules = &firewall.rules;
@@ -63,6 +76,10 @@ static void take_rule(const char *line)
                 str_list_add(&rules->deny, rest);
         else if ((rest = after(line, "message-max")))
                 rules->message_max = strtoull(rest, NULL, 10);
+        else if ((rest = after(line, "input")))
+                input = take_endpoint(rest, STDIN_FILENO, FILTER_CLIENT_IN);
+        else if ((rest = after(line, "output")))
+                output = take_endpoint(rest, STDOUT_FILENO, FILTER_CLIENT_OUT);
         else if ((rest = after(line, "server")))
                 firewall.pins.server = str_copy(rest);
         else if (str_equal(line, "deny-sampling"))
@@ -119,8 +136,10 @@ static void take_pins(void)
         size_t length;
         autofree char *text = take_file(FILTER_PINS, PINS_FILE_MAX, &length);
         if (firewall.pins.on && !pins_read(&firewall.pins, &firewall.scanner, text, length)) {
-                errno = 0;
-                die("the file of --pin has a line that is no record; repair or remove it");
+                report_note("--pin: a line of the file is no record, so that none can be trusted; repair the "
+                            "file, or "
+                            "remove it to pin what is there now");
+                _exit(EXIT_SETUP);
         }
 }
 
@@ -150,42 +169,20 @@ static void prepare(void)
         take_pins();
 }
 
-/* What the supervisor sends; its hang-up ends the filter. */
-static void hear_supervisor(void)
-{
-        struct {
-                struct filter_message head;
-                char text[FILTER_TEXT_MAX];
-        } in;
-        ssize_t got = read(FILTER_SUPERVISOR, &in, sizeof(in));
-        if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
-                _exit(0);
-        if (got > (ssize_t)sizeof(in.head) && in.head.type == FILTER_DENIED)
-                explain_take(&firewall.explain, &firewall.scanner, in.text, (size_t)got - sizeof(in.head));
-}
-
 static _Noreturn void run(struct lane lanes[SIDES])
 {
+        for (int i = 0; i < SIDES; i++)
+                lane_open(&lanes[i]);
         for (;;) {
-                struct pollfd polls[1 + 2 * SIDES] = {{.fd = FILTER_SUPERVISOR, .events = POLLIN}};
-                for (int i = 0; i < SIDES; i++) {
-                        struct lane *lane = &lanes[i];
-                        polls[1 + 2 * i] =
-                            (struct pollfd){.fd = lane_wants_to_read(lane) ? lane->in : -1, .events = POLLIN};
-                        /* Without an event too: an error on it is how the reader's end shows. */
-                        polls[2 + 2 * i] = (struct pollfd){.fd = lane->out,
-                                                           .events = lane_wants_to_write(lane) ? POLLOUT : 0};
-                }
+                struct pollfd polls[1 + SIDES * LANE_POLLS] = {{.fd = FILTER_SUPERVISOR}};
+                for (int i = 0; i < SIDES; i++)
+                        lane_poll(&lanes[i], polls + 1 + i * LANE_POLLS);
                 if (poll(polls, sizeof(polls) / sizeof(*polls), -1) < 0)
                         continue;
-                if (polls[0].revents)
-                        hear_supervisor();
-                for (int i = 0; i < SIDES; i++) {
-                        if (polls[2 + 2 * i].revents & (POLLERR | POLLNVAL))
-                                lane_lose_reader(&lanes[i]);
-                        else if (polls[1 + 2 * i].revents)
-                                lane_read(&lanes[i]);
-                }
+                if (polls[0].revents) /* the supervisor has hung up */
+                        _exit(0);
+                for (int i = 0; i < SIDES; i++)
+                        lane_read(&lanes[i], polls + 1 + i * LANE_POLLS);
                 for (int i = 0; i < SIDES; i++)
                         lane_write(&lanes[i]);
         }
@@ -194,9 +191,11 @@ static _Noreturn void run(struct lane lanes[SIDES])
 int main(void)
 {
         static struct lane lanes[SIDES];
+        const struct endpoint to_server = {.fd = FILTER_TO_SERVER, .io = FILTER_TO_SERVER};
+        const struct endpoint from_server = {.fd = FILTER_FROM_SERVER, .io = FILTER_FROM_SERVER};
         prepare();
-        lane_begin(&lanes[CLIENT], &firewall, CLIENT, STDIN_FILENO, FILTER_TO_SERVER);
-        lane_begin(&lanes[SERVER], &firewall, SERVER, FILTER_FROM_SERVER, STDOUT_FILENO);
+        lane_begin(&lanes[CLIENT], &firewall, CLIENT, input, to_server);
+        lane_begin(&lanes[SERVER], &firewall, SERVER, from_server, output);
         confine();
         report(FILTER_READY, "", 0);
         run(lanes);

@@ -236,7 +236,7 @@ static void keep_request(struct firewall *firewall, const struct jsonl_message *
         struct pending *request = pending_add(&firewall->requests, message->id);
         request->modern = modern;
         request->others = others;
-        request->began_ms = clock_now_ms();
+        request->began_ns = clock_now_ns();
         request->bytes = message->length;
         if (json_text_is(message->method, "initialize")) {
                 request->kind = PENDING_INITIALIZE;
@@ -247,7 +247,6 @@ static void keep_request(struct firewall *firewall, const struct jsonl_message *
         } else if (json_text_is(message->method, "tools/call")) {
                 request->kind = PENDING_CALL;
                 request->is_task = json_member(message->params, "task").at;
-                request->refused = firewall->explain.count;
                 call_log_begin(&firewall->calls, request, message->params);
         }
         /* Two requests of one id: what is answered to either of them may be the list. */
@@ -468,7 +467,7 @@ static size_t judge_answer(struct firewall *firewall, const struct pending *requ
                 struct json_span failed = json_member(message->result, "isError");
                 call_log_end(&firewall->calls, request, message->length,
                              message->error.at || (failed.at && *failed.at == 't'));
-                if (explain_put(&firewall->explain, request->refused, line, message,
+                if (explain_put(&firewall->explain, request->began_ns, line, message,
                                 &firewall->answers[CLIENT]))
                         return 0;
         }

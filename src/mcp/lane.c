@@ -11,12 +11,14 @@
 
 #include "lib/fd.h"
 #include "lib/str.h"
+#include "mcp/report.h"
 
 #include <errno.h>
 
 enum { ANSWERS_MAX = 256 * 1024, ROOM_KEPT = 1 << 20 };
 
-void lane_begin(struct lane *lane, struct firewall *firewall, enum side from, int in, int out)
+void lane_begin(struct lane *lane, struct firewall *firewall, enum side from, struct endpoint in,
+                struct endpoint out)
 {
         *lane = (struct lane){.firewall = firewall, .from = from, .in = in, .out = out, .room = LANE_ROOM};
         lane->bytes = str_or_die(malloc(lane->room));
@@ -28,16 +30,28 @@ static struct outbox *answers(const struct lane *lane)
         return &lane->firewall->answers[lane->from == CLIENT ? SERVER : CLIENT];
 }
 
-bool lane_wants_to_write(const struct lane *lane)
+/* Whether it has something to write, with the filter's own lines for that side. */
+static bool wants_to_write(const struct lane *lane)
 {
-        return lane->out >= 0 && (lane->passed < lane->passing || answers(lane)->length > 0);
+        return lane->out.fd >= 0 && (lane->passed < lane->passing || answers(lane)->length > 0);
 }
 
-bool lane_wants_to_read(const struct lane *lane)
+/* Whether it takes more bytes now: not before what it has is written, nor while an answer is stuck. */
+static bool wants_to_read(const struct lane *lane)
 {
         const struct outbox *both = lane->firewall->answers;
-        return lane->in >= 0 && lane->passed == lane->passing && both[CLIENT].length < ANSWERS_MAX &&
+        return lane->passed == lane->passing && both[CLIENT].length < ANSWERS_MAX &&
                both[SERVER].length < ANSWERS_MAX;
+}
+
+void lane_poll(const struct lane *lane, struct pollfd polls[LANE_POLLS])
+{
+        bool reads = wants_to_read(lane);
+        /* A hang-up that is known would be reported for ever. */
+        polls[0] = (struct pollfd){.fd = reads || !lane->hung_up ? lane->in.fd : -1,
+                                   .events = reads ? POLLIN : POLLRDHUP};
+        /* Without an event too: an error on it is how the reader's end shows. */
+        polls[1] = (struct pollfd){.fd = lane->out.fd, .events = wants_to_write(lane) ? POLLOUT : 0};
 }
 
 /* ---- judging ---- */
@@ -124,6 +138,67 @@ static void judge_rest(struct lane *lane)
         lane->line = lane->searched = lane->used = lane->passing;
 }
 
+/* ---- ends ---- */
+
+static void end(struct endpoint *endpoint)
+{
+        int descriptor = endpoint->fd;
+        endpoint_close(endpoint);
+        fd_close(&descriptor);
+}
+
+static void close_lane(struct lane *lane)
+{
+        if (lane->done)
+                return;
+        lane->done = true;
+        end(&lane->in);
+        end(&lane->out);
+        outbox_clear(answers(lane));
+        if (lane->from == SERVER)
+                report(FILTER_DRAINED, "", 0);
+}
+
+/* The writer will write no more; some of what it wrote may still be to come. */
+static void hang_up(struct lane *lane)
+{
+        if (!lane->hung_up && lane->from == CLIENT)
+                report(FILTER_INPUT_ENDED, "", 0);
+        lane->hung_up = true;
+}
+
+/* Nobody takes its bytes any more. What the client says is still read then, to notice its end; the server
+ * must notice that nobody listens. */
+static void lose_reader(struct lane *lane)
+{
+        lane->passed = lane->passing = lane->line = lane->searched = lane->used = 0;
+        lane->skipping = false;
+        if (lane->from == SERVER) {
+                report(FILTER_CLIENT_GONE, "", 0);
+                close_lane(lane);
+                return;
+        }
+        end(&lane->out);
+        outbox_clear(answers(lane));
+}
+
+/* After the end of input, once everything is written. */
+static void close_finished(struct lane *lane)
+{
+        if (lane->in.fd < 0 && !wants_to_write(lane))
+                close_lane(lane);
+}
+
+void lane_open(struct lane *lane)
+{
+        if (lane->in.fd < 0) {
+                hang_up(lane);
+                close_finished(lane);
+        }
+        if (lane->out.fd < 0 && !lane->done)
+                lose_reader(lane);
+}
+
 /* ---- reading ---- */
 
 /* What is not judged, to the front; more room where a line needs it, and less where it no longer does. */
@@ -147,42 +222,42 @@ static void make_room(struct lane *lane)
         }
 }
 
-static void close_lane(struct lane *lane)
+static void end_input(struct lane *lane)
 {
-        fd_close(&lane->in);
-        fd_close(&lane->out);
-        outbox_clear(answers(lane));
-}
-
-void lane_lose_reader(struct lane *lane)
-{
-        lane->passed = lane->passing = 0;
-        close_lane(lane);
-}
-
-/* After the end of input, once everything is written. */
-static void close_finished(struct lane *lane)
-{
-        if (lane->in < 0 && !lane_wants_to_write(lane))
-                close_lane(lane);
-}
-
-void lane_read(struct lane *lane)
-{
-        make_room(lane);
-        ssize_t got = read(lane->in, lane->bytes + lane->used, lane->room - lane->used - 1);
-        if (got < 0 && (errno == EAGAIN || errno == EINTR))
-                return;
-        if (got > 0) {
-                lane->used += (size_t)got;
-                judge_lines(lane);
-                return;
-        }
-        fd_close(&lane->in);
-        judge_rest(lane);
+        hang_up(lane);
+        end(&lane->in);
+        if (lane->out.fd >= 0)
+                judge_rest(lane);
         if (lane->from == SERVER)
                 firewall_end_server(lane->firewall);
         close_finished(lane);
+}
+
+static void read_some(struct lane *lane)
+{
+        make_room(lane);
+        ssize_t got = endpoint_read(&lane->in, lane->bytes + lane->used, lane->room - lane->used - 1);
+        if (got == -EAGAIN)
+                return;
+        if (got <= 0) { /* any error is an end too: there will be no more */
+                end_input(lane);
+        } else if (lane->out.fd >= 0) {
+                lane->used += (size_t)got;
+                judge_lines(lane);
+        }
+}
+
+void lane_read(struct lane *lane, const struct pollfd polls[LANE_POLLS])
+{
+        enum { ERRORS = POLLERR | POLLHUP | POLLNVAL };
+        if (polls[1].revents & ERRORS)
+                lose_reader(lane);
+        if (lane->done || !polls[0].revents)
+                return;
+        if (polls[0].revents & (ERRORS | POLLRDHUP))
+                hang_up(lane);
+        if (wants_to_read(lane))
+                read_some(lane);
 }
 
 /* ---- writing ---- */
@@ -190,11 +265,13 @@ void lane_read(struct lane *lane)
 /* Writes some; false when there is no more to be done now. */
 static bool put(struct lane *lane, const char *bytes, size_t length, size_t *sent)
 {
-        ssize_t put = write(lane->out, bytes, length);
-        if (put < 0 && errno != EAGAIN && errno != EINTR)
-                lane_lose_reader(lane);
+        ssize_t put = endpoint_write(&lane->out, bytes, length);
+        if (put < 0 && put != -EAGAIN)
+                lose_reader(lane);
         if (put <= 0)
                 return false;
+        if (lane->hung_up)
+                report(lane->from == CLIENT ? FILTER_GIVEN : FILTER_TAKEN, "", 0);
         *sent += (size_t)put;
         return (size_t)put == length;
 }
@@ -202,7 +279,7 @@ static bool put(struct lane *lane, const char *bytes, size_t length, size_t *sen
 void lane_write(struct lane *lane)
 {
         struct outbox *own = answers(lane);
-        if (lane->out < 0) { /* nobody is there to hear it */
+        if (lane->out.fd < 0) { /* nobody is there to hear it */
                 outbox_clear(own);
                 return;
         }

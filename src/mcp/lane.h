@@ -7,6 +7,9 @@
 #define HUTCH_MCP_LANE_H
 
 #include "mcp/firewall.h"
+#include "run/endpoint.h"
+
+#include <poll.h>
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,7 +19,9 @@ enum { LANE_ROOM = 128 * 1024, LANE_KEPT = 512 };
 struct lane {
         struct firewall *firewall;
         enum side from;
-        int in, out; /* -1: closed */
+        struct endpoint in, out; /* fd -1: closed */
+        bool hung_up;            /* its writer has: what is left is all there will be */
+        bool done;               /* both are closed */
 
         char *bytes;
         size_t room;
@@ -29,19 +34,19 @@ struct lane {
         char head[LANE_KEPT], tail[LANE_KEPT];
 };
 
-void lane_begin(struct lane *lane, struct firewall *firewall, enum side from, int in, int out);
+/* Takes both endpoints over. Ends that are missing are noticed by lane_open(), once the supervisor listens.
+ */
+void lane_begin(struct lane *lane, struct firewall *firewall, enum side from, struct endpoint in,
+                struct endpoint out);
+void lane_open(struct lane *lane);
 
-/* Whether it has something to write to `out`, with the filter's own lines for that side. */
-bool lane_wants_to_write(const struct lane *lane);
+/* What it waits for now: `in` and `out`, or -1 in their places. */
+enum { LANE_POLLS = 2 };
+void lane_poll(const struct lane *lane, struct pollfd polls[LANE_POLLS]);
 
-/* Whether it takes more bytes now: not before what it has is written, nor while an answer is stuck. */
-bool lane_wants_to_read(const struct lane *lane);
-
-/* Neither blocks. lane_write() may be called at any time, lane_read() when poll() says so. */
-void lane_read(struct lane *lane);
+/* Reads and judges what poll() has reported of these; writes what can be written, whatever it reported.
+ * Neither blocks. */
+void lane_read(struct lane *lane, const struct pollfd polls[LANE_POLLS]);
 void lane_write(struct lane *lane);
-
-/* Nobody takes its bytes any more. */
-void lane_lose_reader(struct lane *lane);
 
 #endif

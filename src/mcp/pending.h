@@ -24,8 +24,7 @@ struct pending {
         bool shared;        /* of PENDING_LIST: another request, no list, has the same id */
         unsigned others;    /* requests of the same id before it that have no answer either */
         bool is_task;       /* of PENDING_CALL: the answer is a task */
-        long long began_ms; /* monotonic */
-        uint64_t refused;   /* of PENDING_CALL: the network's refusals before it */
+        long long began_ns; /* clock_now_ns() */
         size_t bytes;       /* of the request */
         char *record;       /* of PENDING_CALL: the beginning of its record in the log, or NULL */
         size_t record_length;

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What hutch and hutch-filter say to each other. Seven descriptors are all that hutch-filter is started with:
+ * What hutch and hutch-filter say to each other. Ten descriptors are all that hutch-filter is started with,
+ * and an eleventh with `explain`:
  *
- *   0  from the client: a pipe that does not block, as all four are
- *   1  to the client
- *   2  /dev/null
- *   3  the supervisor: a SOCK_SEQPACKET socket. Its hang-up is the filter's end.
- *   4  to the server
- *   5  from the server
- *   6  the rules: a sealed memory file of lines, see below
- *   7  the pins (pins.h): the file, open for reading only; /dev/null without --pin
+ *   0   the client's own standard input, to wait on
+ *   1   the client's own standard output, the same
+ *   2   /dev/null
+ *   3   the supervisor: a SOCK_SEQPACKET socket. Its hang-up is the filter's end.
+ *   4   to the server: a pipe that does not block
+ *   5   from the server, the same
+ *   6   the rules: a sealed memory file of lines, see below
+ *   7   the pins (pins.h): a copy of the file, sealed; empty without --pin
+ *   8   the client's standard input, to read from, and
+ *   9   its standard output, to write to: see run/endpoint.h
+ *   10  hutch-nat, which says what it refused (struct nat_asked in nat/wire.h); does not block
  *
  * Lines of descriptor 6:
  *
@@ -18,7 +22,8 @@
  *   message-max BYTES
  *   server IDENTITY                  whose pins count, as JSON text without its quotes
  *   pin | pin-accept                 compare with the pins; record what differs
- *   explain                          FILTER_DENIED will come, and is wanted in results
+ *   input KIND | output KIND         what the client's are: none, plain, socket, or `burst BYTES`
+ *   explain                          descriptor 10 is there; what the network refused is wanted in results
  *   log | log-arguments              calls are wanted as FILTER_RECORD, with their arguments
  *   secret TEXT                      what no record may show, as JSON text without its quotes
  */
@@ -33,18 +38,25 @@ enum {
         FILTER_FROM_SERVER = 5,
         FILTER_RULES = 6,
         FILTER_PINS = 7,
+        FILTER_CLIENT_IN = 8,
+        FILTER_CLIENT_OUT = 9,
+        FILTER_NAT = 10,
 };
 
-/* Messages on descriptor 3: one struct filter_message per datagram, its text after it (no NUL). */
+/* Messages on descriptor 3, all from the filter: one struct filter_message per datagram, its text after it
+ * (no NUL). */
 enum filter_message_type {
-        /* to the filter */
-        FILTER_DENIED = 1, /* text: a record of hutch-nat's (nat/wire.h) about what it just refused */
-        /* from the filter */
-        FILTER_READY,  /* it is confined */
-        FILTER_NOTE,   /* text: one sentence for the person */
-        FILTER_NOISE,  /* text: a line of the server's stdout that is no message */
-        FILTER_PIN,    /* text: one record for the file of pins, without its server and its line end */
-        FILTER_RECORD, /* text: the members of one JSON object for the log, without braces */
+        FILTER_READY = 1, /* it is confined */
+        FILTER_NOTE,      /* text: one sentence for the person */
+        FILTER_NOISE,     /* text: a line of the server's stdout that is no message */
+        FILTER_PIN,       /* text: one record for the file of pins, without its server and its line end */
+        FILTER_RECORD,    /* text: the members of one JSON object for the log, without braces */
+        /* Without a text: how far the bytes are, which the end of the sandbox depends on. */
+        FILTER_INPUT_ENDED, /* the client has said all it will */
+        FILTER_GIVEN,       /* after that: the server took some of what is left */
+        FILTER_CLIENT_GONE, /* the client takes nothing any more */
+        FILTER_TAKEN,       /* the server has ended, and the client took some of what is left */
+        FILTER_DRAINED,     /* nothing is left for the client, or nobody to take it */
 };
 
 /* The most text of a message; a pin may be longer. */

@@ -9,11 +9,14 @@
 
 #include <netinet/ip.h>
 #include <netinet/ip6.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 
-enum { PER_TURN = 32 };
+enum {
+        PER_TURN = 32,
+        QUEUED_MAX =
+            1024, /* more than the socket's queue holds: whoever sends without end is not waited for */
+};
 
 /* The destination in the headers of a packet; false when they are not whole. */
 static bool read_target(const uint8_t *packet, size_t length, struct target *target)
@@ -39,12 +42,14 @@ static bool read_target(const uint8_t *packet, size_t length, struct target *tar
         return true;
 }
 
-static void attempts_ready(struct source *source, uint32_t events)
+static struct source attempts = {.descriptor = -1};
+
+/* Reports up to `most` of them. */
+static void report_attempts(int most)
 {
         uint8_t packet[128];
-        (void)events;
-        for (int i = 0; i < PER_TURN; i++) {
-                ssize_t length = recv(source->descriptor, packet, sizeof(packet), 0);
+        for (int i = 0; i < most; i++) {
+                ssize_t length = recv(attempts.descriptor, packet, sizeof(packet), 0);
                 if (length < 0)
                         return;
                 struct target target = {0};
@@ -56,9 +61,20 @@ static void attempts_ready(struct source *source, uint32_t events)
         }
 }
 
+static void attempts_ready(struct source *source, uint32_t events)
+{
+        (void)source;
+        (void)events;
+        report_attempts(PER_TURN);
+}
+
+void attempts_catch_up(void)
+{
+        report_attempts(QUEUED_MAX);
+}
+
 void attempts_watch(int descriptor)
 {
-        struct source *source = str_or_die(calloc(1, sizeof(*source)));
-        if (!source_add(source, descriptor, EPOLLIN, attempts_ready))
+        if (!source_add(&attempts, descriptor, EPOLLIN, attempts_ready))
                 str_or_die(NULL);
 }

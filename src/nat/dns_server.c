@@ -167,11 +167,11 @@ static void decide(const struct asker *asker, const uint8_t *query, const struct
             !rules_cover_name(&nat.rules, question->name)) {
                 if (question->printable && (question->type == DNS_A || question->type == DNS_AAAA))
                         report_name(question->name);
-                report_question(question->printable ? question->name : "?", question->type, "denied");
+                report_question(question->printable ? question->name : "?", question->type, false);
                 answer_empty(asker, query, question, DNS_NO_NAME, false);
                 return;
         }
-        report_question(question->name, question->type, "allowed");
+        report_question(question->name, question->type, true);
         switch (question->type) {
         case DNS_AAAA:
                 if (!nat.v6) {

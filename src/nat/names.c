@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 /* 198.18.0.0/15, and its first address that is given to a name: what is below belongs to gateway and sandbox.
  */
@@ -24,11 +25,15 @@ struct names {
         char *given[NAMES_MAX];
         int count;
         int slots[SLOTS]; /* numbers plus one; 0: empty */
+        uint64_t seed;    /* the sandbox chooses the names, but not where they collide */
 };
 
 struct names *names_new(void)
 {
-        return str_or_die(calloc(1, sizeof(struct names)));
+        struct names *names = str_or_die(calloc(1, sizeof(*names)));
+        /* 16 bytes from the kernel, without a system call (getauxval(3)). */
+        memcpy(&names->seed, (const void *)getauxval(AT_RANDOM), sizeof(names->seed));
+        return names;
 }
 
 void names_free(struct names *names)
@@ -38,9 +43,9 @@ void names_free(struct names *names)
         free(names);
 }
 
-static size_t hash_name(const char *name)
+static size_t hash_name(const struct names *names, const char *name)
 {
-        uint64_t hash = 0xcbf29ce484222325;
+        uint64_t hash = names->seed;
         for (; *name; name++)
                 hash = (hash ^ (uint8_t)*name) * 0x100000001b3;
         return (size_t)(hash ^ hash >> 32) % SLOTS;
@@ -48,7 +53,7 @@ static size_t hash_name(const char *name)
 
 int names_number(struct names *names, const char *name)
 {
-        size_t slot = hash_name(name);
+        size_t slot = hash_name(names, name);
         for (; names->slots[slot]; slot = (slot + 1) % SLOTS)
                 if (str_equal(names->given[names->slots[slot] - 1], name))
                         return names->slots[slot] - 1;

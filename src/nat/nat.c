@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * hutch-nat: the program. It is started by hutch with three descriptors (wire.h), an empty environment and no
+ * hutch-nat: the program. It is started by hutch with the descriptors of wire.h, an empty environment and no
  * arguments, takes its rules and sockets, confines itself and runs the loop until the supervisor is gone. It
  * must never open a file or start a program once it is confined; policy/seccomp/nat.json says what is left.
  */
@@ -40,6 +40,11 @@ static struct port_pair {
 } host_ports[65536 / 64];
 static size_t host_port_count;
 
+/* What is wanted of it besides. */
+struct wishes {
+        bool log, explain;
+};
+
 static _Noreturn void die(const char *what)
 {
         report_note("the network helper (hutch-nat) cannot start: %s: %s", what, strerror(errno));
@@ -71,7 +76,7 @@ static void take_host_port(const char *text)
         host_ports[host_port_count++] = (struct port_pair){(uint16_t)inside, (uint16_t)host};
 }
 
-static void take_line(const char *line, bool *log)
+static void take_line(const char *line, struct wishes *wishes)
 {
         const char *rest;
         if ((rest = after(line, "nameserver")))
@@ -89,11 +94,13 @@ static void take_line(const char *line, bool *log)
         else if ((rest = after(line, "no-proxy")))
                 proxy_except(rest);
         else if (str_equal(line, "log"))
-                *log = true;
+                wishes->log = true;
+        else if (str_equal(line, "explain"))
+                wishes->explain = true;
 }
 
 /* Takes every line of a memory file, which is closed. */
-static void take_lines(int descriptor, bool *log)
+static void take_lines(int descriptor, struct wishes *wishes)
 {
         autofree char *lines = NULL;
         ssize_t length =
@@ -106,7 +113,7 @@ static void take_lines(int descriptor, bool *log)
         char *position = NULL;
         resolve_configure_begin();
         for (char *line = strtok_r(lines, "\n", &position); line; line = strtok_r(NULL, "\n", &position))
-                take_line(line, log);
+                take_line(line, wishes);
         resolve_configure_end();
 }
 
@@ -167,7 +174,7 @@ static void supervisor_ready(struct source *source, uint32_t events)
 {
         struct nat_message head;
         int descriptor;
-        bool log = false;
+        struct wishes wishes; /* that were taken at the start */
         (void)events;
         if (packet_receive_descriptor(source->descriptor, &head, sizeof(head), &descriptor) != sizeof(head))
                 _exit(0); /* hutch is gone, and the sandbox with it */
@@ -178,7 +185,7 @@ static void supervisor_ready(struct source *source, uint32_t events)
                 _exit(0);
         }
         if (head.type == NAT_RESOLVER && descriptor >= 0)
-                take_lines(descriptor, &log);
+                take_lines(descriptor, &wishes);
         else if (descriptor >= 0)
                 close(descriptor);
 }
@@ -226,12 +233,13 @@ static void prepare(void)
 int main(void)
 {
         static struct source supervisor;
-        bool log = false;
+        struct wishes wishes = {0};
         report_start(NAT_SUPERVISOR, false);
         prepare();
-        take_lines(NAT_RULES, &log);
-        report_start(NAT_SUPERVISOR, log);
-        if (!source_add(&supervisor, NAT_SUPERVISOR, EPOLLIN, supervisor_ready))
+        take_lines(NAT_RULES, &wishes);
+        report_start(NAT_SUPERVISOR, wishes.log);
+        if (!source_add(&supervisor, NAT_SUPERVISOR, EPOLLIN, supervisor_ready) ||
+            (wishes.explain && !refusals_serve()))
                 die("epoll");
         take_sockets();
         confine();

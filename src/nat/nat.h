@@ -7,9 +7,12 @@
  * where it was meant to go, judges that, and opens an ordinary socket of its own to the real destination:
  *
  *     dns_server.c   questions of the sandbox: a synthetic address for an allowed name, else "no such name"
- *     flow.c         one TCP flow: judged, its first bytes looked at, connected (connect.c), relayed
- * (relay.c) datagrams.c    flows of UDP publish.c      connections of the host to ports of the sandbox
+ *     flow.c         one TCP flow: judged, its first bytes looked at, connected (connect.c)
+ *     relay.c        the bytes of a flow that was connected
+ *     datagrams.c    flows of UDP
+ *     publish.c      connections of the host to ports of the sandbox
  *     attempts.c     what was tried at ports that nothing listens on
+ *     refusals.c     what hutch-filter is told when it asks
  *     resolve.c      names of the host's world: c-ares, the hosts file, a cache
  *     report.c       what the supervisor is told
  *
@@ -197,6 +200,13 @@ void publish_serve(int descriptor, uint16_t port);
 
 /* attempts.c: NAT_SOCKET_ATTEMPTS, taken over. */
 void attempts_watch(int descriptor);
+/* attempts.c: reports what was attempted up to now. */
+void attempts_catch_up(void);
+
+/* refusals.c: answers hutch-filter on NAT_FILTER from now on; before that nothing is kept. */
+bool refusals_serve(void);
+/* refusals.c: keeps one refusal, half a sentence. */
+void refusals_keep(const char *what);
 
 /* report.c: what the supervisor is told; each denied destination is said once, and not more than a bound. */
 void report_start(int supervisor, bool log);
@@ -216,7 +226,7 @@ void report_name(const char *name);
 void report_proxy(const struct target *target, const char *why);
 /* A sentence of its own, said once in a run whatever its values are: the sandbox can cause it without end. */
 void report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void report_question(const char *name, uint16_t type, const char *decision);
+void report_question(const char *name, uint16_t type, bool allowed);
 /* The end of a flow: `up` and `down` in bytes, from the sandbox's view; `why` NULL for a clean end. */
 void report_flow(const struct target *target, const struct in6_addr *address, uint64_t up, uint64_t down,
                  long long began, const char *why);

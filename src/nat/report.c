@@ -167,6 +167,8 @@ static void record_denied(const char *destination, const char *reason)
                  "\"event\":\"connection\",\"decision\":\"denied\",\"destination\":\"%s\",\"reason\":\"%s\"",
                  destination, reason);
         record(RECORD_DENIED, members);
+        snprintf(members, sizeof(members), "a connection to %s (%s)", destination, reason);
+        refusals_keep(members);
 }
 
 static const char *reason_of(enum verdict verdict)
@@ -237,8 +239,8 @@ void report_mismatch(const struct target *target, const char *what, const char *
                     "network: refused a connection to %s: its %s is %s; to permit that: --network-allow %s",
                     destination, what, named, named);
         else
-                say_denied("network: refused a connection to %s: its %s is missing or malformed", destination,
-                           what);
+                say_denied("network: refused a connection to %s: its %s is missing or cannot be read",
+                           destination, what);
 }
 
 void report_name(const char *name)
@@ -277,12 +279,17 @@ void report_proxy(const struct target *target, const char *why)
                            why);
 }
 
-void report_question(const char *name, uint16_t type, const char *decision)
+void report_question(const char *name, uint16_t type, bool allowed)
 {
         char members[NAT_TEXT_MAX];
         snprintf(members, sizeof(members),
-                 "\"event\":\"dns\",\"name\":\"%s\",\"type\":%u,\"decision\":\"%s\"", name, type, decision);
+                 "\"event\":\"dns\",\"name\":\"%s\",\"type\":%u,\"decision\":\"%s\"", name, type,
+                 allowed ? "allowed" : "denied");
         record(RECORD_QUESTION, members);
+        if (allowed)
+                return;
+        snprintf(members, sizeof(members), "the name %s", name);
+        refusals_keep(members);
 }
 
 void report_flow(const struct target *target, const struct in6_addr *address, uint64_t up, uint64_t down,

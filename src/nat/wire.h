@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What hutch and hutch-nat say to each other. Four descriptors are all that hutch-nat is started with:
+ * What hutch and hutch-nat say to each other. Four descriptors are all that hutch-nat is started with, and a
+ * fifth with --explain:
  *
  *   3  the set-up: a SOCK_SEQPACKET socket whose other end the entering child has. One struct nat_socket and
  *      one descriptor (SCM_RIGHTS) per message; NAT_SOCKET_END is the last. End of file before it: the
- * sandbox was never made, so the nat ends. 4  the supervisor: a SOCK_SEQPACKET socket. Its hang-up is the
- * nat's end. 5  the rules: a sealed memory file of lines, see below. 6  pid 1 of the sandbox: a
- * SOCK_SEQPACKET socket on which it is asked for connections to ports of the sandbox (struct nat_dial), which
- * it answers in order with a socket that is being connected (SCM_RIGHTS), or without one.
+ *      sandbox was never made, so the nat ends.
+ *
+ *   4  the supervisor: a SOCK_SEQPACKET socket. Its hang-up is the nat's end.
+ *
+ *   5  the rules: a sealed memory file of lines, see below.
+ *
+ *   6  pid 1 of the sandbox: a SOCK_SEQPACKET socket on which it is asked for connections to ports of the
+ *      sandbox (struct nat_dial), which it answers in order with a socket that is being connected
+ *      (SCM_RIGHTS), or without one.
+ *
+ *   7  hutch-filter: a SOCK_SEQPACKET socket on which that asks what was refused (struct nat_asked).
  *
  * Lines of descriptor 5, and of a memory file that comes with NAT_RESOLVER:
  *
@@ -15,16 +23,17 @@
  *   host-port INSIDE HOST      a port inside that stands for a port of the host's loopback
  *   proxy HOST PORT [BASE64]   the upstream proxy and its Basic credentials
  *   no-proxy TEXT              one entry of NO_PROXY
- *   nameserver ADDRESS [PORT]  in order of preference; a link-local one has %NUMBER of its interface behind
- * it host ADDRESS NAME          one entry of the hosts file that a rule could ask for log flows and questions
- * are wanted as NAT_RECORD
+ *   nameserver ADDRESS [PORT]  in order of preference; %NUMBER of its interface behind a link-local one
+ *   host ADDRESS NAME          one entry of the hosts file that a rule could ask for
+ *   log                        flows and questions are wanted as NAT_RECORD
+ *   explain                    descriptor 7 is there
  */
 #ifndef HUTCH_NAT_WIRE_H
 #define HUTCH_NAT_WIRE_H
 
 #include <stdint.h>
 
-enum { NAT_SETUP = 3, NAT_SUPERVISOR = 4, NAT_RULES = 5, NAT_DIALLER = 6 };
+enum { NAT_SETUP = 3, NAT_SUPERVISOR = 4, NAT_RULES = 5, NAT_DIALLER = 6, NAT_FILTER = 7 };
 
 enum nat_socket_kind {
         NAT_SOCKET_DNS_UDP = 1, /* any address, port 53, IP_PKTINFO or IPV6_RECVPKTINFO set */
@@ -47,6 +56,15 @@ struct nat_dial {
         uint16_t port;
         uint16_t v6; /* the sandbox's ::1 instead of its 127.0.0.1 */
 };
+
+/* A question on descriptor 7, and the head of the answer to it: behind that stand the refusals since then,
+ * the oldest first, as half sentences that each end with an LF. One that finds no room is lost. */
+struct nat_asked {
+        uint64_t number; /* the answer has the question's */
+        int64_t since;   /* CLOCK_MONOTONIC, nanoseconds */
+};
+
+enum { NAT_REFUSALS_KEPT = 8 }; /* the last of them; what each says is less than NAT_TEXT_MAX / 9 */
 
 /* Messages on descriptor 4: one struct nat_message per datagram, its text after it (no NUL). */
 enum nat_message_type {

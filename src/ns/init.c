@@ -107,7 +107,7 @@ static _Noreturn void become_server(struct entering *entering, bool foreground)
         if (error < 0)
                 entering_fail(entering, STAGE_SECCOMP, -error, NULL);
 
-        execve(box->executable, box->argv.values, box->environment.values);
+        execve(box->executable, box->started.values, box->environment.values);
         entering_fail(entering, STAGE_EXEC, errno, box->executable);
 }
 

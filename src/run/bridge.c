@@ -44,7 +44,7 @@ enum {
 };
 
 enum role { CLIENT_IN, CLIENT_OUT, CLIENT_ERR, SERVER_IN, SERVER_OUT, SERVER_ERR, ROLES };
-_Static_assert((int)ROLES <= (int)BRIDGE_POLL_MAX, "bridge_poll fills at most BRIDGE_POLL_MAX");
+_Static_assert((int)ROLES < (int)BRIDGE_POLL_MAX, "bridge_poll names one of them twice");
 
 struct bridge {
         struct endpoint client_in, client_out, client_err;
@@ -235,9 +235,14 @@ static void want(struct bridge *bridge, struct pollfd *polls, size_t *count, enu
         polls[(*count)++] = (struct pollfd){.fd = fd, .events = events};
 }
 
-size_t bridge_poll(struct bridge *bridge, struct pollfd *polls)
+size_t bridge_poll(struct bridge *bridge, struct pollfd *polls, size_t *quiet)
 {
         size_t count = 0;
+
+        /* Without an event: an error on it is how a client's death shows. */
+        want(bridge, polls, &count, CLIENT_OUT, bridge->client_out.fd, 0);
+        want(bridge, polls, &count, SERVER_ERR, bridge->server_err, POLLIN);
+        *quiet = count;
 
         if (bridge->input_end > 0)
                 want(bridge, polls, &count, SERVER_IN, bridge->server_in, POLLOUT);
@@ -248,11 +253,8 @@ size_t bridge_poll(struct bridge *bridge, struct pollfd *polls)
 
         if (bridge->output_passed == 0)
                 want(bridge, polls, &count, SERVER_OUT, bridge->server_out, POLLIN);
-        /* Without an event too: an error on it is how a client's death shows. */
-        want(bridge, polls, &count, CLIENT_OUT, bridge->client_out.fd,
-             bridge->output_passed > 0 ? POLLOUT : 0);
-
-        want(bridge, polls, &count, SERVER_ERR, bridge->server_err, POLLIN);
+        if (bridge->output_passed > 0)
+                want(bridge, polls, &count, CLIENT_OUT, bridge->client_out.fd, POLLOUT);
         if (queue_is_pending(&bridge->errors))
                 want(bridge, polls, &count, CLIENT_ERR, bridge->client_err.fd, POLLOUT);
         return count;
@@ -263,7 +265,7 @@ void bridge_move(struct bridge *bridge, const struct pollfd *polls, size_t count
         short reported[ROLES] = {0};
 
         for (size_t i = 0; i < count; i++)
-                reported[bridge->roles[i]] = polls[i].revents;
+                reported[bridge->roles[i]] = (short)(reported[bridge->roles[i]] | polls[i].revents);
 
         if (reported[CLIENT_IN] & (ERRORS | POLLRDHUP))
                 bridge->input_hung_up = true;

@@ -27,9 +27,10 @@ struct bridge;
  * server[] stays -1 there, and it counts as ended. NULL with *error set on failure. */
 struct bridge *bridge_new(bool lines, const bool passed[3], int server[3], struct error *error);
 
-/* Fills `polls` (capacity BRIDGE_POLL_MAX) with what the bridge waits for now; returns how many. Call before
- * each poll(): the set changes with what is buffered, so that an idle bridge never spins. */
-size_t bridge_poll(struct bridge *bridge, struct pollfd *polls);
+/* Fills `polls` (capacity BRIDGE_POLL_MAX) with what the bridge waits for now; returns how many. The first
+ * *quiet of them stay as they are while messages come and go. Call before each poll(): the set changes with
+ * what is buffered, so that an idle bridge never spins. */
+size_t bridge_poll(struct bridge *bridge, struct pollfd *polls, size_t *quiet);
 
 /* Moves what poll() reported on the set that the last bridge_poll() filled. Never blocks. */
 void bridge_move(struct bridge *bridge, const struct pollfd *polls, size_t count);

@@ -25,17 +25,23 @@ void enforcement_init(struct enforcement *enforcement)
 static enum enforcement_event end_at_limit(struct enforcement *enforcement, const char *used)
 {
         char limit[24];
-        if (!enforcement->hit)
-                message("--memory %s is used up%s: the sandbox was ended; --memory SIZE permits more",
-                        limits_write_size(enforcement->box->limits.memory_bytes, limit), used);
+        (void)limits_write_size(enforcement->box->limits.memory_bytes, limit);
+        if (!enforcement->hit) {
+                message("--memory %s is used up%s: the sandbox was ended; --memory SIZE permits more", limit,
+                        used);
+                record_limit(enforcement->record, "memory", limit,
+                             limit_mechanism_name(enforcement->limits.memory));
+        }
         enforcement->hit = true;
         return ENFORCEMENT_HIT;
 }
 
 static void say_processes(const struct enforcement *enforcement)
 {
-        message("--pids %u is used up: the command can start no further process or thread",
-                enforcement->box->limits.pids);
+        char limit[24];
+        (void)snprintf(limit, sizeof(limit), "%u", enforcement->box->limits.pids);
+        message("--pids %s is used up: the command can start no further process or thread", limit);
+        record_limit(enforcement->record, "pids", limit, limit_mechanism_name(enforcement->limits.processes));
 }
 
 static enum enforcement_event read_watchdog(struct enforcement *enforcement, bool ended)
@@ -52,8 +58,10 @@ static enum enforcement_event read_watchdog(struct enforcement *enforcement, boo
                 say_processes(enforcement);
                 break;
         case WATCHDOG_DISK:
+                (void)limits_write_size(enforcement->box->memory_fs_bytes, text);
                 message("what is writable in memory is full: --disk %s, or the SIZE of a --tmpfs, is used up",
-                        limits_write_size(enforcement->box->memory_fs_bytes, text));
+                        text);
+                record_limit(enforcement->record, "disk", text, "file system");
                 break;
         case WATCHDOG_BLIND:
         case WATCHDOG_GONE:
@@ -125,9 +133,11 @@ static bool begin_group(struct enforcement *enforcement, struct error *error)
         return true;
 }
 
-bool enforcement_begin(struct enforcement *enforcement, const struct box *box, struct error *error)
+bool enforcement_begin(struct enforcement *enforcement, const struct box *box, struct record *record,
+                       struct error *error)
 {
         enforcement->box = box;
+        enforcement->record = record;
         enforcement->limits = box->limits;
         if (!begin_group(enforcement, error))
                 return false;

@@ -10,6 +10,7 @@
 #include "box/box.h"
 #include "ns/launch.h"
 #include "run/group.h"
+#include "run/record.h"
 #include "run/watchdog.h"
 
 #include <poll.h>
@@ -18,6 +19,7 @@ enum { ENFORCEMENT_POLLS = 4 }; /* how many descriptors it waits for */
 
 struct enforcement {
         const struct box *box;
+        struct record *record;
         struct limits limits; /* the box's, with what really holds them */
         struct group group;
         struct watchdog watchdog;
@@ -35,8 +37,10 @@ enum enforcement_event {
 /* An enforcement without anything. */
 void enforcement_init(struct enforcement *enforcement);
 
-/* Before the launch: makes, or prepares to ask for, a group; prepares the watchdog. */
-bool enforcement_begin(struct enforcement *enforcement, const struct box *box, struct error *error);
+/* Before the launch: makes, or prepares to ask for, a group; prepares the watchdog. `record` hears of limits
+ * that are reached. */
+bool enforcement_begin(struct enforcement *enforcement, const struct box *box, struct record *record,
+                       struct error *error);
 
 /* The folder of a group that the sandbox begins in, or -1. */
 int enforcement_group(const struct enforcement *enforcement);

@@ -12,12 +12,16 @@
 #include "mcp/pins.h"
 #include "mcp/wire.h"
 #include "report/messages.h"
+#include "run/endpoint.h"
 #include "run/helper.h"
 #include "run/log_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
+
+enum { READY_MS = 10000 }; /* the file of pins may have tens of megabytes */
 
 static bool fail(struct error *error, const char *what)
 {
@@ -52,7 +56,17 @@ static void write_secret(const struct box *box, const char *variable, FILE *out)
         free(text.bytes);
 }
 
-static void write_rules(const struct box *box, const char *server, FILE *out)
+static void write_endpoint(const char *word, const struct endpoint *endpoint, FILE *out)
+{
+        if (endpoint->fd < 0)
+                fprintf(out, "%s none\n", word);
+        else if (endpoint->burst > 0)
+                fprintf(out, "%s burst %zu\n", word, endpoint->burst);
+        else
+                fprintf(out, "%s %s\n", word, endpoint->is_socket ? "socket" : "plain");
+}
+
+static void write_rules(const struct box *box, const char *server, bool explain, FILE *out)
 {
         const struct tool_rules *rules = &box->tools;
         for (size_t i = 0; i < rules->allow.count; i++)
@@ -63,7 +77,7 @@ static void write_rules(const struct box *box, const char *server, FILE *out)
         fputs(rules->deny_elicitation ? "deny-elicitation\n" : "", out);
         fputs(rules->deny_roots ? "deny-roots\n" : "", out);
         fputs(rules->pin_accept ? "pin-accept\n" : "", out);
-        fputs(rules->explain ? "explain\n" : "", out);
+        fputs(explain ? "explain\n" : "", out);
         fputs(box->log_path ? "log\n" : "", out);
         fputs(rules->log_arguments ? "log-arguments\n" : "", out);
         for (size_t i = 0; i < box->environment.count && rules->log_arguments; i++)
@@ -74,12 +88,15 @@ static void write_rules(const struct box *box, const char *server, FILE *out)
 }
 
 /* A memory file of lines, or a negative errno. */
-static int make_rules(const struct box *box, const char *server)
+static int make_rules(const struct box *box, const char *server, bool explain, const struct endpoint *input,
+                      const struct endpoint *output)
 {
         autofree char *text = NULL;
         size_t length = 0;
         FILE *out = str_or_die(open_memstream(&text, &length));
-        write_rules(box, server, out);
+        write_rules(box, server, explain, out);
+        write_endpoint("input", input, out);
+        write_endpoint("output", output, out);
         str_or_die(fclose(out) == 0 ? text : NULL);
         int made = fd_memory_file("rules", text, length);
         explicit_bzero(text, length); /* it has the values of variables */
@@ -99,8 +116,54 @@ static bool make_pipe(int ends[2], int own)
         return pipe2(ends, O_CLOEXEC) == 0 && fcntl(ends[own], F_SETFL, O_NONBLOCK) == 0;
 }
 
+/* The client's descriptors and how they are used; `close_client` leaves the client's own as they are. */
+struct client {
+        struct endpoint in, out;
+};
+
+static void close_client(struct client *client)
+{
+        endpoint_close(&client->in);
+        endpoint_close(&client->out);
+}
+
+/* Starts the program. What it is given stays the caller's. */
+static bool spawn(struct filter_helper *helper, const struct box *box, const char *program, int talk,
+                  const int server[2], int nat, struct error *error)
+{
+        __attribute__((cleanup(close_client))) struct client client;
+        endpoint_open(&client.in, STDIN_FILENO, O_RDONLY);
+        endpoint_open(&client.out, STDOUT_FILENO, O_WRONLY);
+        autoclose int rules = make_rules(box, helper->server, nat >= 0, &client.in, &client.out);
+        autoclose int pins = copy_pins(helper);
+        autoclose int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+        if (pins < 0)
+                return error_set(error, EXIT_SETUP, "--pin %s: it cannot be read: %s; name another file",
+                                 box->tools.pins, strerror(-pins));
+        if (rules < 0 || null < 0)
+                return fail(error, "a memory file");
+        const int given[] = {
+            client.in.fd < 0 ? null : client.in.fd,
+            client.out.fd < 0 ? null : client.out.fd,
+            null,
+            [FILTER_SUPERVISOR] = talk,
+            [FILTER_TO_SERVER] = server[0],
+            [FILTER_FROM_SERVER] = server[1],
+            [FILTER_RULES] = rules,
+            [FILTER_PINS] = pins,
+            [FILTER_CLIENT_IN] = client.in.fd < 0 ? null : client.in.io,
+            [FILTER_CLIENT_OUT] = client.out.fd < 0 ? null : client.out.io,
+            [FILTER_NAT] = nat,
+        };
+        pid_t process = helper_spawn(program, given, nat >= 0 ? FILTER_NAT + 1 : FILTER_NAT);
+        if (process < 0)
+                return fail(error, "a process");
+        helper->process = process;
+        return true;
+}
+
 bool filter_helper_start(struct filter_helper *helper, const struct box *box, const struct record *record,
-                         int server[3], struct error *error)
+                         int nat, int server[3], struct error *error)
 {
         int talk[2], input[2], output[2];
         autofree char *program = program_find("hutch-filter");
@@ -125,36 +188,31 @@ bool filter_helper_start(struct filter_helper *helper, const struct box *box, co
         if (!make_pipe(output, STDIN_FILENO))
                 return fail(error, "a pipe");
         autoclose int server_out = output[1], from_server = output[0];
-        autoclose int rules = make_rules(box, helper->server);
-        autoclose int pins = copy_pins(helper);
-        autoclose int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-        if (pins < 0)
-                return error_set(error, EXIT_SETUP, "--pin %s: it cannot be read: %s; name another file",
-                                 box->tools.pins, strerror(-pins));
-        if (rules < 0 || null < 0)
-                return fail(error, "a memory file");
-        /* The bridge's own ends are other open file descriptions, and so are the server's. */
-        if (fcntl(server[0], F_SETFL, O_NONBLOCK) < 0 || fcntl(server[1], F_SETFL, O_NONBLOCK) < 0)
-                return fail(error, "a pipe");
-        const int given[] = {
-            server[0],
-            server[1],
-            null,
-            [FILTER_SUPERVISOR] = filter_talk,
-            [FILTER_TO_SERVER] = to_server,
-            [FILTER_FROM_SERVER] = from_server,
-            [FILTER_RULES] = rules,
-            [FILTER_PINS] = pins,
-        };
-        pid_t process = helper_spawn(program, given, sizeof(given) / sizeof(*given));
-        if (process < 0)
-                return fail(error, "a process");
-        helper->process = process;
-        fd_close(&server[0]);
-        fd_close(&server[1]);
+        if (!spawn(helper, box, program, filter_talk, (const int[]){to_server, from_server}, nat, error))
+                return false;
         server[0] = fd_take(&server_in);
         server[1] = fd_take(&server_out);
         return true;
+}
+
+bool filter_helper_await(const struct filter_helper *helper, struct error *error)
+{
+        struct {
+                struct filter_message head;
+                char text[FILTER_TEXT_MAX + 1];
+        } in;
+        struct pollfd news = {.fd = helper->talk, .events = POLLIN};
+        ssize_t got =
+            poll(&news, 1, READY_MS) > 0 ? recv(helper->talk, &in, sizeof(in) - 1, MSG_DONTWAIT) : 0;
+        if (got < (ssize_t)sizeof(in.head))
+                return error_set(error, EXIT_SETUP,
+                                 "the MCP firewall (hutch-filter) did not start; nothing was run without it");
+        if (in.head.type == FILTER_READY) {
+                message_verbose("the MCP firewall is ready");
+                return true;
+        }
+        in.text[(size_t)got - sizeof(in.head)] = 0;
+        return error_set(error, EXIT_SETUP, "%s", in.text);
 }
 
 /* Appends one record to the pins. One that cannot be written is said; the next run will not know the tool. */
@@ -201,27 +259,27 @@ bool filter_helper_read(struct filter_helper *helper, struct record *record)
                 write_pin(helper, in.text, length);
                 break;
         case FILTER_READY:
-                message_verbose("the MCP firewall is ready");
-                break;
+                break; /* it was awaited */
         case FILTER_RECORD:
                 record_members(record, in.text);
                 break;
-        case FILTER_DENIED:
+        case FILTER_INPUT_ENDED:
+                helper->input_ended = true;
+                break;
+        case FILTER_GIVEN:
+                helper->given++;
+                break;
+        case FILTER_CLIENT_GONE:
+                helper->client_gone = true;
+                break;
+        case FILTER_TAKEN:
+                helper->taken++;
+                break;
+        case FILTER_DRAINED:
+                helper->drained = true;
                 break;
         }
         return true;
-}
-
-void filter_helper_tell(const struct filter_helper *helper, const char *members)
-{
-        struct {
-                struct filter_message head;
-                char text[FILTER_TEXT_MAX];
-        } out = {.head.type = FILTER_DENIED};
-        size_t length = strnlen(members, sizeof(out.text));
-        memcpy(out.text, members, length);
-        if (helper->talk >= 0)
-                (void)send(helper->talk, &out, sizeof(out.head) + length, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 void filter_helper_end(struct filter_helper *helper, struct record *record)

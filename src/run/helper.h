@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-enum { HELPER_GIVEN_MAX = 8 };
+enum { HELPER_GIVEN_MAX = 11 };
 
 /* Starts `program`, whose descriptor i will be given[i], in all `count` (at most HELPER_GIVEN_MAX); what is
  * given stays the caller's. Returns the process, or -1 with errno. */

@@ -19,6 +19,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/socket.h>
 
 enum {
@@ -33,11 +34,11 @@ static void write_destinations(const char *word, const struct destinations *list
                         fprintf(out, "%s %s\n", word, list->items[i].text);
 }
 
-static void write_rules(const struct box *box, FILE *out)
+static void write_rules(const struct box *box, bool explain, FILE *out)
 {
         const struct network *network = &box->network;
-        if (box->log_path || box->tools.explain)
-                fputs("log\n", out);
+        fputs(box->log_path ? "log\n" : "", out);
+        fputs(explain ? "explain\n" : "", out);
         write_destinations("allow", &network->rules.allow, out);
         write_destinations("deny", &network->rules.deny, out);
         for (size_t i = 0; i < network->host_port_count; i++)
@@ -50,12 +51,12 @@ static void write_rules(const struct box *box, FILE *out)
 }
 
 /* A memory file of lines: the rules, and `names`. */
-static int make_rules(const struct box *box, const char *names)
+static int make_rules(const struct box *box, bool explain, const char *names)
 {
         autofree char *text = NULL;
         size_t length = 0;
         FILE *out = str_or_die(open_memstream(&text, &length));
-        write_rules(box, out);
+        write_rules(box, explain, out);
         fputs(names, out);
         str_or_die(fclose(out) == 0 ? text : NULL);
         int made = fd_memory_file("rules", text, length);
@@ -85,7 +86,7 @@ static bool publish(const struct nat_helper *helper, const struct network *netwo
         return true;
 }
 
-bool nat_helper_start(struct nat_helper *helper, const struct box *box, struct error *error)
+bool nat_helper_start(struct nat_helper *helper, const struct box *box, int filter, struct error *error)
 {
         int talk[2], setup[2], dial[2];
         autofree char *program = program_find("hutch-nat");
@@ -108,14 +109,23 @@ bool nat_helper_start(struct nat_helper *helper, const struct box *box, struct e
         if (!publish(helper, &box->network, error))
                 return false;
         helper->names = host_names_read(HOST_RESOLV_CONF, HOST_HOSTS, &box->network);
-        autoclose int rules = make_rules(box, helper->names);
+        autoclose int rules = make_rules(box, filter >= 0, helper->names);
         if (rules < 0)
                 errno = -rules;
         autoclose int null = open("/dev/null", O_RDWR | O_CLOEXEC);
         if (rules < 0 || null < 0)
                 return fail(error, "a memory file");
-        const int given[] = {null, null, null, nat_setup, nat_talk, rules, nat_dial};
-        pid_t process = helper_spawn(program, given, sizeof(given) / sizeof(*given));
+        const int given[] = {
+            null,
+            null,
+            null,
+            [NAT_SETUP] = nat_setup,
+            [NAT_SUPERVISOR] = nat_talk,
+            [NAT_RULES] = rules,
+            [NAT_DIALLER] = nat_dial,
+            [NAT_FILTER] = filter,
+        };
+        pid_t process = helper_spawn(program, given, filter >= 0 ? NAT_FILTER + 1 : NAT_FILTER);
         if (process < 0)
                 return fail(error, "a process");
         helper->process = process;
@@ -136,8 +146,17 @@ void nat_helper_watch_names(struct nat_helper *helper, const struct box *box)
         if (helper->watcher < 0)
                 message("note: changes of /etc/resolv.conf and /etc/hosts are not followed in this run: %s",
                         strerror(errno));
+        else
+                helper->watching = pidfd_open(helper->watcher, 0);
         free(helper->names);
         helper->names = NULL;
+}
+
+void nat_helper_lose_names(struct nat_helper *helper)
+{
+        fd_close(&helper->watching);
+        message("note: changes of /etc/resolv.conf and /etc/hosts are no longer followed in this run: "
+                "hutch-names has ended");
 }
 
 bool nat_helper_read(struct nat_helper *helper, struct record *record)
@@ -162,8 +181,6 @@ bool nat_helper_read(struct nat_helper *helper, struct record *record)
                 break;
         case NAT_RECORD:
                 record_members(record, in.text);
-                if (helper->told)
-                        filter_helper_tell(helper->told, in.text);
                 break;
         case NAT_RESOLVER:
         case NAT_FINISH:
@@ -190,6 +207,7 @@ void nat_helper_end(struct nat_helper *helper, struct record *record)
         if (helper->talk >= 0 && helper->process > 0 && record->log >= 0)
                 take_last_records(helper, record);
         fd_close(&helper->talk);
+        fd_close(&helper->watching);
         helper_end(&helper->watcher);
         helper_end(&helper->process);
         free(helper->names);

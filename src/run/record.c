@@ -185,6 +185,19 @@ void record_members(struct record *record, const char *members)
         write_log(record, &line);
 }
 
+void record_limit(struct record *record, const char *limit, const char *value, const char *mechanism)
+{
+        struct log_line line;
+        if (record->log < 0)
+                return;
+        log_line_begin(&line, "limit");
+        put_id(&line, record);
+        log_line_text(&line, "limit", limit, LOG_TEXT_MAX);
+        log_line_text(&line, "value", value, LOG_TEXT_MAX);
+        log_line_text(&line, "mechanism", mechanism, LOG_TEXT_MAX);
+        write_log(record, &line);
+}
+
 void record_end(struct record *record, int status)
 {
         static const char *const words[] = {

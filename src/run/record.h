@@ -51,6 +51,9 @@ bool record_open_log(struct record *record, const struct box *box, struct error 
 /* A record that hutch-nat or hutch-filter has made, for --log alone. */
 void record_members(struct record *record, const char *members);
 
+/* That a limit was reached, for --log alone: its option, its value as that has it, and what holds it. */
+void record_limit(struct record *record, const char *limit, const char *value, const char *mechanism);
+
 /* Makes the file of this run and says what it is; `box` may be unfinished when the run has failed. Once only,
  * and before the supervisor's filter, because it opens files. */
 void record_begin(struct record *record, const struct box *box);

@@ -27,6 +27,7 @@
 #include "run/enforcement.h"
 #include "run/filter_helper.h"
 #include "run/nat_helper.h"
+#include "run/poller.h"
 #include "run/terminal.h"
 #include "run/watch.h"
 
@@ -69,6 +70,7 @@ struct supervisor {
         bool filter_failed;             /* the same */
         struct enforcement enforcement; /* of the limits */
         struct watch *watch;            /* what happens to the sandbox's mounts on the host, or NULL */
+        struct poller poller;
         int signals;
         bool ignores_hang_up; /* the caller made it so (nohup) */
 
@@ -83,13 +85,13 @@ struct supervisor {
         bool exposed; /* what was asked for could not be enforced to the end */
         bool hurried; /* hutch has sent a signal of its own accord */
         bool input_ended;
-        unsigned long long given; /* bridge_bytes_given() when the grace began */
+        unsigned long long given; /* bytes_given() when the grace began */
         long long patience_ends;  /* from then on taking input in crumbs gains no more time */
 
         long long launched_at; /* monotonic ms */
         long long settle_at;   /* when a sandbox that still runs gives back what its start needed */
         long long term_at, kill_at, notice_at, timeout_at, drain_at; /* monotonic ms, or NEVER */
-        unsigned long long taken; /* bridge_bytes_taken() when drain_at was set */
+        unsigned long long taken;                                    /* bytes_taken() when drain_at was set */
 };
 
 static void control(const struct supervisor *supervisor, enum control_type type, int value)
@@ -261,6 +263,7 @@ static bool read_failure(struct supervisor *supervisor, struct held_sources *hel
         if (supervisor->nat.process)
                 nat_helper_watch_names(&supervisor->nat, supervisor->box);
         end_by_limits(supervisor, enforcement_watch(&supervisor->enforcement));
+        poller_begin(&supervisor->poller);
         confine(supervisor);
         supervisor->settle_at = clock_now_ms() + SETTLE_MS;
         if (supervisor->box->timeout_seconds) {
@@ -322,15 +325,48 @@ static int next_timeout(const struct supervisor *supervisor)
         return left < 0 ? 0 : left > 3600000 ? 3600000 : (int)left;
 }
 
+/* ---- the bytes, which the bridge carries, or the firewall in its place ---- */
+
+static bool has_filter(const struct supervisor *supervisor)
+{
+        return supervisor->filter.process > 0;
+}
+
+/* The client has gone away, or has said all it will. */
+static bool client_ended(const struct supervisor *supervisor)
+{
+        if (has_filter(supervisor))
+                return supervisor->filter.input_ended || supervisor->filter.client_gone;
+        return bridge_input_ended(supervisor->bridge) || bridge_client_gone(supervisor->bridge);
+}
+
+static unsigned long long bytes_given(const struct supervisor *supervisor)
+{
+        return has_filter(supervisor) ? supervisor->filter.given : bridge_bytes_given(supervisor->bridge);
+}
+
+static unsigned long long bytes_taken(const struct supervisor *supervisor)
+{
+        return bridge_bytes_taken(supervisor->bridge) + supervisor->filter.taken;
+}
+
+/* A filter that has ended moves nothing any more. */
+static bool is_drained(const struct supervisor *supervisor)
+{
+        bool filter_is_done =
+            !has_filter(supervisor) || supervisor->filter.drained || supervisor->filter.talk < 0;
+        return filter_is_done && bridge_drained(supervisor->bridge);
+}
+
 /* The client has gone away, or has said all it will: the server gets its grace, from then or from when it
  * last took some of the input that is left. */
 static void watch_client(struct supervisor *supervisor)
 {
         if (supervisor->box->stop_grace_seconds == BOX_NO_GRACE || supervisor->hurried)
                 return;
-        if (!bridge_input_ended(supervisor->bridge) && !bridge_client_gone(supervisor->bridge))
+        if (!client_ended(supervisor))
                 return;
-        unsigned long long given = bridge_bytes_given(supervisor->bridge);
+        unsigned long long given = bytes_given(supervisor);
         long long now = clock_now_ms();
         if (!supervisor->input_ended)
                 supervisor->patience_ends = now + PATIENCE_MS;
@@ -346,9 +382,9 @@ static bool is_finished(struct supervisor *supervisor)
 {
         if (!supervisor->ended)
                 return false;
-        if (bridge_drained(supervisor->bridge))
+        if (is_drained(supervisor))
                 return true;
-        unsigned long long taken = bridge_bytes_taken(supervisor->bridge);
+        unsigned long long taken = bytes_taken(supervisor);
         if (supervisor->drain_at == NEVER || taken != supervisor->taken) {
                 supervisor->taken = taken;
                 supervisor->drain_at = clock_now_ms() + DRAIN_MS;
@@ -391,6 +427,7 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                 TERMINAL,
                 WATCH,
                 NAT,
+                NAMES,
                 FILTER,
                 LIMITS,
                 OWN = LIMITS + ENFORCEMENT_POLLS
@@ -407,11 +444,13 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                                             : supervisor->terminal.descriptor},
                     [WATCH] = {.fd = watch_descriptor(supervisor->watch), .events = POLLIN},
                     [NAT] = {.fd = supervisor->nat.talk, .events = POLLIN},
+                    [NAMES] = {.fd = supervisor->nat.watching, .events = POLLIN},
                     [FILTER] = {.fd = supervisor->filter.talk, .events = POLLIN},
                 };
                 enforcement_poll(&supervisor->enforcement, polls + LIMITS);
-                size_t bridged = bridge_poll(supervisor->bridge, polls + OWN);
-                int ready = poll(polls, OWN + bridged, next_timeout(supervisor));
+                size_t quiet, bridged = bridge_poll(supervisor->bridge, polls + OWN, &quiet);
+                int ready = poller_wait(&supervisor->poller, polls, OWN + quiet, OWN + bridged,
+                                        next_timeout(supervisor));
                 if (ready > 0) {
                         bridge_move(supervisor->bridge, polls + OWN, bridged);
                         if (polls[FAILURE].revents && !read_failure(supervisor, held, error))
@@ -426,6 +465,8 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                                 read_control(supervisor);
                         if (polls[NAT].revents && !nat_helper_read(&supervisor->nat, supervisor->record))
                                 lose_network(supervisor);
+                        if (polls[NAMES].revents && supervisor->nat.talk >= 0)
+                                nat_helper_lose_names(&supervisor->nat);
                         if (polls[FILTER].revents &&
                             !filter_helper_read(&supervisor->filter, supervisor->record))
                                 lose_filter(supervisor);
@@ -513,30 +554,48 @@ static bool block_signals(struct supervisor *supervisor, struct error *error)
         return true;
 }
 
+/* For --explain: hutch-filter asks hutch-nat what it refused, and waits for that no longer than it wants to.
+ */
+static bool connect_helpers(int *nat_end, int *filter_end, struct error *error)
+{
+        int ends[2];
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0)
+                return error_set(error, EXIT_SETUP, "cannot connect the helpers: %s", strerror(errno));
+        *nat_end = ends[0];
+        *filter_end = ends[1];
+        return true;
+}
+
 /* Connects and clones. */
 static bool start(struct supervisor *supervisor, struct held_sources *held, struct error *error)
 {
         const struct box *box = supervisor->box;
         bool filtered = box_has_filter(box);
-        bool lines =
-            box->kind == BOX_MCP && !box->raw_stdout && !filtered; /* the filter judges them itself */
+        bool lines = box->kind == BOX_MCP && !box->raw_stdout;
+        static const bool all_but_errors[3] = {true, true, false}; /* what the filter carries */
         int server[3] = {-1, -1, -1};
-        supervisor->bridge = bridge_new(lines, supervisor->terminal.passed, server, error);
+        supervisor->bridge =
+            bridge_new(lines, filtered ? all_but_errors : supervisor->terminal.passed, server, error);
         if (!supervisor->bridge)
                 return false;
         messages_send_to(bridge_say, supervisor->bridge);
 
         if (!record_open_log(supervisor->record, box, error))
                 return false;
-        if (filtered && !filter_helper_start(&supervisor->filter, box, supervisor->record, server, error)) {
+        autoclose int nat_end = -1, filter_end = -1;
+        if (box->tools.explain && box_has_network(box) && !connect_helpers(&nat_end, &filter_end, error))
+                return false;
+        if (filtered &&
+            !filter_helper_start(&supervisor->filter, box, supervisor->record, filter_end, server, error)) {
                 for (int i = 0; i < 3; i++)
                         fd_close(&server[i]);
                 return false;
         }
-        supervisor->nat.told = box->tools.explain ? &supervisor->filter : NULL;
-        if (box_has_network(box) && !nat_helper_start(&supervisor->nat, box, error))
+        if (box_has_network(box) && !nat_helper_start(&supervisor->nat, box, nat_end, error))
                 return false;
-        if (!enforcement_begin(&supervisor->enforcement, box, error))
+        if (!enforcement_begin(&supervisor->enforcement, box, supervisor->record, error))
+                return false;
+        if (filtered && !filter_helper_await(&supervisor->filter, error))
                 return false;
         struct launch_stdio stdio = {
             .limits = &supervisor->enforcement.limits,
@@ -592,6 +651,7 @@ static void finish(struct supervisor *supervisor)
         fd_close(&supervisor->launch.failure);
         fd_close(&supervisor->launch.permission);
         fd_close(&supervisor->signals);
+        poller_end(&supervisor->poller);
 }
 
 int supervise(const struct box *box, struct held_sources *held, struct record *record, struct error *error)

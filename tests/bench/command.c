@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,10 +131,20 @@ pid_t command_spawn(const struct command *command, int input, int output)
                 error = error ? error
                               : posix_spawn_file_actions_adddup2(&actions, command->files[i].fd,
                                                                  command->files[i].number);
+        /* What this program ignores is not ignored by a command of a client's: pasta would not even start. */
+        posix_spawnattr_t attributes;
+        sigset_t defaults;
+        sigemptyset(&defaults);
+        sigaddset(&defaults, SIGPIPE);
+        error = error ? error : posix_spawnattr_init(&attributes);
+        error = error ? error : posix_spawnattr_setsigdefault(&attributes, &defaults);
+        error = error ? error : posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
         pid_t pid = 0;
-        error = error ? error : posix_spawn(&pid, command->argv[0], &actions, NULL, command->argv, environ);
+        error = error ? error
+                      : posix_spawn(&pid, command->argv[0], &actions, &attributes, command->argv, environ);
         if (error)
                 command_fail(command->name, strerror(error));
+        posix_spawnattr_destroy(&attributes);
         posix_spawn_file_actions_destroy(&actions);
         return pid;
 }

@@ -77,14 +77,14 @@ class Peers:
             raise SystemExit(f"hutch {subcommand} does not work here: {refusal}")
         return commands + [hutch]
 
-    def try_once(self, command):
+    def try_once(self, command, before=()):
         """None when it runs `program` to status 0 with nothing on its input, else why not."""
         for number, path in command.files.items():
             fd = os.open(path, os.O_RDONLY)
             os.dup2(fd, number)
             os.close(fd)
         try:
-            done = subprocess.run(command.argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            done = subprocess.run([*before, *command.argv], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                   stderr=subprocess.PIPE, text=True, errors="replace", timeout=30,
                                   env=self.environment, cwd=self.stage, pass_fds=tuple(command.files), **self.run_as)
         except subprocess.TimeoutExpired:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tool calls in --log, and --explain: what a person, or a model, learns of a call afterwards."""
 import json
+import os
+import signal
 import subprocess
 
-from harness import PYTHON, STUB_COMMAND, wait_until
+from harness import PYTHON, STUB_COMMAND, descendants, wait_until
 
 # A server whose one tool looks a name up and fails as the look-up does.
 LOOKS_UP = """
@@ -101,25 +103,80 @@ def test_without_a_log_or_for_run_there_is_no_filter(hutch):
     assert hutch("mcp", "--raw-stdout", "--log", hutch.home / "log", "--", "true").status == 0
 
 
+def ask_one_by_one(hutch, server, hosts, *options):
+    """The results of calls that wait for each other: what is refused during a call is that call's."""
+    results = []
+    with hutch.start("mcp", *options, "--network-allow", "allowed.test", "--", PYTHON, "-c", server, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                     stderr=subprocess.DEVNULL) as process:
+        for i, host in enumerate(hosts):
+            process.stdin.write(call(i, "look-up", host=host).encode() + b"\n")
+            process.stdin.flush()
+            results.append(json.loads(process.stdout.readline())["result"])
+        process.communicate(timeout=10)
+    return results
+
+
 def test_the_model_learns_what_the_network_refused(hutch):
-    command = ["--network-allow", "allowed.test", "--", PYTHON, "-c", LOOKS_UP]
-    lines = "".join(call(i, "look-up", host=host) + "\n" for i, host in enumerate(["refused.test", "localhost", "refused.test", "other.test"]))
-    plain = [json.loads(line) for line in hutch("mcp", *command, input=lines).out.splitlines()]
-    assert [len(answer["result"]["content"]) for answer in plain] == [1] * 4
-    # One after the other: what is refused during a call is that call's. The refusal and the answer come from two
-    # processes: on a machine that is busy the answer may be the first, and then it is without an explanation.
-    for _ in range(5):
-        with hutch.start("mcp", "--explain", *command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
-            answers = []
-            for line in lines.splitlines():
-                process.stdin.write(line.encode() + b"\n")
-                process.stdin.flush()
-                answers.append(json.loads(process.stdout.readline())["result"])
-            process.communicate(timeout=10)
-        assert [answer["isError"] for answer in answers] == [True, False, True, True]
-        if [len(answer["content"]) for answer in answers] == [2, 1, 2, 2]:
-            break
-    assert [len(answer["content"]) for answer in answers] == [2, 1, 2, 2]
-    texts = [answer["content"][-1]["text"] for answer in answers]
+    hosts = ["refused.test", "localhost", "refused.test", "other.test"]
+    assert [len(result["content"]) for result in ask_one_by_one(hutch, LOOKS_UP, hosts)] == [1] * 4
+    results = ask_one_by_one(hutch, LOOKS_UP, hosts, "--explain")
+    assert [result["isError"] for result in results] == [True, False, True, True]
+    assert [len(result["content"]) for result in results] == [2, 1, 2, 2]
+    texts = [result["content"][-1]["text"] for result in results]
     assert "the name refused.test" in texts[0] and "--network-allow" in texts[0]
     assert "refused.test" in texts[2] and "other.test" in texts[3] and "refused.test" not in texts[3]
+
+
+# A server that tries ports which no rule mentions: the kernel refuses them, and hutch-nat only hears of it.
+CONNECTS = """
+import json, socket, sys
+address = socket.getaddrinfo("allowed.test", 443, socket.AF_INET)[0][4][0]
+for line in sys.stdin:
+    message = json.loads(line)
+    for port in range(int(message["params"]["arguments"]["host"]), 0, -1):
+        try:
+            socket.create_connection((address, 9000 + port))
+        except ConnectionRefusedError:
+            pass
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": {"content": [], "isError": True}}), flush=True)
+    print("answered", file=sys.stderr, flush=True)
+"""
+
+
+def test_what_the_kernel_refused_by_itself(hutch):
+    results = ask_one_by_one(hutch, CONNECTS, ["1", "0", "2", "0", "1"], "--explain")
+    texts = [result["content"][0]["text"] if result["content"] else "" for result in results]
+    assert [text.count("allowed.test:") for text in texts] == [1, 0, 2, 0, 1]
+    assert "allowed.test:9001 (" in texts[0] and "allowed.test:9002 (" in texts[2] and "allowed.test:9001 (" in texts[2]
+
+
+def test_a_network_helper_that_is_behind(hutch):
+    """The question finds it with more refusals to hear of than it takes at a time. Of many it says the last."""
+    with hutch.start("mcp", "--explain", "--network-allow", "allowed.test", "--", PYTHON, "-c", CONNECTS, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                     stderr=subprocess.PIPE) as process:
+        def ask(count):
+            process.stdin.write(call(1, "look-up", host=str(count)).encode() + b"\n")
+            process.stdin.flush()
+
+        def until_answered():
+            while process.stderr.readline() != b"answered\n":
+                assert process.poll() is None
+
+        ask(0)
+        until_answered()
+        assert json.loads(process.stdout.readline())["result"]["content"] == []
+        [helper] = [pid for pid, name in descendants(process.pid).items() if name.startswith("hutch-nat")]
+        os.kill(helper, signal.SIGSTOP)
+        ask(150)
+        until_answered()
+        os.kill(helper, signal.SIGCONT)
+        text = json.loads(process.stdout.readline())["result"]["content"][0]["text"]
+        process.communicate(timeout=10)
+    assert [f"allowed.test:{port} (" in text for port in range(9010, 9000, -1)] == [False] * 2 + [True] * 8
+    assert ", more. Only" in text
+
+
+def test_without_a_network_nothing_is_asked(hutch):
+    line = call(1, "look-up", host="refused.test") + "\n"
+    done = hutch("mcp", "--explain", "--", PYTHON, "-c", LOOKS_UP, input=line)
+    assert len(json.loads(done.out)["result"]["content"]) == 1

@@ -8,31 +8,15 @@ import subprocess
 import time
 
 import pytest
-from harness import needs_installed, needs_kernel, wait_until
+from fetching import before, call, entries, npm as empty  # noqa: F401 (a fixture)
+from harness import descendants, needs_installed, needs_kernel, wait_until
 from layouts import make
-from registry import Registry
 
 
 @pytest.fixture
-def npm(hutch, world, tmp_path):
-    """hutch in the world, with npm's configuration naming the registry there; `npm.registry` publishes."""
-    needs_installed(shutil.which("npx", path=hutch.environment["PATH"]), "npx is missing")
-    registry = Registry(tmp_path / "registry", world.before(tmp_path))
-    hutch.registry = registry
-    hutch.environment["npm_config_registry"] = registry.address
-    hutch.store = hutch.home / ".local/share/hutch/packages"
-    hutch.before = world.before(hutch.folder)
-    registry.publish("hello")
-    yield hutch
-    registry.end()
-
-
-def call(npm, *words, **rest):
-    return npm(*words, before=npm.before, timeout=100, **rest)
-
-
-def entries(npm):
-    return sorted(path.name for path in npm.store.iterdir())
+def npm(empty):
+    empty.registry.publish("hello")
+    return empty
 
 
 def test_the_first_start_fetches_and_the_next_is_offline(npm):
@@ -78,7 +62,7 @@ def test_a_running_server_keeps_what_it_has_during_an_update(npm):
     npm.registry.publish("late", files={"cli.js": "#!/usr/bin/env node\nconsole.log('up'); process.stdin.once('data', () => { console.log(require('./part.js')); process.exit() })\n",
                                         "part.js": "module.exports = 'old'"})
     call(npm, "fetch", "--", "npx", "-y", "late")
-    process = npm.start("run", "--", "npx", "-y", "late", before=npm.before, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process = npm.start("run", "--", "npx", "-y", "late", before=before(npm), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdout.readline() == b"up\n"
     npm.registry.publish("late", "2.0.0", files={"part.js": "module.exports = 'new'"})
     assert call(npm, "fetch", "--update", "--", "npx", "-y", "late").status == 0
@@ -118,7 +102,7 @@ def test_a_description_fetches_nothing(npm):
 
 
 def test_eight_starts_at_once_of_what_is_not_there(npm):
-    started = [npm.start("run", "--", "npx", "-y", "hello", str(i), before=npm.before, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for i in range(8)]
+    started = [npm.start("run", "--", "npx", "-y", "hello", str(i), before=before(npm), stdout=subprocess.PIPE, stderr=subprocess.PIPE) for i in range(8)]
     for i, process in enumerate(started):
         out, err = process.communicate(timeout=140)
         assert (process.returncode, out) == (0, b"hello 1.0.0 %d\n" % i), err
@@ -129,11 +113,13 @@ def test_eight_starts_at_once_of_what_is_not_there(npm):
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_killed_fetch_leaves_nothing_broken(npm, number):
     (npm.registry.folder / "stall").touch()
-    process = npm.start("run", "--", "npx", "-y", "hello", before=npm.before, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = npm.start("run", "--", "npx", "-y", "hello", before=before(npm), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     wait_until(lambda: any(path.endswith(".tgz") for path in npm.registry.asked()), 60, "the download")
     assert entries(npm) == [".new:npm%3ahello"]
     process.send_signal(number)
     process.communicate(timeout=10)
+    # The entry is locked until the last process of it is gone.
+    wait_until(lambda: not any("hutch" in name.split()[0] for name in descendants().values()), 10, "the end of the sandbox")
     (npm.registry.folder / "stall").unlink()
     npm.registry.publish("other")
     assert call(npm, "fetch", "--", "npx", "-y", "other").status == 0
@@ -184,45 +170,6 @@ def test_a_store_that_others_can_write_to_is_not_used(npm):
     npm.store.chmod(0o777)
     done = call(npm, "run", "--", "npx", "-y", "hello")
     assert done.status == 125 and "not this account's alone" in done.err, done
-
-
-# uv: a stand-in, which documents itself and downloads as uv does
-
-UVX = r'''#!/usr/bin/python3
-import os, sys, urllib.request
-words = sys.argv[1:]
-if os.path.basename(sys.argv[0]) == "uv":
-    assert words[:2] == ["tool", "run"], words
-    words = words[2:]
-if words == ["--help"]:
-    sys.exit(print("--default-index  the URL of the default package index (by default: <%s>)" % open("/usr/share/uv-index").read()))
-tool, more = None, []
-while words[0].startswith("-"):
-    if words[0] == "--from": tool = words[1]
-    if words[0] == "--with": more.append(words[1])
-    words = words[2:]
-requirement = tool or words[0].replace("@", "==")
-kept = os.path.expanduser("~/.cache/uv/") + requirement.replace("/", "_")
-if not os.path.exists(kept):
-    if os.environ.get("UV_OFFLINE") == "1":
-        sys.exit("error: offline: " + requirement)
-    data = urllib.request.urlopen(os.environ["UV_DEFAULT_INDEX"] + requirement.split("=")[0]).read()
-    open(kept, "wb").write(data)
-open(kept + ".used", "w")
-print("tool", requirement, *words[1:]) if words[0] != "python" else None
-'''
-
-
-@pytest.mark.parametrize("words", [["uvx", "hello"], ["uvx", "hello==1.0"], ["uvx", "hello@1.0"], ["uv", "tool", "run", "hello"], ["uvx", "--from", "hello", "tool"]], ids=" ".join)
-def test_tools_of_uv(npm, words):
-    for name in ("uv", "uvx"):
-        make(npm.home / ".local/bin" / name, UVX, 0o755)
-    npm.environment["PATH"] = f"{npm.home}/.local/bin:{npm.environment['PATH']}"
-    make(npm.home / ".config/uv/uv.toml", f"# mine\nindex-url = \"{npm.registry.address}\"\n")
-    for _ in range(2):
-        done = call(npm, "run", "--", *words, "x")
-        assert done.status == 0 and done.out.startswith("tool hello") and done.out.endswith(" x\n"), done
-    assert npm.registry.asked() == ["/hello"] and entries(npm)[0].startswith("uv%3ahello")
 
 
 # --persist

@@ -2,6 +2,7 @@
 """What the host's resolver is configured with, in every shape, and its changes while a sandbox runs: the first name
 server leads allowed.test to 198.51.100.10, the second to .11."""
 import os
+import signal
 import subprocess
 
 import pytest
@@ -200,3 +201,12 @@ def test_the_watcher_is_there_only_with_a_network_and_ends_with_hutch(world, ask
     assert all(name == "/dev/null" or name.startswith(("socket:", "anon_inode:inotify")) for name in held)
     asking.end()
     assert not [name for name in descendants().values() if name.startswith("hutch-names")]
+
+
+def test_a_watcher_that_was_killed_is_said(world, ask):
+    """What is known goes on to be used."""
+    asking = ask()
+    watchers = [pid for pid, name in descendants().items() if name.startswith("hutch-names")]
+    os.kill(watchers[0], signal.SIGKILL)
+    assert any("no longer followed in this run: hutch-names has ended" in line for line in asking.process.stderr)
+    assert asking.until(FIRST) == FIRST

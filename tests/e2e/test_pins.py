@@ -185,7 +185,18 @@ def test_a_large_definition_is_compared_by_its_hash(pinned):
 def test_a_file_that_is_no_pins_is_never_trusted(pinned, text):
     pinned.pins.write_text(text)
     pinned.run([ADD])
-    assert pinned.status == 125 and "is no record" in pinned.err
+    assert pinned.status == 125 and pinned.said("is no record") == 1 and len(pinned.err.splitlines()) == 1, pinned.err
+
+
+def test_with_a_broken_file_nothing_is_started(hutch, tmp_path):
+    (tmp_path / "pins").write_text("x\n")
+    (tmp_path / "grant").mkdir()
+    done = hutch("mcp", "-v", "--pin", tmp_path / "pins", "--rw", tmp_path / "grant", "--", "touch", tmp_path / "grant" / "began")
+    assert done.status == 125 and "is no record" in done.err
+    assert not (tmp_path / "grant" / "began").exists() and "namespaces were asked for" not in done.err
+    (tmp_path / "pins").write_text("")
+    assert hutch("mcp", "--pin", tmp_path / "pins", "--rw", tmp_path / "grant", "--", "touch", tmp_path / "grant" / "began").status == 0
+    assert (tmp_path / "grant" / "began").exists()
 
 
 def test_a_record_that_was_cut_off(pinned):

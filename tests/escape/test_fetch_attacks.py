@@ -8,24 +8,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from harness import needs_installed
+from fetching import call, npm  # noqa: F401 (a fixture)
 from layouts import make
-from registry import Registry
-
-
-@pytest.fixture
-def npm(hutch, world, tmp_path):
-    needs_installed(shutil.which("npx", path=hutch.environment["PATH"]), "npx is missing")
-    hutch.registry = Registry(tmp_path / "registry", world.before(tmp_path))
-    hutch.environment["npm_config_registry"] = hutch.registry.address
-    hutch.store = hutch.home / ".local/share/hutch/packages"
-    hutch.before = world.before(hutch.folder)
-    yield hutch
-    hutch.registry.end()
-
-
-def call(npm, *words, **rest):
-    return npm(*words, before=npm.before, timeout=120, **rest)
 
 
 def fetch(npm, name="evil"):

@@ -5,14 +5,10 @@ outside."""
 import os
 import shutil
 import subprocess
-import sys
-import threading
 
 import pytest
-from harness import libc, needs_installed
-
-RENAME_EXCHANGE = 2
-AT_FDCWD = -100
+from flipping import flipping
+from harness import needs_installed
 
 
 @pytest.fixture
@@ -180,21 +176,6 @@ def test_a_nested_repository_is_swapped_while_hutch_starts(hutch):
     (hutch.folder / "a/.git/hooks").mkdir(parents=True)
     (hutch.folder / "a/.git/config").write_text("mine")
     (hutch.folder / "b").symlink_to(hutch.home / "private")
-    one, other = os.fsencode(hutch.folder / "a"), os.fsencode(hutch.folder / "b")
-    over, flips = threading.Event(), []
-
-    def flip():
-        while not over.is_set():
-            flips.append(libc.renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE))
-
-    thread = threading.Thread(target=flip)
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-4)
-    thread.start()
-    try:
+    with flipping(hutch.folder / "a", hutch.folder / "b") as flips:
         ends = [hutch("run", "--rw", hutch.folder, "--", "sh", "-c", f"cat {hutch.folder}/*/.git/config; ls {hutch.home}/private") for _ in range(40)]
-    finally:
-        over.set()
-        thread.join()
-        sys.setswitchinterval(interval)
     assert len(flips) > 1000 and not [done for done in ends if "CANARY" in done.out + done.err or "hooks" in done.out]

@@ -4,14 +4,10 @@ write. None of it may make hutch grant more the next time, by itself or by a gra
 import os
 import shutil
 import subprocess
-import sys
-import threading
 
 import pytest
-from harness import PYTHON, TREE, libc
-
-RENAME_EXCHANGE = 2
-AT_FDCWD = -100
+from flipping import flipping
+from harness import PYTHON, TREE
 
 
 @pytest.fixture
@@ -87,24 +83,9 @@ def test_a_granted_folder_is_swapped_while_hutch_judges_it(hutch):
     (hutch.folder / "c/gcloud").mkdir(parents=True)
     (hutch.folder / "c/gcloud/key").write_text("mine")
     (hutch.folder / "d").symlink_to(hutch.home / ".config")
-    one, other = os.fsencode(hutch.folder / "c"), os.fsencode(hutch.folder / "d")
-    over, flips = threading.Event(), []
-
-    def flip():
-        while not over.is_set():
-            flips.append(libc.renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE))
-
-    thread = threading.Thread(target=flip)
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-4)
-    thread.start()
-    try:
+    with flipping(hutch.folder / "c", hutch.folder / "d") as flips:
         ends = [hutch("run", "--ro", hutch.folder / "c/gcloud", "--", "cat", hutch.folder / "c/gcloud/key",
                       hutch.home / ".config/gcloud/key") for _ in range(60)]
-    finally:
-        over.set()
-        thread.join()
-        sys.setswitchinterval(interval)
     assert len(flips) > 1000 and set(flips) == {0}
     assert not [done for done in ends if "CANARY" in done.out]
 

@@ -6,15 +6,12 @@ import fcntl
 import os
 import socket
 import subprocess
-import sys
 import threading
 from pathlib import Path
 
 import pytest
-from harness import PYTHON, Finished, libc, wait_until
-
-RENAME_EXCHANGE = 2
-AT_FDCWD = -100
+from flipping import flipping
+from harness import PYTHON, Finished, wait_until
 
 
 @pytest.fixture
@@ -152,29 +149,6 @@ def test_a_link_that_a_server_left_is_not_sent(hutch, granted, private):
 
 
 # what is written
-
-class flipping:
-    """Two names change places all the time. The value is what each call returned."""
-
-    def __init__(self, one, other):
-        self.one, self.other, self.over, self.flips = os.fsencode(one), os.fsencode(other), threading.Event(), []
-        self.thread = threading.Thread(target=self.flip)
-        self.interval = sys.getswitchinterval()
-
-    def flip(self):
-        while not self.over.is_set():
-            self.flips.append(libc.renameat2(AT_FDCWD, self.one, AT_FDCWD, self.other, RENAME_EXCHANGE))
-
-    def __enter__(self):
-        sys.setswitchinterval(1e-4)
-        self.thread.start()
-        return self.flips
-
-    def __exit__(self, *_):
-        self.over.set()
-        self.thread.join()
-        sys.setswitchinterval(self.interval)
-
 
 @pytest.mark.parametrize("depth", range(3))
 @pytest.mark.parametrize("when", ["before", "between"])

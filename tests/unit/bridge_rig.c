@@ -115,11 +115,11 @@ void rig_end(struct rig *rig)
 bool rig_turn(struct rig *rig, int milliseconds)
 {
         struct pollfd polls[BRIDGE_POLL_MAX];
-        size_t count;
+        size_t count, quiet;
         int ready;
 
         rig_enter(rig);
-        count = bridge_poll(rig->bridge, polls);
+        count = bridge_poll(rig->bridge, polls, &quiet);
         ready = poll(polls, count, milliseconds);
         if (ready > 0)
                 bridge_move(rig->bridge, polls, count);

@@ -9,16 +9,13 @@
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#include <cmocka.h>
+#include "machine_rig.h"
+#include "unit.h"
 
 /* ---- judging ---- */
 
@@ -355,51 +352,22 @@ static void test_pid_max(void **state)
 
 /* ---- reading ---- */
 
-static char folder[64];
-
-static void make_file(const char *name, const char *content)
+static int tear_down_machine(void **state)
 {
-        autofree char *path = str_format("%s%s", folder, name);
-        for (char *slash = path + strlen(folder) + 1; (slash = strchr(slash, '/')); slash++) {
-                *slash = 0;
-                (void)mkdir(path, 0755);
-                *slash = '/';
-        }
-        autoclose int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-        assert_true(fd >= 0);
-        assert_int_equal(fd_write_all(fd, content, strlen(content)), 0);
-}
-
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *where)
-{
-        (void)status, (void)type, (void)where;
-        return remove(path);
-}
-
-static int set_up_folder(void **state)
-{
-        (void)state;
-        snprintf(folder, sizeof(folder), "/tmp/hutch-doctor-XXXXXX");
-        return mkdtemp(folder) ? 0 : -1;
-}
-
-static int tear_down_folder(void **state)
-{
-        (void)state;
         facts_free(&facts);
-        return nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+        return machine_tear_down(state);
 }
 
 static void read_again(void)
 {
         facts_free(&facts);
-        facts_read(&facts, folder);
+        facts_read(&facts, machine_folder);
 }
 
 static void test_a_machine_without_files_is_no_error(void **state)
 {
         (void)state;
-        facts_read(&facts, folder);
+        facts_read(&facts, machine_folder);
         assert_string_equal(facts.release, "");
         assert_string_equal(facts.modules, "");
         assert_false(facts.seccomp_filters || facts.kvm_device || facts.kvm_paravirtual || facts.bus ||
@@ -413,17 +381,18 @@ static void test_a_machine_without_files_is_no_error(void **state)
 static void test_what_is_read_from_files(void **state)
 {
         (void)state;
-        make_file("/proc/sys/kernel/osrelease", "6.9.1-x\n");
-        make_file("/sys/kernel/security/lsm", "capability,yama");
-        make_file("/proc/sys/kernel/seccomp/actions_avail", "kill_process errno allow\n");
-        make_file("/dev/kvm", "");
-        make_file("/sys/module/kvm_pvm/refcnt", "0\n");
-        make_file("/proc/self/mountinfo", "22 27 0:21 / /proc rw - proc proc rw\n"
-                                          "23 22 0:5 / /proc/sys/fs/binfmt_misc rw - autofs systemd-1 rw\n"
-                                          "24 22 0:6 /null /proc/kcore rw - tmpfs tmpfs rw\n"
-                                          "25 22 0:6 /null /proc/kcore rw - tmpfs tmpfs rw\n"
-                                          "26 22 0:7 / /proc/acpi ro - tmpfs tmpfs ro\n"
-                                          "27 1 0:7 / /process rw - tmpfs tmpfs ro\n");
+        machine_make_file("/proc/sys/kernel/osrelease", "6.9.1-x\n");
+        machine_make_file("/sys/kernel/security/lsm", "capability,yama");
+        machine_make_file("/proc/sys/kernel/seccomp/actions_avail", "kill_process errno allow\n");
+        machine_make_file("/dev/kvm", "");
+        machine_make_file("/sys/module/kvm_pvm/refcnt", "0\n");
+        machine_make_file("/proc/self/mountinfo",
+                          "22 27 0:21 / /proc rw - proc proc rw\n"
+                          "23 22 0:5 / /proc/sys/fs/binfmt_misc rw - autofs systemd-1 rw\n"
+                          "24 22 0:6 /null /proc/kcore rw - tmpfs tmpfs rw\n"
+                          "25 22 0:6 /null /proc/kcore rw - tmpfs tmpfs rw\n"
+                          "26 22 0:7 / /proc/acpi ro - tmpfs tmpfs ro\n"
+                          "27 1 0:7 / /process rw - tmpfs tmpfs ro\n");
         read_again();
         assert_string_equal(facts.release, "6.9.1-x");
         assert_string_equal(facts.modules, "capability,yama");
@@ -437,20 +406,20 @@ static void test_what_is_read_from_files(void **state)
 static void test_control_groups(void **state)
 {
         (void)state;
-        make_file("/proc/self/cgroup", "4:memory:/x\n1:cpu:/\n");
+        machine_make_file("/proc/self/cgroup", "4:memory:/x\n1:cpu:/\n");
         read_again();
         assert_int_equal(facts.cgroups, CGROUP_V1);
-        make_file("/proc/self/cgroup", "4:memory:/x\n0::/user.slice\n");
+        machine_make_file("/proc/self/cgroup", "4:memory:/x\n0::/user.slice\n");
         read_again();
         assert_int_equal(facts.cgroups, CGROUP_HYBRID);
-        make_file("/sys/fs/cgroup/cgroup.controllers", "cpu memory\n");
+        machine_make_file("/sys/fs/cgroup/cgroup.controllers", "cpu memory\n");
         read_again();
         assert_int_equal(facts.cgroups, CGROUP_V2);
         assert_false(facts.cgroup_delegated);
-        make_file("/sys/fs/cgroup/user.slice/cgroup.procs", "");
+        machine_make_file("/sys/fs/cgroup/user.slice/cgroup.procs", "");
         read_again();
         assert_true(facts.cgroup_delegated);
-        make_file("/proc/self/cgroup", "4:memory:/x\n");
+        machine_make_file("/proc/self/cgroup", "4:memory:/x\n");
         read_again();
         assert_int_equal(facts.cgroups, CGROUP_V2);
         assert_false(facts.cgroup_delegated);
@@ -460,8 +429,8 @@ static void test_the_bus_counts_when_it_answers(void **state)
 {
         (void)state;
         autofree char *name = str_format("/run/user/%u/bus", geteuid());
-        make_file(name, "");
-        autofree char *path = str_format("%s%s", folder, name);
+        machine_make_file(name, "");
+        autofree char *path = str_format("%s%s", machine_folder, name);
         assert_int_equal(unlink(path), 0);
         struct sockaddr_un address = {.sun_family = AF_UNIX};
         assert_true(strlen(path) < sizeof(address.sun_path));
@@ -544,7 +513,7 @@ static void test_json(void **state)
 }
 
 #define JUDGED(test) cmocka_unit_test_setup_teardown(test, set_up_good, tear_down_facts)
-#define READ(test)   cmocka_unit_test_setup_teardown(test, set_up_folder, tear_down_folder)
+#define READ(test)   cmocka_unit_test_setup_teardown(test, machine_set_up, tear_down_machine)
 
 int main(void)
 {

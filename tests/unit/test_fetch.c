@@ -5,7 +5,9 @@
  */
 #include "unit.h"
 
+#include "fetch/npm.h"
 #include "fetch/plan.h"
+#include "fetch/program.h"
 #include "fetch/removal.h"
 #include "fetch/request.h"
 #include "fetch/sha512.h"
@@ -73,6 +75,121 @@ static void test_requests(void **state)
                         assert_null(name);
                 else
                         assert_string_equal(name ? name : "(none)", cases[i].name);
+        }
+}
+
+/* The package, a blank, and the program's words with commas between them; NULL where they are not plain. */
+static char *program_of(const char *words)
+{
+        struct str_list command = {0};
+        struct fetch_program program;
+        autofree char *text = str_copy(words);
+        char *rest = text, *said = NULL;
+        for (char *word; (word = strsep(&rest, " "));)
+                str_list_add(&command, word);
+        if (fetch_program_read(&command, &program)) {
+                said = str_format("%s %s", program.package, program.words.values[0]);
+                for (size_t i = 1; i < program.words.count; i++) {
+                        char *longer = str_format("%s,%s", said, program.words.values[i]);
+                        free(said);
+                        said = longer;
+                }
+        }
+        fetch_program_free(&program);
+        str_list_free(&command);
+        return said;
+}
+
+static void test_programs(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *words, *program;
+        } cases[] = {
+            {"npx -y hello", "hello "},
+            {"npx hello@1.0 a -b --c -- d", "hello@1.0 ,a,-b,--c,--,d"},
+            {"/opt/bin/npx --yes -q -- @a/b -- x", "@a/b ,--,x"},
+            {"npx -y true x", NULL},
+            {"npx -y -p @a/b cmd -x", "@a/b cmd,-x"},
+            {"npx --package=b --yes -- cmd -p c", "b cmd,-p,c"},
+            {"npx -p=b cmd", "b cmd"},
+            {"npx -p a -p b cmd", NULL},
+            {"npx -p a ./cmd", NULL},
+            {"npx -p a", NULL},
+            {"npx -p", NULL},
+            {"npx --package -p a cmd", NULL},
+            {"npx --package= cmd", NULL},
+            {"npx -y -c hello", NULL},
+            {"npx -p a -c cmd", NULL},
+            {"npx --call=cmd a", NULL},
+            {"npx --loglevel warn hello", NULL},
+            {"npx -w x hello", NULL},
+            {"npx --no hello", NULL},
+            {"npx -", "- "}, /* no entry has this name */
+            {"npx", NULL},
+            {"npm exec --yes hello", "hello "},
+            {"npm exec hello a -- -b", "hello ,a,-b"},
+            {"npm x --yes -- hello -- -b", "hello ,--,-b"},
+            {"npm exec hello --flag", NULL},
+            {"npm exec hello a -y", "hello ,a"},
+            {"npm exec -p hello cmd", NULL}, /* there it means --parseable */
+            {"npm exec --package=hello -- cmd -a", "hello cmd,-a"},
+            {"npm exec --yes true hello", NULL},
+            {"npm install hello", NULL},
+            {"uvx hello", "hello hello"},
+            {"uvx -q hello@1.0 --x y", "hello@1.0 hello,--x,y"},
+            {"uvx hello[a]==1.0", "hello[a]==1.0 hello"},
+            {"uvx --from hello[x]==1 --with b -p 3.12 cmd a", "hello[x]==1 cmd,a"},
+            {"uv tool run --from=hello cmd", "hello cmd"},
+            {"uvx --from --with a", NULL},
+            {"uvx hello -- x", NULL},
+            {"uvx --isolated hello", NULL},
+            {"uvx python3.12", NULL},
+            {"uvx --from hello python", NULL},
+            {"uvx --from hello ../cmd", NULL},
+            {"uv --offline tool run hello", NULL},
+            {"uv run hello", NULL},
+            {"uvx", NULL},
+            {"node hello", NULL},
+        };
+        for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+                autofree char *said = program_of(cases[i].words);
+                if (!cases[i].program)
+                        assert_null(said);
+                else
+                        assert_string_equal(said ? said : "(none)", cases[i].program);
+        }
+}
+
+static void test_npms_choice(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *name, *bin, *written, *choice;
+        } cases[] = {
+            {"hello", "{\"cmd\":\"cli.js\"}", "{}", "cmd"},
+            {"@a/b", "{\"b\":\"x.js\",\"c\":\"y.js\"}", "{}", "b"},
+            {"@a/b", "{\"a\":\"x.js\",\"c\":\"y.js\"}", "{}", NULL},
+            {"b", "{\"a\":\"x.js\",\"z\":\"x.js\"}", "{\"bin\":{\"z\":\"x.js\",\"a\":\"x.js\"}}", "z"},
+            {"b", "{\"a\":\"x.js\",\"z\":\"x.js\"}", NULL, NULL},
+            {"b", "{\"../b\":\"x.js\"}", "{}", NULL},
+            {"b", "{\"b/c\":\"x.js\"}", "{}", NULL},
+            {"b", "{\".\":\"x.js\"}", "{}", NULL},
+            {"b", "{\"a\":1,\"c\":1}", "{}", NULL},
+            {"b", "{}", "{}", NULL},
+            {"b", "\"cli.js\"", "{}", NULL},
+            {"b", "[\"b\"]", "{}", NULL},
+        };
+        for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+                cJSON *bin = cJSON_Parse(cases[i].bin);
+                cJSON *written = cases[i].written ? cJSON_Parse(cases[i].written) : NULL;
+                autofree char *choice = npm_choose_program(cases[i].name, bin, written);
+                if (!cases[i].choice)
+                        assert_null(choice);
+                else
+                        assert_string_equal(choice ? choice : "(none)", cases[i].choice);
+                cJSON_Delete(bin);
+                cJSON_Delete(written);
         }
 }
 
@@ -216,8 +333,10 @@ static void test_registries(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_requests), cmocka_unit_test(test_names),      cmocka_unit_test(test_sha512),
-            cmocka_unit_test(test_trees),    cmocka_unit_test(test_registries),
+            cmocka_unit_test(test_requests),    cmocka_unit_test(test_programs),
+            cmocka_unit_test(test_npms_choice), cmocka_unit_test(test_names),
+            cmocka_unit_test(test_sha512),      cmocka_unit_test(test_trees),
+            cmocka_unit_test(test_registries),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,16 +10,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "machine_rig.h"
+#include "unit.h"
 
 /* A machine that forbids nothing. */
 static struct machine permissive(void)
@@ -160,45 +157,11 @@ static void test_which_steps_are_a_matter_of_the_machine(void **state)
 
 /* ---- looking ---- */
 
-static char folder[64];
-
-static void make_file(const char *name, const char *content)
-{
-        autofree char *path = str_format("%s%s", folder, name);
-        for (char *slash = path + strlen(folder) + 1; (slash = strchr(slash, '/')); slash++) {
-                *slash = 0;
-                (void)mkdir(path, 0755);
-                *slash = '/';
-        }
-        autoclose int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-        assert_true(fd >= 0);
-        assert_int_equal(fd_write_all(fd, content, strlen(content)), 0);
-}
-
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *where)
-{
-        (void)status, (void)type, (void)where;
-        return remove(path);
-}
-
-static int set_up(void **state)
-{
-        (void)state;
-        snprintf(folder, sizeof(folder), "/tmp/hutch-reasons-XXXXXX");
-        return mkdtemp(folder) ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-        (void)state;
-        return nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
-
 static void test_an_empty_machine_has_no_settings(void **state)
 {
         (void)state;
         struct machine machine;
-        machine_look(&machine, folder);
+        machine_look(&machine, machine_folder);
         assert_int_equal(machine.userns_clone, -1);
         assert_int_equal(machine.apparmor_restricts, -1);
         for (size_t i = 0; i < NAMESPACE_KINDS; i++)
@@ -213,22 +176,22 @@ static void test_each_setting_is_read_from_its_file(void **state)
         (void)state;
         static const char *const names[NAMESPACE_KINDS] = {"user", "mnt", "pid",   "net",
                                                            "ipc",  "uts", "cgroup"};
-        make_file("/proc/sys/kernel/unprivileged_userns_clone", "0\n");
-        make_file("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1\n");
-        make_file("/sys/fs/selinux/enforce", "1");
-        make_file("/proc/self/status", "Name:\thutch\nSeccomp:\t2\nSeccomp_filters:\t1\n");
-        make_file("/etc/apparmor.d/hutch", "");
-        make_file("/proc/self/attr/apparmor/current", "docker-default (enforce)\n");
+        machine_make_file("/proc/sys/kernel/unprivileged_userns_clone", "0\n");
+        machine_make_file("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1\n");
+        machine_make_file("/sys/fs/selinux/enforce", "1");
+        machine_make_file("/proc/self/status", "Name:\thutch\nSeccomp:\t2\nSeccomp_filters:\t1\n");
+        machine_make_file("/etc/apparmor.d/hutch", "");
+        machine_make_file("/proc/self/attr/apparmor/current", "docker-default (enforce)\n");
         for (int i = 0; i < NAMESPACE_KINDS; i++) {
                 autofree char *path = str_format("/proc/sys/user/max_%s_namespaces", names[i]);
                 autofree char *number = str_format("%d\n", 100 + i);
-                make_file(path, number);
+                machine_make_file(path, number);
         }
-        autofree char *link = str_format("%s/proc/self/exe", folder);
+        autofree char *link = str_format("%s/proc/self/exe", machine_folder);
         assert_int_equal(symlink("/opt/hutch", link), 0);
 
         struct machine machine;
-        machine_look(&machine, folder);
+        machine_look(&machine, machine_folder);
         assert_int_equal(machine.userns_clone, 0);
         assert_int_equal(machine.apparmor_restricts, 1);
         for (int i = 0; i < NAMESPACE_KINDS; i++)
@@ -246,8 +209,10 @@ int main(void)
             cmocka_unit_test(test_steps_that_are_refused),
             cmocka_unit_test(test_apparmor_that_lets_namespaces_be_made_and_no_more),
             cmocka_unit_test(test_which_steps_are_a_matter_of_the_machine),
-            cmocka_unit_test_setup_teardown(test_an_empty_machine_has_no_settings, set_up, tear_down),
-            cmocka_unit_test_setup_teardown(test_each_setting_is_read_from_its_file, set_up, tear_down),
+            cmocka_unit_test_setup_teardown(test_an_empty_machine_has_no_settings, machine_set_up,
+                                            machine_tear_down),
+            cmocka_unit_test_setup_teardown(test_each_setting_is_read_from_its_file, machine_set_up,
+                                            machine_tear_down),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
