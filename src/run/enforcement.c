@@ -52,7 +52,7 @@ static enum enforcement_event read_watchdog(struct enforcement *enforcement, boo
         case WATCHDOG_NOTHING:
                 break;
         case WATCHDOG_MEMORY:
-                (void)snprintf(text, sizeof(text), " (%ju MiB were held)", (uintmax_t)(value >> 20));
+                (void)snprintf(text, sizeof(text), " (%ju MiB or more were held)", (uintmax_t)(value >> 20));
                 return end_at_limit(enforcement, text);
         case WATCHDOG_PROCESSES:
                 say_processes(enforcement);

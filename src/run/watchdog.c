@@ -23,18 +23,14 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 
 enum {
         FIRST_LOOK_MS = 20, /* from the start */
         SOONEST_MS = 10,
         LATEST_MS = 500,
-        REST = 10,        /* it sleeps so many times as long as it worked */
-        SURE = 3,         /* looks in a row: processes that end while they are counted, count for too much */
-        SURE_MS = 5,      /* from one of these to the next */
-        STARVED_MS = 200, /* a look that takes so long, most of it without a processor, weighs more: */
-        STARVED_SURE = 2, /* many processes that keep the processor from the watchdog gain no time */
-        STARVED_SHARE = 4,
+        REST = 10,   /* it sleeps so many times as long as it worked */
+        SURE = 3,    /* looks in a row: processes that end while they are counted, count for too much */
+        SURE_MS = 5, /* from one of these to the next */
 };
 
 /* Bytes a millisecond that a storm may take, by which the next look is set. */
@@ -49,13 +45,6 @@ struct looking {
         unsigned over; /* looks in a row that were over the limit */
         bool said_processes, said_disk;
 };
-
-static long long now_us(void)
-{
-        struct timespec now;
-        (void)clock_gettime(CLOCK_MONOTONIC, &now);
-        return now.tv_sec * 1000000LL + now.tv_nsec / 1000;
-}
 
 static void say(const struct looking *looking, enum watchdog_event event, uint64_t value)
 {
@@ -99,7 +88,6 @@ static int look(struct looking *looking)
         struct use use;
         uint64_t limit = looking->limits->memory_bytes;
         double used = measure_seconds_used();
-        long long began = now_us();
         switch (measure_use(&looking->places, limit, &use)) {
         case MEASURED:
                 break;
@@ -109,11 +97,9 @@ static int look(struct looking *looking)
         case MEASURED_ENDED: /* which the supervisor sees as soon */
                 return -1;
         }
-        uint64_t took = (uint64_t)(now_us() - began),
-                 worked = (uint64_t)((measure_seconds_used() - used) * 1e6);
-        bool starved = took > STARVED_MS * 1000ULL && took > worked * STARVED_SHARE;
+        uint64_t worked = (uint64_t)((measure_seconds_used() - used) * 1e6);
         looking->over = use.memory > limit ? looking->over + 1 : 0;
-        if (looking->over && looking->over < (starved ? STARVED_SURE : SURE))
+        if (looking->over && looking->over < SURE)
                 return SURE_MS;
         if (looking->over) {
                 say(looking, WATCHDOG_MEMORY, use.memory);
