@@ -140,7 +140,7 @@ static void judge_rest(struct lane *lane)
 
 /* ---- ends ---- */
 
-static void end(struct endpoint *endpoint)
+static void close_end(struct endpoint *endpoint)
 {
         int descriptor = endpoint->fd;
         endpoint_close(endpoint);
@@ -152,8 +152,8 @@ static void close_lane(struct lane *lane)
         if (lane->done)
                 return;
         lane->done = true;
-        end(&lane->in);
-        end(&lane->out);
+        close_end(&lane->in);
+        close_end(&lane->out);
         outbox_clear(answers(lane));
         if (lane->from == SERVER)
                 report(FILTER_DRAINED, "", 0);
@@ -178,7 +178,7 @@ static void lose_reader(struct lane *lane)
                 close_lane(lane);
                 return;
         }
-        end(&lane->out);
+        close_end(&lane->out);
         outbox_clear(answers(lane));
 }
 
@@ -225,7 +225,7 @@ static void make_room(struct lane *lane)
 static void end_input(struct lane *lane)
 {
         hang_up(lane);
-        end(&lane->in);
+        close_end(&lane->in);
         if (lane->out.fd >= 0)
                 judge_rest(lane);
         if (lane->from == SERVER)

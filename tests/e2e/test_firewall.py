@@ -447,7 +447,7 @@ def test_the_filter_is_confined(session):
             with pytest.raises(PermissionError):
                 os.listdir(f"/proc/{pid}/fd")
         else:
-            assert len(os.listdir(f"/proc/{pid}/fd")) == 6, "its four pipes, the supervisor, /dev/null"
+            assert len(os.listdir(f"/proc/{pid}/fd")) == 8, "the client's two, a private way to use each, the server's two, the supervisor, /dev/null"
         process.communicate(timeout=10)
 
 

@@ -19,11 +19,11 @@ NOTE = b'{"jsonrpc":"2.0","method":"n","params":{"text":"%s"}}\n'
 @pytest.fixture(params=[[], ["--allow-tool", "*"]], ids=["bridge", "firewall"])
 def start(hutch, request):
     """Starts a server that is a Python program and has said that it runs, with a grace of one second."""
-    def start_server(program, *options, **popen):
+    def start_server(program, grace=1, **popen):
         for name in ("stdin", "stdout"):
             popen.setdefault(name, subprocess.PIPE)
         program = f"import os, signal, sys, time\nprint('up', file=sys.stderr, flush=True)\n{program}"
-        process = hutch.start("mcp", "--stop-grace", "1", *request.param, *options, "--", PYTHON, "-c", program, stderr=subprocess.PIPE, bufsize=0, **popen)
+        process = hutch.start("mcp", "--stop-grace", grace, *request.param, "--", PYTHON, "-c", program, stderr=subprocess.PIPE, bufsize=0, **popen)
         while b"up\n" not in process.stderr.readline():
             assert process.poll() is None
         return process
@@ -39,7 +39,7 @@ def seconds_until_end(process):
 def test_a_server_that_ignores_the_end_of_its_input(start):
     with start("time.sleep(60)") as process:
         process.stdin.close()
-        assert 0.9 < seconds_until_end(process) < 2.5 and process.returncode == 0
+        assert 0.9 < seconds_until_end(process) < 4 and process.returncode == 0
 
 
 def test_a_server_that_takes_nothing_cannot_hide_the_end(start):
@@ -52,7 +52,7 @@ def test_a_server_that_takes_nothing_cannot_hide_the_end(start):
             time.sleep(0.02)
             assert written < 1000
         process.stdin.close()
-        assert 0.9 < seconds_until_end(process) < 2.5 and process.returncode == 0
+        assert 0.9 < seconds_until_end(process) < 4 and process.returncode == 0
 
 
 def test_a_server_that_closed_its_input_cannot_hide_the_end(start):
@@ -61,7 +61,7 @@ def test_a_server_that_closed_its_input_cannot_hide_the_end(start):
         for _ in range(200):  # what nobody reads is taken, and does not stop the client
             process.stdin.write(NOTE % (b"x" * 10000))
         process.stdin.close()
-        assert 0.9 < seconds_until_end(process) < 2.5 and process.returncode == 0
+        assert 0.9 < seconds_until_end(process) < 4 and process.returncode == 0
 
 
 def test_a_server_that_works_on_what_is_left_gets_its_time(start):
@@ -88,7 +88,7 @@ def test_a_client_that_is_killed(start):
     with start("time.sleep(60)", stdin=theirs, stdout=theirs) as process:
         theirs.close()
         ours.close()
-        assert 0.9 < seconds_until_end(process) < 2.5 and process.returncode == 0
+        assert 0.9 < seconds_until_end(process) < 4 and process.returncode == 0
 
 
 # Writes COUNT notifications of 30 KB and ends.
@@ -117,9 +117,9 @@ def test_a_client_that_takes_nothing_is_not_waited_for(start):
 
 def test_a_client_without_an_input_or_an_output(start):
     answer = "sys.stdin.read()\nprint('{\"jsonrpc\":\"2.0\",\"method\":\"x\"}', flush=True)\nprint('done', file=sys.stderr, flush=True)"
-    with start(answer, stdin=None, preexec_fn=lambda: os.close(0)) as process:
+    with start(answer, 20, stdin=None, preexec_fn=lambda: os.close(0)) as process:
         assert b'"method":"x"' in process.stdout.read() and process.wait(10) == 0
-    with start(answer, stdout=None, preexec_fn=lambda: os.close(1)) as process:
+    with start(answer, 20, stdout=None, preexec_fn=lambda: os.close(1)) as process:
         process.stdin.close()
         assert process.stderr.read() == b"done\n" and process.wait(10) == 0
 
@@ -130,7 +130,7 @@ def test_what_a_client_may_give(start, tmp_path, kind):
     program = f"for line in sys.stdin:\n    print('{ANSWER}', flush=True)"
     if kind == "files":
         (tmp_path / "in").write_bytes(REQUEST)
-        with open(tmp_path / "in", "rb") as given, open(tmp_path / "out", "wb") as taken, start(program, stdin=given, stdout=taken) as process:
+        with open(tmp_path / "in", "rb") as given, open(tmp_path / "out", "wb") as taken, start(program, 20, stdin=given, stdout=taken) as process:
             assert process.wait(10) == 0
         assert (tmp_path / "out").read_text() == ANSWER + "\n"
         return
@@ -139,7 +139,7 @@ def test_what_a_client_may_give(start, tmp_path, kind):
         ends = [theirs.fileno(), ours.fileno(), ours.fileno(), theirs.fileno()]
     else:
         ends = [*os.pipe(), *os.pipe()]
-    with start(program, stdin=ends[0], stdout=ends[3]) as process:
+    with start(program, 20, stdin=ends[0], stdout=ends[3]) as process:
         for _ in range(3):
             os.write(ends[1], REQUEST)
             assert os.read(ends[2], 1000).decode() == ANSWER + "\n"
@@ -162,7 +162,7 @@ def test_told_to_stop(start, number):
     with start("signal.signal(signal.SIGINT, signal.SIG_DFL)\nprint('set', file=sys.stderr, flush=True)\ntime.sleep(60)") as process:
         assert process.stderr.readline() == b"set\n"
         process.send_signal(number)
-        assert seconds_until_end(process) < 2.5 and process.returncode == 128 + number
+        assert seconds_until_end(process) < 4 and process.returncode == 128 + number
 
 
 def test_an_interrupt_of_the_whole_job(start):
@@ -171,5 +171,5 @@ def test_an_interrupt_of_the_whole_job(start):
                start_new_session=True) as process:
         assert process.stderr.readline() == b"set\n"
         os.killpg(process.pid, signal.SIGINT)
-        assert seconds_until_end(process) < 2.5
+        assert seconds_until_end(process) < 4
         assert process.returncode == 128 + signal.SIGINT and b"has ended" not in process.stderr.read()
