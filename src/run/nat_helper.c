@@ -166,7 +166,8 @@ bool nat_helper_read(struct nat_helper *helper, struct record *record)
                 char text[NAT_TEXT_MAX + 1];
         } in;
         ssize_t length = recv(helper->talk, &in, sizeof(in) - 1, MSG_DONTWAIT);
-        if (length < 0 && (errno == EAGAIN || errno == EINTR))
+        /* ECONNRESET, once: it ended before it took what hutch-names sent. What it said lies there still. */
+        if (length < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNRESET))
                 return true;
         if (length < (ssize_t)sizeof(in.head))
                 return false;

@@ -202,7 +202,8 @@ static void read_control(struct supervisor *supervisor)
 {
         struct control_message report;
         ssize_t length = recv(supervisor->launch.control, &report, sizeof(report), MSG_DONTWAIT);
-        if (length < 0 && (errno == EAGAIN || errno == EINTR))
+        /* ECONNRESET, once: pid 1 has ended before it took the last request. What it said lies there still. */
+        if (length < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNRESET))
                 return;
         if (length != sizeof(report)) { /* pid 1 has closed its end: it is ending */
                 supervisor->ended = true;

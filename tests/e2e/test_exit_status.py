@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The exit statuses that the manual promises."""
+import os
 import signal
 import subprocess
 import time
 
 import pytest
-from harness import STUB_COMMAND, signal_when_running
+from harness import PYTHON, STUB_COMMAND, descendants, read_stat, signal_when_running, wait_until
 
 KINDS = ["run", "mcp"]
 
@@ -28,6 +29,39 @@ def test_a_command_that_a_signal_ended_gives_128_and_the_number(hutch, kind, num
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_background_process_does_not_change_the_status(hutch, kind):
     assert hutch(kind, "--", "sh", "-c", "sleep 300 & (exit 9) & exit 7").status == 7
+
+
+def has_passed_on(pid, number):
+    """hutch has taken the signal, and waits again."""
+    pending = [line.split()[1] for line in open(f"/proc/{pid}/status") if line.startswith("ShdPnd:")][0]
+    return not int(pending, 16) >> (number - 1) & 1 and read_stat(pid)[1] == "S"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_request_on_its_way_does_not_lose_the_status(hutch, kind):
+    """pid 1 ends with the command, and a signal that hutch passed on is not read any more. hutch, which has one processor
+    together with somebody busier, sees that only when pid 1 is gone."""
+    one = {os.sched_getaffinity(0).pop()}
+    share = {"preexec_fn": lambda: os.sched_setaffinity(0, one)}
+    command = """echo '{"jsonrpc":"2.0","method":"up"}'; trap '' USR1; read x; exit 7"""
+    process = hutch.start(kind, "--", "sh", "-c", command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **share)
+    with process:
+        assert "up" in process.stdout.readline().decode()
+        shell, = [pid for pid, name in descendants(process.pid).items() if name.startswith("sh ")]
+        init = read_stat(shell)[0]
+        os.kill(init, signal.SIGSTOP)
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+        wait_until(lambda: read_stat(shell)[1] == "Z", 10, "the end of the command")
+        process.send_signal(signal.SIGUSR1)
+        wait_until(lambda: has_passed_on(process.pid, signal.SIGUSR1), 10, "the signal's way to pid 1")
+        os.sched_setscheduler(process.pid, os.SCHED_IDLE, os.sched_param(0))
+        with subprocess.Popen([PYTHON, "-c", "print(flush=True)\nwhile True: pass"], stdout=subprocess.PIPE, **share) as busy:
+            busy.stdout.readline()
+            os.kill(init, signal.SIGCONT)
+            wait_until(lambda: (read_stat(init) or (0, "Z"))[1] == "Z", 10, "the end of pid 1")
+            busy.kill()
+        assert process.wait(10) == 7
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
