@@ -187,9 +187,8 @@ void limits_show(struct entering *entering)
                 entering_fail(entering, STAGE_LIMIT, E2BIG, "memory");
         /* It asks about the network namespace in which it was made. */
         autoclose int sockets = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-        if (sockets < 0 && errno != EPROTONOSUPPORT)
-                entering_fail(entering, STAGE_LIMIT, errno, "memory");
-        /* A kernel without it says nothing about sockets: what stands in its place is no socket. */
+        /* A kernel without it, or a container that refuses it, says nothing about sockets: what stands in its
+         * place is no socket. */
         const int first[] = {entering->proc, sockets < 0 ? entering->proc : sockets};
         char byte = 0;
         struct iovec data = {.iov_base = &byte, .iov_len = 1};

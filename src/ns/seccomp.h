@@ -33,8 +33,9 @@ enum {
         SECCOMP_NO_AFFINITY = 4, /* the processors that a process may use are fixed */
 };
 
-/* With SECCOMP_NO_UNSEEN: bytes of the largest piece of memory that processes may share without a file. */
-#define SECCOMP_SHARED_MOST (1U << 20)
+/* With SECCOMP_NO_UNSEEN: bytes of the largest piece of memory that processes may share without a file, which
+ * every smaller one counts for as well. Few programs have one, mostly for their own workers' sake. */
+#define SECCOMP_SHARED_MOST (16U << 20)
 
 /* The argument filter (b) for these bits. It holds under a person's own profile too. The result lies in one
  * static place: it is good until the next call. */

@@ -137,14 +137,15 @@ def test_a_folder_without_any_permission(hutch, am_root):
 
 @pytest.mark.root
 @pytest.mark.parametrize("option", ["--ro", "--rw"])
-def test_a_folder_that_is_mounted_over(hutch, namespace, option):
+def test_a_folder_that_is_mounted_over(hutch, as_account, namespace, option):
     """What the upper mount hides stays hidden, and the sandbox cannot take it away."""
     folder = make(hutch.folder / "outer/over/secret", "CANARY-hidden").parent
     mount("-t", "tmpfs", "none", folder)
     make(folder / "visible", "visible\n")
+    folder.chmod(0o777)
     script = f"cat {folder}/visible; ls {folder}; umount {folder} 2>/dev/null && echo unmounted; cat {folder}/secret 2>/dev/null"
     for grant in (folder, folder.parent):
-        done = hutch("run", option, grant, "--allow-userns", "--", "unshare", "-Urm", "--propagation", "unchanged", "sh", "-c", script)
+        done = as_account("run", option, grant, "--allow-userns=full", "--", "unshare", "-Urm", "--propagation", "unchanged", "sh", "-c", script)
         assert "visible\n" in done.out and "CANARY" not in done.out and "unmounted" not in done.out, done
         done = hutch("run", option, grant, "--", "sh", "-c", script)
         assert done.out == "visible\nvisible\n" and not done.own_lines, done
