@@ -94,12 +94,38 @@ static char *name_of_package(const char *script)
         return NULL;
 }
 
+static bool is_one_of(const char *names, const char *name)
+{
+        return launcher_words_have(names, name, strlen(name));
+}
+
+/* The name of the nearest folder that has one of its own, where every second server's script is called as this
+ * one is; else that of the script. What is as near to the root as a home is no server's. */
+static char *name_of_single(const char *script)
+{
+        static const char scripts[] = "index main server app cli run start mcp mcp_server mcp-server __main__";
+        static const char folders[] = "build dist out lib src bin app server Documents Downloads Desktop";
+        autofree char *file = name_of_file(script);
+        autofree char *folder = path_parent(script);
+        while (is_one_of(scripts, file) && path_depth(folder) > 2) {
+                autofree char *name = last_component(folder);
+                if (!is_one_of(folders, name))
+                        return server_name_clean(name);
+                char *parent = path_parent(folder);
+                free(folder);
+                folder = parent;
+        }
+        char *name = file;
+        file = NULL;
+        return name;
+}
+
 static char *name_of_script(const char *script)
 {
         char *name = name_in_modules(script);
         if (!name)
                 name = name_of_package(script);
-        return name ? name : name_of_file(script);
+        return name ? name : name_of_single(script);
 }
 
 char *server_name(const struct str_list *command, const char *work)
