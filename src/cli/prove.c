@@ -284,7 +284,8 @@ static void add_grants(struct options *options)
         grant(options, readable, false);
 }
 
-/* What hutch said in the sandbox's process, and the attempts, on standard error. */
+/* What hutch said in the sandbox's process, on standard error. Not what the network refused: the attempts
+ * asked for that, and how to permit it is no advice. */
 static void show_log(const char *name)
 {
         char path[PATH_MAX];
@@ -295,7 +296,7 @@ static void show_log(const char *name)
         autofree char *text = data;
         char *rest = text;
         for (char *line; (line = strsep(&rest, "\n"));)
-                if (str_starts(line, "[hutch] "))
+                if (str_starts(line, "[hutch] ") && !str_starts(line, "[hutch] network: refused "))
                         message("%s", line + strlen("[hutch] "));
 }
 
