@@ -106,11 +106,15 @@ static _Noreturn void be_session(const struct session *session, const char *prog
         }
         struct error error = {0};
         (void)setenv("HUTCH_PROVE_SECRET", decoys.marker, 1);
-        struct record nothing = {.file = -1}; /* no run of a server's: none is kept */
-        int status = supervise(session->box, session->held, &nothing, &error);
-        if (error.status)
+        struct record record;
+        record_prepare_for_log(&record, &session->box->argv);
+        int status = supervise(session->box, session->held, &record, &error);
+        if (error.status) {
                 message("%s", error.text);
-        _exit(error.status ? error.status : status);
+                status = error.status;
+        }
+        record_end(&record, status);
+        _exit(status);
 }
 
 /* Where the standard error of a session goes: a file of the caller's, as a client's log is, with a secret at
@@ -280,7 +284,8 @@ static void add_grants(struct options *options)
         grant(options, readable, false);
 }
 
-/* What hutch said in the sandbox's process, and the attempts, on standard error. */
+/* What hutch said in the sandbox's process, on standard error. Not what the network refused: the attempts
+ * asked for that, and how to permit it is no advice. */
 static void show_log(const char *name)
 {
         char path[PATH_MAX];
@@ -291,7 +296,7 @@ static void show_log(const char *name)
         autofree char *text = data;
         char *rest = text;
         for (char *line; (line = strsep(&rest, "\n"));)
-                if (str_starts(line, "[hutch] "))
+                if (str_starts(line, "[hutch] ") && !str_starts(line, "[hutch] network: refused "))
                         message("%s", line + strlen("[hutch] "));
 }
 
@@ -381,6 +386,8 @@ int prove(struct options *options, struct error *error)
         /* The program is granted by itself, not with the folder that it lies in. */
         grant(options, options->command.values[0], false);
         options->no_auto_grant = true;
+        /* The attempts' lines are no calls: hutch-filter, which a log of calls takes, would pass none on. */
+        options->raw_stdout = options->log != NULL;
         bool made = decoys_make(&decoys, options->command.values[0], error);
         if (made)
                 add_grants(options);

@@ -468,7 +468,7 @@ static void describe_own_sockets(FILE *out)
                               run, run, run, run);
 }
 
-bool decoys_describe(const struct decoys *decoys, enum decoy_side side, pid_t supervisor, int out)
+bool decoys_describe(struct decoys *decoys, enum decoy_side side, pid_t supervisor, int out)
 {
         autofree char *text = NULL;
         size_t length = 0;
@@ -482,6 +482,9 @@ bool decoys_describe(const struct decoys *decoys, enum decoy_side side, pid_t su
         (void)fprintf(file, "home-device %ju\n", (uintmax_t)home.st_dev);
         (void)fprintf(file, "passwd %ju:%jd:%ld\n", (uintmax_t)passwd.st_ino, (intmax_t)passwd.st_size,
                       passwd.st_mtim.tv_nsec);
+        /* As it is now: hutch may have been started with another than 0, and the proof outside lowered it. */
+        decoys->victim_priority = getpriority(PRIO_PROCESS, (id_t)decoys->victim);
+        (void)fprintf(file, "victim-priority %d\n", decoys->victim_priority);
         (void)fprintf(file, "victim %d\nvictim-address %s\nsupervisor %d\nhutch-address %ju\n",
                       decoys->victim, decoys->victim_address, supervisor,
                       (uintmax_t)(uintptr_t)decoys->marker);
@@ -521,7 +524,8 @@ bool decoys_spoiled(struct decoys *decoys, enum decoy_side side, const char *id)
                 return decoys->datagrams[side] > 0;
         }
         if (str_equal(id, "host-priority"))
-                return side == DECOYS_INSIDE && getpriority(PRIO_PROCESS, (id_t)decoys->victim) > 1;
+                return side == DECOYS_INSIDE &&
+                       getpriority(PRIO_PROCESS, (id_t)decoys->victim) > decoys->victim_priority;
         if (str_equal(id, "host-signal") || str_equal(id, "caller-group"))
                 return side == DECOYS_INSIDE && read(decoys->signals, &letter, 1) == 1;
         for (size_t i = 0; i < sizeof(watched) / sizeof(*watched); i++) {

@@ -27,8 +27,9 @@ struct decoys {
         char queue[32];                 /* of the POSIX queue and memory */
         int key;                        /* of the System V objects */
         pid_t keeper, victim;
-        int lifeline; /* the keeper waits for its end */
-        int signals;  /* a letter for each signal that the victim got */
+        int victim_priority; /* its nice value when it was described last */
+        int lifeline;        /* the keeper waits for its end */
+        int signals;         /* a letter for each signal that the victim got */
         char victim_address[32];
         int sockets[DECOY_SOCKETS_MOST];
         size_t socket_count;
@@ -46,7 +47,7 @@ bool decoys_make(struct decoys *decoys, const char *program, struct error *error
 void decoys_make_later(struct decoys *decoys, enum decoy_side side);
 
 /* Writes what hutch-prove must know to attack them, as lines of `key value` and an empty one. */
-bool decoys_describe(const struct decoys *decoys, enum decoy_side side, pid_t supervisor, int out);
+bool decoys_describe(struct decoys *decoys, enum decoy_side side, pid_t supervisor, int out);
 
 /* Answers a datagram that came. */
 void decoys_answer(struct decoys *decoys, enum decoy_side side);

@@ -4,9 +4,11 @@
  */
 #include "cli/prove_report.h"
 
+#include "box/caches.h"
 #include "box/mounts.h"
 #include "lib/fd.h"
 #include "lib/str.h"
+#include "policy/addresses.h"
 
 #include <cjson/cJSON.h>
 #include <unistd.h>
@@ -89,6 +91,29 @@ static const struct mount *find_below(const struct box *box, const char *folder)
         return NULL;
 }
 
+/* The address that an attempt of the network wants a connection to, or NULL. */
+static const char *destination_of(const struct prove_row *row)
+{
+        return str_equal(row->id, "route-out")          ? "192.0.2.1"
+               : str_equal(row->id, "metadata-service") ? "169.254.169.254"
+                                                        : NULL;
+}
+
+/* The rule of --network-allow that permits it, or NULL. */
+static char *permitted_by(const char *destination, const struct rules *rules)
+{
+        struct in6_addr address;
+        (void)address_parse(destination, &address);
+        for (size_t i = 0; i < rules->allow.count; i++) {
+                struct destination *rule = &rules->allow.items[i];
+                struct rules alone = {.allow = {rule, 1}, .deny = rules->deny};
+                if (rules_judge_address(&alone, NULL, &address, rule->ports[0].first, rule->transport) ==
+                    VERDICT_ALLOWED)
+                        return str_format("--network-allow %s", rule->text);
+        }
+        return NULL;
+}
+
 /* The option of the person's that opens this row, or NULL. */
 static char *opened_by(const struct prove_row *row, const struct box *box, const char *own, bool no_protect)
 {
@@ -102,6 +127,8 @@ static char *opened_by(const struct prove_row *row, const struct box *box, const
         for (size_t i = 0; no_protect && i < sizeof(needs_protect) / sizeof(*needs_protect); i++)
                 if (str_equal(row->id, needs_protect[i]))
                         return str_copy("--no-protect");
+        if (destination_of(row))
+                return permitted_by(destination_of(row), &box->network.rules);
         if (box->userns == USERNS_FULL && row->path && str_starts(row->path, "/proc/"))
                 return str_copy("--allow-userns=full");
         if (str_equal(row->id, "fork-storm") && box->limits.pids > LIMITS_PIDS_DEFAULT &&
@@ -110,6 +137,8 @@ static char *opened_by(const struct prove_row *row, const struct box *box, const
         if (!row->path || row->path[0] != '/')
                 return NULL;
         const struct mount *mount = box_find_mount(box, row->path);
+        if (mount && str_equal(mount->why, CACHES_PERSIST))
+                return str_format("%s %s", CACHES_PERSIST, strrchr(mount->source, '/') + 1);
         if ((!mount || !mounts_is_asked_for(mount)) && str_equal(row->group, "files"))
                 mount = find_below(box, row->path);
         if (!mount || !mounts_is_asked_for(mount) || path_is_below(mount->destination, own))
@@ -152,6 +181,24 @@ static void judge_storm(struct prove_row *row, const struct limits *limits)
         row->result = str_copy(result);
 }
 
+/* The home of --persist stands at the place of the caller's, from where nothing of the caller's starts. */
+static void judge_persisted(struct prove_row *row)
+{
+        if (!row->option || !str_starts(row->option, CACHES_PERSIST " "))
+                return;
+        free(row->gain);
+        row->gain = str_copy("the home that its runs share");
+}
+
+/* A way that a rule permits is open, also when nobody answered this time. */
+static void judge_network(struct prove_row *row)
+{
+        if (!destination_of(row) || !row->option || !row->result || !str_equal(row->result, "held"))
+                return;
+        free(row->result);
+        row->result = str_copy("got-out");
+}
+
 static enum prove_state judge(const struct prove_row *row)
 {
         static const char *const got_out = "got-out";
@@ -178,6 +225,8 @@ void prove_results_judge(struct prove_results *results, const struct box *box, c
                 struct prove_row *row = &results->rows[i];
                 row->option = opened_by(row, box, own, no_protect);
                 judge_storm(row, &box->limits);
+                judge_network(row);
+                judge_persisted(row);
                 row->state = judge(row);
                 if (row->state == PROVE_NOT_LIMITED && !row->option)
                         row->option = str_copy(needed_by(row, &box->limits));

@@ -180,9 +180,9 @@ static enum outcome kill_first(const struct attempt *attempt)
 
 static enum outcome change_priority(const struct attempt *attempt)
 {
-        pid_t pid = (pid_t)target_number("victim");
+        int lower = (int)target_number("victim-priority") + 1; /* beyond the lowest, the kernel takes that */
         (void)attempt;
-        return out_if(setpriority(PRIO_PROCESS, (id_t)pid, is_inside() ? 2 : 1) == 0);
+        return out_if(setpriority(PRIO_PROCESS, (id_t)target_number("victim"), lower) == 0);
 }
 
 static enum outcome raise_priority(const struct attempt *attempt)

@@ -6,6 +6,7 @@
 #include "prove/prove.h"
 
 #include "lib/fd.h"
+#include "nat/setup.h" /* the sandbox's own address */
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -74,29 +75,72 @@ static enum outcome udp4(const struct attempt *attempt)
         return out_if(poll(&ready, 1, is_inside() ? 50 : WAIT_MS) == 1 && ready.revents & POLLIN);
 }
 
-/* Connecting a datagram socket sends nothing; it asks for a route to the world. */
-static enum outcome route(const struct attempt *attempt)
+/* The interface that leads to hutch-nat and nowhere else: no host has its address. */
+static bool is_hutchs_own(int fd, struct ifreq request)
 {
-        struct sockaddr_in address = address4(attempt->text, 53);
-        return out_if(connect_to(AF_INET, SOCK_DGRAM, &address, sizeof(address)));
+        struct sockaddr_in own = address4(SETUP_SANDBOX4, 0), found;
+        if (!is_inside() || ioctl(fd, SIOCGIFADDR, &request) < 0)
+                return false;
+        memcpy(&found, &request.ifr_addr, sizeof(found));
+        return found.sin_family == AF_INET && found.sin_addr.s_addr == own.sin_addr.s_addr;
+}
+
+/* What is up, but for the loopback: the machine's cards, and hutch's own. Tunnel drivers put one that is down
+ * into every new network namespace. */
+static void find_interfaces(bool *cards, bool *own)
+{
+        struct if_nameindex *list = if_nameindex();
+        autoclose int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        *cards = *own = false;
+        for (struct if_nameindex *entry = list; entry && entry->if_index; entry++) {
+                struct ifreq request = {0};
+                memccpy(request.ifr_name, entry->if_name, 0, sizeof(request.ifr_name) - 1);
+                if (strcmp(entry->if_name, "lo") == 0 || ioctl(fd, SIOCGIFFLAGS, &request) < 0 ||
+                    !(request.ifr_flags & IFF_UP))
+                        continue;
+                *(is_hutchs_own(fd, request) ? own : cards) = true;
+        }
+        if (list)
+                if_freenameindex(list);
 }
 
 static enum outcome interfaces(const struct attempt *attempt)
 {
+        bool cards, own;
         (void)attempt;
-        struct if_nameindex *list = if_nameindex();
-        bool found = false;
-        autoclose int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-        for (struct if_nameindex *entry = list; entry && entry->if_index; entry++) {
-                /* Tunnel drivers put one that is down into every new network namespace. */
-                struct ifreq request = {0};
-                memccpy(request.ifr_name, entry->if_name, 0, sizeof(request.ifr_name) - 1);
-                found |= strcmp(entry->if_name, "lo") != 0 && ioctl(fd, SIOCGIFFLAGS, &request) == 0 &&
-                         request.ifr_flags & IFF_UP;
-        }
-        if (list)
-                if_freenameindex(list);
-        return out_if(found);
+        find_interfaces(&cards, &own);
+        return out_if(cards);
+}
+
+/* hutch-nat takes every connection and resets a refused one once its client has spoken. One that is neither
+ * answered nor reset was passed on. */
+static bool is_carried(const char *text, long port)
+{
+        static const char request[] = "HEAD / HTTP/1.0\r\n\r\n";
+        struct sockaddr_in address = address4(text, port);
+        struct timeval patience = {.tv_sec = 1, .tv_usec = 500000}; /* less than an attempt has */
+        char answer;
+        autoclose int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) < 0 ||
+            setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) < 0)
+                return false;
+        if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+                return errno == EINPROGRESS;
+        if (send(fd, request, sizeof(request) - 1, MSG_NOSIGNAL) < 0)
+                return false;
+        return recv(fd, &answer, 1, 0) >= 0 || errno == EAGAIN;
+}
+
+/* Connecting a datagram socket sends nothing; it asks for a route to the world. Through hutch-nat there is
+ * always one, and what counts is whether a connection to the port is carried. */
+static enum outcome route(const struct attempt *attempt)
+{
+        bool cards, own;
+        struct sockaddr_in address = address4(attempt->text, 53);
+        if (!connect_to(AF_INET, SOCK_DGRAM, &address, sizeof(address)))
+                return HELD;
+        find_interfaces(&cards, &own);
+        return out_if(!own || cards || is_carried(attempt->text, attempt->number));
 }
 
 static bool connect_path(const char *path)
@@ -242,8 +286,8 @@ static const struct attempt rows[] = {
     {"loopback-tcp-later", "one that is started later", SHOW_AS_CALLER, tcp4, "tcp4-later", 0},
     {"loopback-tcp6", "services on your ::1", SHOW_AS_CALLER, tcp6, "tcp6", 0},
     {"loopback-udp", "a datagram to your localhost", SHOW_AS_CALLER, udp4, "udp4", 0},
-    {"route-out", "a way to the internet", SHOW_AS_CALLER, route, "192.0.2.1", 0},
-    {"metadata-service", "a way to the cloud's metadata", SHOW_AS_CALLER, route, "169.254.169.254", 0},
+    {"route-out", "a way to the internet", SHOW_AS_CALLER, route, "192.0.2.1", 443},
+    {"metadata-service", "a way to the cloud's metadata", SHOW_AS_CALLER, route, "169.254.169.254", 80},
     {"interfaces", "the machine's network cards", SHOW_AS_CALLER, interfaces, NULL, 0},
     {"abstract-socket", "services without a path", SHOW_AS_CALLER, abstract, "abstract", 0},
     {"abstract-socket-later", "one that is started later", SHOW_AS_CALLER, abstract, "abstract-later", 0},

@@ -65,6 +65,16 @@ void record_prepare(struct record *record, int count, char **words)
         messages_record(take_line, record);
 }
 
+void record_prepare_for_log(struct record *record, const struct str_list *command)
+{
+        *record = (struct record){.command = *command,
+                                  .file = -1,
+                                  .log = -1,
+                                  .id = state_new_id(),
+                                  .begun_ms = clock_now_ms(),
+                                  .for_log_alone = true};
+}
+
 static void put_grants(struct log_line *line, const struct box *box)
 {
         size_t count = 0;
@@ -137,6 +147,8 @@ char *record_server_name(const struct record *record)
 static int make_file(struct record *record, const struct box *box)
 {
         autofree char *name = record_server_name(record);
+        if (record->for_log_alone)
+                return write_start(record, -1, name, box);
         autoclose int runs = state_open(true);
         bool exposed = runs >= 0 && state_is_exposed(runs, box);
         autoclose int file = runs < 0 ? runs : exposed ? -EXDEV : state_add_run(runs, name, record->id);

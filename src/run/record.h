@@ -34,6 +34,7 @@ struct record {
         long long begun_ms;      /* monotonic */
         enum ending ending;      /* whoever learns it sets this, and the signal where there is one */
         int signal_number;
+        bool for_log_alone;    /* a run that is none of a server's: nothing is kept of it but by --log */
         struct str_list early; /* lines from before there was a file */
         unsigned lines, left_out;
 };
@@ -41,6 +42,9 @@ struct record {
 /* From here on hutch's own lines are taken down. `words` (NULL-terminated) are what follows the subcommand.
  */
 void record_prepare(struct record *record, int count, char **words);
+
+/* The same for a run of which nothing is kept but what --log asks for. */
+void record_prepare_for_log(struct record *record, const struct str_list *command);
 
 /* The server's name (box/server_name.h), as `hutch logs` has it. The caller frees. */
 char *record_server_name(const struct record *record);

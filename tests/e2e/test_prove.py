@@ -22,7 +22,7 @@ STORMS = {"fork-storm", "memory-storm", "processor-storm"}
 def prove_json(hutch, *options, **popen):
     """(status, {id: attempt}, the whole object)."""
     done = hutch("prove", "--json", *options, timeout=60, **popen)
-    assert done.status in (0, 1), done
+    assert done.status in (0, 1) and "network: refused" not in done.err, done
     result = json.loads(done.out)
     attempts = {attempt["id"]: attempt for attempt in result["attempts"]}
     assert len(attempts) == len(result["attempts"]), "an id stands there twice"
@@ -186,12 +186,57 @@ def test_what_an_option_opens_is_said_to_be_opened_by_it(hutch, options, names):
     assert all(attempts[name]["option"].startswith(options[0]) for name in names)
 
 
+# a sandbox with a network
+
+@pytest.mark.parametrize("options", [["--network-allow", "a.example"], ["--network-allow", "localhost:9"], ["--host-port", "9"],
+                                     ["--publish", "18765:9"]])
+def test_a_network_is_no_way_out(online, options):
+    log = online.folder / "log"
+    status, attempts, result = prove_json(online, *options, "--log", log)
+    assert status == 0 and not ids_of(attempts, "open-by-option"), result["totals"]
+    assert {attempts[name]["state"] for name in ("route-out", "metadata-service", "interfaces")} <= {"held", "not-shown"}
+    refused = {record["destination"] for record in map(json.loads, log.read_text().splitlines()) if record.get("decision") == "denied"}
+    assert refused >= {"192.0.2.1:443", "169.254.169.254:80"}, "they were not really asked for"
+
+
+@pytest.mark.parametrize("rule, opened", [("public", "route-out"), ("192.0.2.0/24:8443", "route-out"), ("169.254.169.254", "metadata-service")])
+def test_what_a_rule_of_the_network_opens(online, rule, opened):
+    status, attempts, result = prove_json(online, "--network-allow", rule)
+    assert status == 0 and ids_of(attempts, "open-by-option") == {opened}, result["totals"]
+    assert attempts[opened]["option"] == f"--network-allow {rule}"
+
+
+# other options
+
 @pytest.mark.parametrize("options", [["--proc", "none"],
                                      ["--no-auto-grant", "--tmpfs", "/scratch", "--cwd", "/usr", "--require", "landlock", "--env", "A=b",
                                       "--timeout", "60", "--hide", ".env*", "--stop-grace", "1", "--template", "mcp-server"]])
 def test_options_of_a_sandbox(hutch, options):
     status, attempts, result = prove_json(hutch, *options)
     assert status == 0 and len(attempts) >= 80, result["totals"]
+
+
+def test_the_log(hutch):
+    log = hutch.folder / "log"
+    status, attempts, result = prove_json(hutch, "--log", log)
+    assert status == 0 and not ids_of(attempts, "failed"), result["totals"]
+    records = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [(record["event"], record.get("kind", record.get("how"))) for record in records if record["event"] in ("start", "end")] == [
+        ("start", "mcp"), ("end", "exit"), ("start", "run"), ("end", "exit")]
+    assert not list(hutch.home.rglob("*.jsonl")), "a run was kept, of which nothing should be"
+
+
+@pytest.mark.parametrize("nice", [5, 18, 19])
+def test_a_low_priority_of_the_caller(hutch, nice):
+    status, attempts, result = prove_json(hutch, before=["nice", "-n", str(nice)])
+    assert status == 0 and attempts["host-priority"]["state"] == "held", result["totals"]
+
+
+def test_a_home_that_is_kept_is_not_the_callers(hutch):
+    status, attempts, result = prove_json(hutch, "--persist", "name")
+    plants = {name for name in attempts if name.startswith("plant-")} & ids_of(attempts, "open-by-option")
+    assert status == 0 and "plant-ssh-login" in plants and not ids_of(attempts, "got-out"), result["totals"]
+    assert {(attempts[name]["option"], attempts[name]["gain"]) for name in plants} == {("--persist name", "the home that its runs share")}
 
 
 # a sandbox of which nothing is learned

@@ -76,6 +76,8 @@ def check_pages(source, options, plain, texts):
             compare(f"man/{page}.1", options_of_page(text), plain[page.removeprefix("hutch-")])
         elif page == "hutch-prove":  # the others stand in hutch-mcp(1)
             compare(f"man/{page}.1", {name for _, name, _ in options_of_page(text)}, set(PROVE_ONLY))
+            for name in MCP_ONLY:
+                check(re.search(rf"^\.Fl .*-{name}\b", text, re.M), f"man/{page}.1: does not say that --{name} is refused")
         elif page.removeprefix("hutch-") in SUBCOMMANDS:
             shared = options if page == "hutch-mcp" else {row for row in options if row[1] not in MCP_ONLY}
             compare(f"man/{page}.1", options_of_page(text), shared)

@@ -159,6 +159,41 @@ static void test_options_that_open(void **state)
         assert_int_equal(state_with_grant("/home/me", "--rw", false, "writes"), PROVE_GOT_OUT);
 }
 
+/* The state of an attempt at a destination, in a sandbox with the rules of a list, or with none. */
+static enum prove_state state_with_rules(const char *id, const char *list, const char *result)
+{
+        struct box box = {0};
+        struct error error = {0};
+        struct prove_results results = {0};
+        if (list)
+                assert_true(destinations_add(&box.network.rules.allow, DESTINATION_ALLOW, list, &error));
+        autofree char *line = str_format(
+            "{\"id\":\"%s\",\"group\":\"g\",\"gain\":\"a\",\"shown\":\"as-caller\",\"path\":\"\"}", id);
+        assert_int_equal(prove_results_read(&results, line), 1);
+        assert_int_equal(inside(&results, id, result, ""), 1);
+        prove_results_judge(&results, &box, "/tmp/decoys", false);
+        enum prove_state found = results.rows[0].state;
+        prove_results_free(&results);
+        box_free(&box);
+        return found;
+}
+
+static void test_rules_of_the_network(void **state)
+{
+        (void)state;
+        assert_int_equal(state_with_rules("route-out", NULL, "got-out"), PROVE_GOT_OUT);
+        assert_int_equal(state_with_rules("route-out", "a.example", "got-out"), PROVE_GOT_OUT);
+        assert_int_equal(state_with_rules("route-out", "a.example", "held"), PROVE_HELD);
+        assert_int_equal(state_with_rules("route-out", "public", "got-out"), PROVE_OPEN_BY_OPTION);
+        assert_int_equal(state_with_rules("route-out", "public", "held"), PROVE_OPEN_BY_OPTION);
+        assert_int_equal(state_with_rules("route-out", "public", "hung"), PROVE_FAILED);
+        assert_int_equal(state_with_rules("metadata-service", "public", "got-out"), PROVE_GOT_OUT);
+        assert_int_equal(state_with_rules("metadata-service", "public", "held"), PROVE_HELD);
+        assert_int_equal(state_with_rules("metadata-service", "169.254.169.254", "held"),
+                         PROVE_OPEN_BY_OPTION);
+        assert_int_equal(state_with_rules("interfaces", "public", "got-out"), PROVE_GOT_OUT);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -168,6 +203,7 @@ int main(void)
             cmocka_unit_test(test_what_was_not_shown_is_not_held),
             cmocka_unit_test(test_lines),
             cmocka_unit_test(test_options_that_open),
+            cmocka_unit_test(test_rules_of_the_network),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
