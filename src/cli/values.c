@@ -105,11 +105,11 @@ bool value_read_size_from(const char *option, const char *text, uint64_t least, 
                           struct error *error)
 {
         enum { MIB_SHIFT = 20 };
-        char size[24];
         uint64_t value = 0;
         if (!value_read_size(option, text, &value, error))
                 return false;
         if (value < least) {
+                char size[24];
                 bool forgotten = !text[strspn(text, "0123456789")] && value <= SIZE_MOST >> MIB_SHIFT &&
                                  value << MIB_SHIFT >= least;
                 (void)limits_write_size(forgotten ? value << MIB_SHIFT : least, size);
