@@ -60,6 +60,44 @@ char *limits_describe(const struct limits *limits, uint64_t disk_bytes)
                           limit_mechanism_name(limits->processors), limits_write_size(disk_bytes, disk));
 }
 
+char *limits_describe_unheld(const struct limits *limits)
+{
+        char size[24], memory[80], pids[24], cpus[24];
+        (void)snprintf(memory, sizeof(memory), "%s (only each process alone is bounded)",
+                       limits_write_size(limits->memory_bytes, size));
+        (void)snprintf(pids, sizeof(pids), "%u", limits->pids);
+        (void)snprintf(cpus, sizeof(cpus), "%g", limits->cpus / (double)LIMITS_CPUS_WHOLE);
+        const struct {
+                unsigned given;
+                enum limit_mechanism held_by;
+                const char *name, *value;
+        } asked[] = {
+            {REQUIRE_MEMORY, limits->memory, "memory", memory},
+            {REQUIRE_PIDS, limits->processes, "pids", pids},
+            {REQUIRE_CPUS, limits->processors, "cpus", cpus},
+        };
+        autofree char *options = str_copy("");
+        autofree char *names = str_copy("");
+        for (size_t i = 0; i < sizeof(asked) / sizeof(*asked); i++) {
+                if (!(limits->given & asked[i].given) || asked[i].held_by != LIMIT_NONE)
+                        continue;
+                char *longer =
+                    str_format("%s%s--%s %s", options, *options ? ", " : "", asked[i].name, asked[i].value);
+                free(options);
+                options = longer;
+                longer = str_format("%s%s%s", names, *names ? "," : "", asked[i].name);
+                free(names);
+                names = longer;
+        }
+        if (!*options)
+                return NULL;
+        return str_format(
+            "nothing here enforces %s: %s; --require %s refuses to run then, and hutch doctor "
+            "says what is missing",
+            options, limits->no_cgroup ? limits->no_cgroup : "the control group does not hold the processors",
+            names);
+}
+
 bool limits_pid_max_is_own(void)
 {
         struct utsname kernel;

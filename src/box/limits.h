@@ -18,6 +18,11 @@
 #define LIMITS_MEMORY_DEFAULT (2ULL << 30)
 #define LIMITS_DISK_DEFAULT   (1ULL << 30)
 
+/* With less, an ordinary interpreter dies before its first line, without a word; a forgotten unit gives less.
+ */
+#define LIMITS_MEMORY_LEAST (6ULL << 20)
+#define LIMITS_DISK_LEAST   (64ULL << 10)
+
 enum {
         LIMITS_PIDS_DEFAULT = 1024,
         LIMITS_PIDS_MOST = 4000000, /* with what pid_max adds, below the kernel's PID_MAX_LIMIT */
@@ -55,7 +60,8 @@ enum {
 struct limits {
         uint64_t memory_bytes;
         unsigned pids;
-        unsigned cpus; /* hundredths of a processor; 0: no limit */
+        unsigned cpus;  /* hundredths of a processor; 0: no limit */
+        unsigned given; /* REQUIRE_MEMORY, _PIDS, _CPUS: those that are not defaults */
 
         enum cgroup_way way;
         char cgroup[LIMITS_PATH_SIZE]; /* of CGROUP_WAY_DELEGATED: the folder in which the group is made */
@@ -92,6 +98,10 @@ const char *limits_requirement(unsigned index);
 
 /* The limits with what holds them, one line without an end, for people. The caller frees. */
 char *limits_describe(const struct limits *limits, uint64_t disk_bytes);
+
+/* What was given and nothing holds, with why, one line without an end; NULL when there is no such limit. The
+ * caller frees. */
+char *limits_describe_unheld(const struct limits *limits);
 
 /* A size as a person writes it: 2g, 512m. `text` has room for 24 bytes; returns it. */
 char *limits_write_size(uint64_t bytes, char *text);

@@ -386,7 +386,9 @@ bool box_make(struct box *box, struct held_sources *held, enum box_kind kind, co
             .open_files = raise_open_files(),
             .limits = {.memory_bytes = options->memory_bytes ? options->memory_bytes : LIMITS_MEMORY_DEFAULT,
                        .pids = options->pids ? options->pids : LIMITS_PIDS_DEFAULT,
-                       .cpus = options->cpus},
+                       .cpus = options->cpus,
+                       .given = (options->memory_bytes ? REQUIRE_MEMORY : 0U) |
+                                (options->pids ? REQUIRE_PIDS : 0U) | (options->cpus ? REQUIRE_CPUS : 0U)},
             .memory_fs_bytes = options->disk_bytes ? options->disk_bytes : LIMITS_DISK_DEFAULT,
             .timeout_seconds = options->timeout_seconds,
             .stop_grace_seconds = options->stop_grace_seconds,

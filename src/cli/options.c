@@ -397,13 +397,14 @@ static bool store(struct parse *parse, const struct option_row *row, const char 
         case OPTION_CWD:
                 return value_expand_path("--cwd", value, &options->cwd, error);
         case OPTION_MEMORY:
-                return value_read_size("--memory", value, &options->memory_bytes, error);
+                return value_read_size_from("--memory", value, LIMITS_MEMORY_LEAST, &options->memory_bytes,
+                                            error);
         case OPTION_CPUS:
                 return value_read_cpus("--cpus", value, &options->cpus, error);
         case OPTION_PIDS:
                 return value_read_count("--pids", value, LIMITS_PIDS_MOST, &options->pids, error);
         case OPTION_DISK:
-                return value_read_size("--disk", value, &options->disk_bytes, error);
+                return value_read_size_from("--disk", value, LIMITS_DISK_LEAST, &options->disk_bytes, error);
         case OPTION_REQUIRE:
                 return value_read_require(value, &options->required, error);
         case OPTION_RAW_STDOUT:

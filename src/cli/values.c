@@ -101,6 +101,27 @@ bool value_read_size(const char *option, const char *text, uint64_t *bytes, stru
         return true;
 }
 
+bool value_read_size_from(const char *option, const char *text, uint64_t least, uint64_t *bytes,
+                          struct error *error)
+{
+        enum { MIB_SHIFT = 20 };
+        uint64_t value = 0;
+        if (!value_read_size(option, text, &value, error))
+                return false;
+        if (value < least) {
+                char size[24];
+                bool forgotten = !text[strspn(text, "0123456789")] && value <= SIZE_MOST >> MIB_SHIFT &&
+                                 value << MIB_SHIFT >= least;
+                (void)limits_write_size(forgotten ? value << MIB_SHIFT : least, size);
+                autofree char *proposed = str_copy(size);
+                return error_set(error, EXIT_USAGE, "%s %s: the least is %s; write %s %s%s", option,
+                                 name_shown(text), limits_write_size(least, size), option, proposed,
+                                 forgotten ? ", if that was meant" : " or more");
+        }
+        *bytes = value;
+        return true;
+}
+
 bool value_read_require(const char *text, unsigned *required, struct error *error)
 {
         for (const char *item = text;; item++) {

@@ -18,6 +18,10 @@ bool value_expand_path(const char *option, const char *text, char **path, struct
 /* A number of bytes, at least 1, with k, m or g behind it for units of 1024. */
 bool value_read_size(const char *option, const char *text, uint64_t *bytes, struct error *error);
 
+/* The same, from `least` on: fewer is a forgotten unit, and the sentence proposes one. */
+bool value_read_size_from(const char *option, const char *text, uint64_t least, uint64_t *bytes,
+                          struct error *error);
+
 /* A whole number from 1 to `most`. */
 bool value_read_count(const char *option, const char *text, unsigned most, unsigned *count,
                       struct error *error);

@@ -40,6 +40,17 @@ static void lower(const struct entering *entering, __rlimit_resource_t resource,
                 entering_fail(entering, STAGE_LIMIT, errno, name);
 }
 
+/* What one process may allocate. Under the watchdog it is twice the limit: a process that comes to hold more
+ * than was permitted is to be ended with a sentence, and not to meet a failed allocation just before; what is
+ * left for this one to stop is an allocation too large for any look to come in time. */
+static rlim_t data_most(const struct limits *limits)
+{
+        rlim_t most;
+        if (limits->memory != LIMIT_WATCHDOG || __builtin_mul_overflow(limits->memory_bytes, 2, &most))
+                return limits->memory_bytes;
+        return most;
+}
+
 static bool without_cgroup(const struct limits *limits)
 {
         return limits->processes == LIMIT_RLIMIT || limits->processes == LIMIT_PID_MAX;
@@ -109,7 +120,7 @@ void limits_set(const struct entering *entering)
         if (without_cgroup(asked))
                 lower(entering, RLIMIT_NPROC, asked->pids + OWN_PROCESSES, "nproc");
         if (asked->memory != LIMIT_CGROUP)
-                lower(entering, RLIMIT_DATA, asked->memory_bytes, "data");
+                lower(entering, RLIMIT_DATA, data_most(asked), "data");
         if (asked->processors == LIMIT_AFFINITY)
                 limit_processors(entering);
 }

@@ -40,7 +40,9 @@ static void say_processes(const struct enforcement *enforcement)
 {
         char limit[24];
         (void)snprintf(limit, sizeof(limit), "%u", enforcement->box->limits.pids);
-        message("--pids %s is used up: the command can start no further process or thread", limit);
+        message(
+            "--pids %s is used up: the command can start no further process or thread; --pids N permits more",
+            limit);
         record_limit(enforcement->record, "pids", limit, limit_mechanism_name(enforcement->limits.processes));
 }
 
@@ -89,6 +91,13 @@ static enum enforcement_event look_at_group(struct enforcement *enforcement)
         return ENFORCEMENT_NOTHING;
 }
 
+static void say_unheld(const struct limits *limits)
+{
+        autofree char *text = limits_describe_unheld(limits);
+        if (text)
+                message("%s", text);
+}
+
 /* The control group is known, or known not to come: pid 1 waits for this. False when what was required does
  * not hold. */
 static bool settle(struct enforcement *enforcement, bool made, struct error *error)
@@ -110,6 +119,7 @@ static bool settle(struct enforcement *enforcement, bool made, struct error *err
                 return false;
         autofree char *text = limits_describe(limits, box->memory_fs_bytes);
         message_verbose("limits in force: %s", text);
+        say_unheld(limits);
         struct launch *launch = enforcement->launch;
         if (launch && launch->permission >= 0)
                 (void)!write(launch->permission, &holds, 1);
@@ -128,6 +138,7 @@ static bool begin_group(struct enforcement *enforcement, struct error *error)
         case CGROUP_WAY_DELEGATED:
                 return settle(enforcement, group_make(group, &enforcement->limits), error);
         case CGROUP_WAY_NONE:
+                say_unheld(&enforcement->limits);
                 break;
         }
         return true;

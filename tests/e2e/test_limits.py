@@ -116,6 +116,58 @@ def test_memory_ends_the_sandbox_with_137_and_one_line(hutch):
     assert "limit" in json.dumps(run)
 
 
+# They take a MiB at a time and hold on to it, as a leak does.
+LEAK_PYTHON = "import time\nkept = []\nfor _ in range(600): kept.append(bytearray(b'x' * (1 << 20)))\nprint('all')"
+LEAK_NODE = "const kept = []; for (let i = 0; i < 600; i++) kept.push(new Array(1 << 17).fill(i + 0.5)); console.log('all');"
+
+
+@pytest.mark.parametrize("name", ["python", "node"])
+def test_a_leak_of_one_process_is_named(hutch, request, name):
+    """Not an error of the allocation inside, of which hutch could say nothing."""
+    words = [PYTHON, "-c", LEAK_PYTHON] if name == "python" else [request.getfixturevalue("node"), "-e", LEAK_NODE]
+    done = hutch("run", "--log", hutch.folder / "log", "--memory", "200m", "--", *words)
+    assert (done.status, done.out) == (137, "") and limit_records(hutch.folder / "log") == [("memory", "200m")], done
+    assert len(done.own_lines) == 1 and "--memory 200m is used up" in done.own_lines[0], done
+
+
+def test_one_enormous_allocation_fails_inside(hutch, mechanisms):
+    if not mechanisms()["memory"].startswith("watchdog"):
+        pytest.skip("a control group counts what is used, not what is allocated")
+    script = "try: bytearray(450 << 20)\nexcept MemoryError: print('refused')"
+    done = hutch("run", "--memory", "200m", "--", PYTHON, "-c", script)
+    assert (done.status, done.out) == (0, "refused\n"), done
+
+
+def test_an_interpreter_runs_with_the_least_memory(hutch):
+    done = hutch("run", "--memory", "6m", "--", "sh", "-c", "echo ran")
+    assert (done.status, done.out) == (0, "ran\n"), done
+
+
+@pytest.mark.parametrize("option, value, proposed", [("--memory", "10", "10m"), ("--memory", "100k", "6m"), ("--disk", "64", "64m")])
+def test_a_forgotten_unit_is_a_mistake(hutch, option, value, proposed):
+    done = hutch("run", option, value, "--", "echo", "ran")
+    assert (done.status, done.out) == (2, "") and f"write {option} {proposed}" in done.own_lines[0], done
+
+
+def unheld(done):
+    return [line for line in done.own_lines if "nothing here enforces" in line]
+
+
+def test_a_limit_that_nothing_holds_is_named(hutch, mechanisms):
+    held = mechanisms("--cpus", "0.5")["cpus"] == "cgroup"
+    done = hutch("run", "--cpus", "0.5", "--", "true")
+    assert done.status == 0 and len(unheld(done)) == (0 if held else 1), done
+    assert held or all(word in unheld(done)[0] for word in ("--cpus 0.5", "--require cpus", "hutch doctor")), done
+
+
+def test_nothing_is_said_of_a_default_and_of_what_is_held(hutch, mechanisms):
+    assert unheld(hutch("run", "--", "true")) == unheld(hutch("run", "--proc", "none", "--", "true")) == []
+    assert unheld(hutch("run", "--cpus", "1", "--memory", "1g", "--", "true")) == []
+    if mechanisms("--proc", "none")["memory"] == "none":
+        done = hutch("run", "--proc", "none", "--memory", "1g", "--", "true")
+        assert len(unheld(done)) == 1 and "--memory 1g" in unheld(done)[0] and "--cpus" not in unheld(done)[0], done
+
+
 def test_what_is_written_to_memory_counts_for_both(hutch):
     done = hutch("run", "--memory", "150m", "--disk", "400m", "--", "sh", "-c", "head -c 300m /dev/zero > /tmp/f; sleep 20")
     assert done.status == 137 and "--memory 150m is used up" in done.err, done
@@ -140,7 +192,7 @@ def test_pids_are_named_when_used_up(hutch):
     done = hutch("run", "--log", hutch.folder / "log", "--pids", "40", "--", PYTHON, "-c", script)
     number, children = map(int, done.out.split())
     assert done.status == 0 and number == 11 and 39 <= children <= 340, done
-    assert any("--pids 40 is used up" in line for line in done.own_lines) and limit_records(hutch.folder / "log") == [("pids", "40")], done
+    assert any("--pids 40 is used up" in line and "--pids N permits more" in line for line in done.own_lines) and limit_records(hutch.folder / "log") == [("pids", "40")], done
 
 
 def test_two_sandboxes_share_no_budget(hutch, tmp_path):

@@ -11,6 +11,7 @@ from harness import PYTHON, needs_kernel
 
 GOT_OUT = "GOT-OUT"
 MEMORY = ["--memory", "128m", "--disk", "64m", "--pids", "60"]
+PIDS = ["--memory", "512m", "--pids", "60"]  # room for the 360 interpreters that root may have
 
 HEAD = """
 import ctypes, mmap, os, sys, threading, time
@@ -198,13 +199,13 @@ except OSError as error: print(error)
 @pytest.mark.parametrize("script", [THREADS, FORKS], ids=["threads", "forks"])
 @pytest.mark.parametrize("options", [[], ["--allow-userns"]], ids=["plain", "allow-userns"])
 def test_processes_are_bounded(storm, script, options):
-    done = storm(script, *MEMORY, *options)
+    done = storm(script, *PIDS, *options)
     assert done.status == 0 and GOT_OUT not in done.out, done
 
 
 def test_a_nested_user_namespace_has_no_budget_of_its_own(storm):
     nested = "libc.unshare(0x10000000)\n" + FORKS  # CLONE_NEWUSER
-    done = storm(nested, *MEMORY, "--allow-userns")
+    done = storm(nested, *PIDS, "--allow-userns")
     assert done.status == 0 and GOT_OUT not in done.out, done
 
 

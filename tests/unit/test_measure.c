@@ -3,8 +3,9 @@
  * The texts of the kernel that the watchdog over memory reads.
  */
 #include "box/limits.h"
-#include "run/buffers.h"
+#include "lib/fd.h"
 #include "ns/seccomp.h"
+#include "run/buffers.h"
 #include "run/measure.h"
 
 #include <setjmp.h>
@@ -105,12 +106,44 @@ static void test_names(void **state)
                 assert_non_null(limit_mechanism_name(i));
 }
 
+static void assert_unheld(const struct limits *limits, const char *expected)
+{
+        autofree char *text = limits_describe_unheld(limits);
+        if (!expected)
+                assert_null(text);
+        else
+                assert_string_equal(text, expected);
+}
+
+static void test_unheld(void **state)
+{
+        struct limits limits = {
+            .memory_bytes = 64 << 20, .pids = 50, .cpus = 50, .no_cgroup = "there is none"};
+        (void)state;
+        /* Nothing holds anything, and nothing was given. */
+        limits.memory = limits.processes = limits.processors = LIMIT_NONE;
+        assert_unheld(&limits, NULL);
+        limits.given = REQUIRE_MEMORY | REQUIRE_PIDS | REQUIRE_CPUS;
+        assert_unheld(&limits, "nothing here enforces --memory 64m (only each process alone is bounded), "
+                               "--pids 50, --cpus 0.5: there is none; --require memory,pids,cpus refuses to "
+                               "run then, and hutch doctor says what is missing");
+        limits.memory = LIMIT_WATCHDOG;
+        limits.processes = LIMIT_RLIMIT;
+        limits.no_cgroup = NULL;
+        assert_unheld(&limits, "nothing here enforces --cpus 0.5: the control group does not hold the "
+                               "processors; --require cpus refuses to run then, and hutch doctor says what "
+                               "is missing");
+        limits.processors = LIMIT_AFFINITY;
+        assert_unheld(&limits, NULL);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_status), cmocka_unit_test(test_rollup),
             cmocka_unit_test(test_start),  cmocka_unit_test(test_maps),
             cmocka_unit_test(test_names),  cmocka_unit_test(test_most_in_sockets),
+            cmocka_unit_test(test_unheld),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

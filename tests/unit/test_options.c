@@ -123,6 +123,10 @@ static void test_limits(void **state)
         assert_int_equal(options.cpus, 25);
         assert_int_equal(options.memory_bytes + options.disk_bytes + options.pids, 0);
         options_free(&options);
+        assert_taken(&options, WORDS("--memory", "6m", "--disk", "65536", "--", "x"));
+        assert_int_equal(options.memory_bytes, 6 << 20);
+        assert_int_equal(options.disk_bytes, 65536);
+        options_free(&options);
 }
 
 static void test_command_is_not_read(void **state)
@@ -200,6 +204,13 @@ static void test_refusals(void **state)
             {{"--require", "cpus", "--", "x"}, "add --cpus N"},
             {{"--memory", "lots", "--", "x"}, "--memory: lots is not a size"},
             {{"--disk", "0", "--", "x"}, "--disk: a size of 0"},
+            {{"--memory", "10", "--", "x"},
+             "--memory 10: the least is 6m; write --memory 10m, if that was meant"},
+            {{"--memory", "5", "--", "x"}, "--memory 5: the least is 6m; write --memory 6m or more"},
+            {{"--memory", "6291455", "--", "x"}, "the least is 6m; write --memory 6m or more"},
+            {{"--memory", "10k", "--", "x"}, "--memory 10k: the least is 6m; write --memory 6m or more"},
+            {{"--disk", "64", "--", "x"}, "--disk 64: the least is 64k; write --disk 64m, if that was meant"},
+            {{"--disk", "63k", "--", "x"}, "--disk 63k: the least is 64k; write --disk 64k or more"},
             {{"--pids", "0", "--", "x"}, "--pids 0: not a whole number from 1 on"},
             {{"--pids", "1.5", "--", "x"}, "--pids 1.5: not a whole number"},
             {{"--pids", "-1", "--", "x"}, "--pids -1: not a whole number"},
