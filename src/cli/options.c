@@ -494,6 +494,18 @@ static bool take(struct parse *parse, const struct option_row *row, const char *
         return true;
 }
 
+/* The name that has the words of `option` in another order, --allow-network; NULL when none has. */
+static const char *find_reordered(const char *option, const char *const *names)
+{
+        for (const char *hyphen = strchr(option, '-'); hyphen; hyphen = strchr(hyphen + 1, '-')) {
+                autofree char *turned = str_format("%s-%.*s", hyphen + 1, (int)(hyphen - option), option);
+                for (const char *const *name = names; *name; name++)
+                        if (str_equal(turned, *name))
+                                return *name;
+        }
+        return NULL;
+}
+
 static bool refuse_unknown(struct parse *parse, const char *word)
 {
         const char *names[OPTION_COUNT + 1] = {0};
@@ -512,7 +524,10 @@ static bool refuse_unknown(struct parse *parse, const char *word)
                     name_shown(option));
         if (hint)
                 return error_set(parse->error, EXIT_USAGE, "%s is not an option of hutch: %s", option, hint);
-        const char *nearest = str_starts(option, "--") ? name_nearest(option + 2, names) : NULL;
+        bool is_long = str_starts(option, "--");
+        const char *nearest = is_long ? find_reordered(option + 2, names) : NULL;
+        if (is_long && !nearest)
+                nearest = name_nearest(option + 2, names);
         for (const char **name = names; !nearest && *name; name++) /* -rw */
                 nearest = str_equal(option + 1, *name) ? *name : NULL;
         if (nearest)
@@ -684,7 +699,7 @@ const char *options_stray(const struct str_list *command)
                 if (row && (row->id == OPTION_HELP || row->id == OPTION_VERBOSE || row->id == OPTION_FILE ||
                             row->id == OPTION_ENV_FILE))
                         continue;
-                if (row || hint_find_foreign(word, length))
+                if (row)
                         return word;
         }
         return NULL;
