@@ -494,18 +494,6 @@ static bool take(struct parse *parse, const struct option_row *row, const char *
         return true;
 }
 
-/* The name that has the words of `option` in another order, --allow-network; NULL when none has. */
-static const char *find_reordered(const char *option, const char *const *names)
-{
-        for (const char *hyphen = strchr(option, '-'); hyphen; hyphen = strchr(hyphen + 1, '-')) {
-                autofree char *turned = str_format("%s-%.*s", hyphen + 1, (int)(hyphen - option), option);
-                for (const char *const *name = names; *name; name++)
-                        if (str_equal(turned, *name))
-                                return *name;
-        }
-        return NULL;
-}
-
 static bool refuse_unknown(struct parse *parse, const char *word)
 {
         const char *names[OPTION_COUNT + 1] = {0};
@@ -524,10 +512,7 @@ static bool refuse_unknown(struct parse *parse, const char *word)
                     name_shown(option));
         if (hint)
                 return error_set(parse->error, EXIT_USAGE, "%s is not an option of hutch: %s", option, hint);
-        bool is_long = str_starts(option, "--");
-        const char *nearest = is_long ? find_reordered(option + 2, names) : NULL;
-        if (is_long && !nearest)
-                nearest = name_nearest(option + 2, names);
+        const char *nearest = str_starts(option, "--") ? name_nearest(option + 2, names) : NULL;
         for (const char **name = names; !nearest && *name; name++) /* -rw */
                 nearest = str_equal(option + 1, *name) ? *name : NULL;
         if (nearest)
