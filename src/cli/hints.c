@@ -94,10 +94,6 @@ static const struct hint hints[] = {
     {"-w", working_folder},
     {"--setenv", variables},
     {"--clearenv", "a sandbox has nothing of your environment but what --env names; leave the option out"},
-};
-
-/* Deno and many servers have these too. */
-static const struct hint shared[] = {
     {"--allow-read", read_only},
     {"--allow-write", writable},
     {"--allow-net", network},
@@ -107,21 +103,10 @@ static const struct hint shared[] = {
      "write --ro PATH[:DEST] for what the command may read; what no --rw names is read-only already"},
 };
 
-static const char *find(const struct hint *table, size_t count, const char *word, size_t length)
-{
-        for (size_t i = 0; i < count; i++)
-                if (strlen(table[i].spelling) == length && memcmp(table[i].spelling, word, length) == 0)
-                        return table[i].hint;
-        return NULL;
-}
-
 const char *hint_find(const char *word, size_t length)
 {
-        const char *hint = hint_find_foreign(word, length);
-        return hint ? hint : find(shared, sizeof(shared) / sizeof(*shared), word, length);
-}
-
-const char *hint_find_foreign(const char *word, size_t length)
-{
-        return find(hints, sizeof(hints) / sizeof(*hints), word, length);
+        for (size_t i = 0; i < sizeof(hints) / sizeof(*hints); i++)
+                if (strlen(hints[i].spelling) == length && memcmp(hints[i].spelling, word, length) == 0)
+                        return hints[i].hint;
+        return NULL;
 }

@@ -12,7 +12,4 @@
 /* The hint for `word`, of which `length` bytes are the option without `=value`, or NULL. */
 const char *hint_find(const char *word, size_t length);
 
-/* The same, without the words that a command may well have as options of its own. */
-const char *hint_find_foreign(const char *word, size_t length);
-
 #endif

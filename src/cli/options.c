@@ -685,7 +685,7 @@ const char *options_stray(const struct str_list *command)
                 if (row && (row->id == OPTION_HELP || row->id == OPTION_VERBOSE || row->id == OPTION_FILE ||
                             row->id == OPTION_ENV_FILE))
                         continue;
-                if (row || hint_find_foreign(word, length))
+                if (row)
                         return word;
         }
         return NULL;

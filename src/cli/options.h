@@ -177,10 +177,9 @@ bool options_parse(struct options *options, const char *subcommand, int argc, ch
 
 void options_free(struct options *options);
 
-/* The first word of `command` that is spelled like one of hutch's options, or like one that people bring from
- * another tool: exactly `--long` or `--long=…`, after the program and before a `--` of the command's own. It
- * was passed to the command; the person may have meant hutch. NULL when there is none; the word belongs to
- * the list. */
+/* The first word of `command` that is one of hutch's options: exactly `--long` or `--long=…`, after the
+ * program and before a `--` of the command's own. It was passed to the command; the person may have meant
+ * hutch. NULL when there is none; the word belongs to the list. */
 const char *options_stray(const struct str_list *command);
 
 #endif

@@ -23,6 +23,21 @@ bool name_is_variable(const char *text, size_t length)
         return true;
 }
 
+/* Whether `name` is `text` with its words, which hyphens separate, turned around: allow-network. */
+static bool is_turned(const char *text, const char *name)
+{
+        size_t length = strlen(text);
+        if (strlen(name) != length)
+                return false;
+        for (const char *hyphen = strchr(text, '-'); hyphen; hyphen = strchr(hyphen + 1, '-')) {
+                size_t front = (size_t)(hyphen - text), back = length - front - 1;
+                if (memcmp(name, hyphen + 1, back) == 0 && name[back] == '-' &&
+                    memcmp(name + back + 1, text, front) == 0)
+                        return true;
+        }
+        return false;
+}
+
 const char *name_nearest(const char *text, const char *const *names)
 {
         const char *nearest = NULL;
@@ -32,6 +47,8 @@ const char *name_nearest(const char *text, const char *const *names)
                 /* Somebody who stops early (`--ver`) means the longer name, whatever the distance. */
                 if (strlen(text) > 1 && str_starts(*names, text))
                         distance = 1;
+                if (is_turned(text, *names))
+                        distance = 0;
                 if (distance < least) {
                         least = distance;
                         nearest = *names;

@@ -13,12 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char white_space[] = " \t\r\n\v\f";
+
 enum { PORT_MAX = 65535, WIDEST_PREFIX4 = 8, WIDEST_PREFIX6 = 7 };
 
 /* One destination while it is read. */
 struct reading {
         enum destination_use use;
-        const char *text; /* whole, for messages */
+        const char *text;   /* whole, for messages */
+        const char *before; /* the destination to the left in the same list, which was good, or NULL */
         struct destination *made;
         struct error *error;
 };
@@ -44,6 +47,50 @@ void destinations_free(struct destinations *list)
                 free(list->items[i].text);
         free(list->items);
         *list = (struct destinations){0};
+}
+
+/* ---- what was probably meant ---- */
+
+/* What the suffixes that were understood look like. */
+static const char *suffixes_of(const struct destination *made)
+{
+        bool udp = made->transport == TRANSPORT_UDP;
+        return made->private_too ? (udp ? "/udp/private" : "/private") : (udp ? "/udp" : "");
+}
+
+/* One letter too many, too few or another one, or two neighbours that changed places; in any case of letters.
+ */
+static bool is_slip(const char *text, const char *word)
+{
+        size_t length = strlen(text), same = 0;
+        autofree char *lower = str_copy(text);
+        for (char *at = lower; *at; at++)
+                *at = (char)tolower((unsigned char)*at);
+        if (str_distance(lower, word) <= 1)
+                return true;
+        while (lower[same] && lower[same] == word[same])
+                same++;
+        return length == strlen(word) && same + 1 < length && lower[same] == word[same + 1] &&
+               lower[same + 1] == word[same] && str_equal(lower + same + 2, word + same + 2);
+}
+
+/* Services that people name where a number belongs. */
+static const struct {
+        const char *name;
+        unsigned port;
+} services[] = {
+    {"http", 80},    {"https", 443}, {"ssh", 22},     {"domain", 53},     {"ftp", 21},
+    {"smtp", 25},    {"imaps", 993}, {"ldaps", 636},  {"postgres", 5432}, {"postgresql", 5432},
+    {"mysql", 3306}, {"ntp", 123},   {"redis", 6379}, {"mongodb", 27017},
+};
+
+/* 0 for a name that is none of them. */
+static unsigned service_port(const char *name, size_t length)
+{
+        for (size_t i = 0; i < sizeof(services) / sizeof(*services); i++)
+                if (strlen(services[i].name) == length && strncasecmp(name, services[i].name, length) == 0)
+                        return services[i].port;
+        return 0;
 }
 
 /* ---- names ---- */
@@ -256,23 +303,39 @@ static bool read_number(const char **text, uint16_t *port)
         return true;
 }
 
-static bool read_ports(struct reading *reading, const char *text)
+/* PORT, PORT-PORT or *. */
+static bool parse_ports(const char *text, struct port_range *range)
 {
-        struct destination *made = reading->made;
-        struct port_range *range = &made->ports[0];
-        made->port_count = 1;
         if (str_equal(text, "*")) {
                 *range = (struct port_range){1, PORT_MAX};
                 return true;
         }
-        const char *at = text;
-        bool good = read_number(&at, &range->first);
+        if (!read_number(&text, &range->first))
+                return false;
         range->last = range->first;
-        if (good && *at == '-') {
-                at++;
-                good = read_number(&at, &range->last) && range->last >= range->first;
+        if (*text == '-') {
+                text++;
+                if (!read_number(&text, &range->last) || range->last < range->first)
+                        return false;
         }
-        return (good && !*at) || refuse(reading, "the port is none", "HOST:443, HOST:8000-8010 or HOST:*");
+        return !*text;
+}
+
+static bool read_ports(struct reading *reading, const char *text)
+{
+        static const char forms[] = "HOST:443, HOST:8000-8010 or HOST:*";
+        struct destination *made = reading->made;
+        made->port_count = 1;
+        if (parse_ports(text, &made->ports[0]))
+                return true;
+        if (!*text)
+                return refuse(reading, "no port (1 to 65535) stands behind the colon", forms);
+        unsigned port = service_port(text, strlen(text));
+        autofree char *why = str_format("%.40s is no port and no range of ports (1 to 65535)", text);
+        /* A service has no colon in its name, so the last one stands before it. */
+        autofree char *instead = str_format("%.*s:%u%s", (int)(strrchr(reading->text, ':') - reading->text),
+                                            reading->text, port, suffixes_of(made));
+        return refuse(reading, why, port ? instead : forms);
 }
 
 static void set_default_ports(struct reading *reading)
@@ -314,6 +377,60 @@ static void read_suffixes(struct reading *reading, char *text)
         made->any_transport = reading->use == DESTINATION_DENY && !udp;
 }
 
+/* The host of a destination that is good, so that a port can follow it. The caller frees. */
+static char *host_as_written(const char *text)
+{
+        autofree char *host = str_copy(text);
+        while (drop_suffix(host, "/udp") || drop_suffix(host, "/private"))
+                ;
+        char *colon = strchr(host, ':');
+        if (host[0] != '[' && colon && strchr(colon + 1, ':'))
+                return str_format("[%s]", host);
+        char *end = host[0] == '[' ? strchr(host, ']') + 1 : colon;
+        return str_copy_n(host, end ? (size_t)(end - host) : strlen(host));
+}
+
+/* `text` is a destination without the suffixes that were understood. */
+static bool check_port_alone(const struct reading *reading, const char *text)
+{
+        struct port_range range;
+        const char *port = text + (text[0] == ':');
+        if (!isdigit((unsigned char)port[0]) || !parse_ports(port, &range))
+                return true;
+        autofree char *host = reading->before ? host_as_written(reading->before) : str_copy("HOST");
+        autofree char *instead = str_format("%s:%s%s", host, port, suffixes_of(reading->made));
+        return refuse(reading, "a port without its host", instead);
+}
+
+/* Refuses what stands behind a slash and is neither a suffix that was understood nor an address's prefix
+ * length. `text` is as above. */
+static bool check_slash(const struct reading *reading, const char *text)
+{
+        const char *first = strchr(text, '/'), *last = strrchr(text, '/');
+        struct destination meant = *reading->made;
+        struct in6_addr address;
+        struct port_range range;
+        if (!first)
+                return true;
+        bool udp = is_slip(last + 1, "udp"), is_private = is_slip(last + 1, "private");
+        if (udp || is_private || is_slip(last + 1, "tcp")) {
+                meant.transport = udp ? TRANSPORT_UDP : meant.transport;
+                meant.private_too |= is_private;
+                autofree char *instead = str_format("%.*s%s", (int)(last - text), text, suffixes_of(&meant));
+                return refuse(reading, "a suffix is /udp or /private, and TCP needs none",
+                              last > text ? instead : "a host");
+        }
+        autofree char *host = str_copy_n(text, (size_t)(first - text));
+        if (text[0] == '[' || address_parse(host, &address))
+                return true;
+        bool is_port =
+            *host && !strchr(host, ':') && isdigit((unsigned char)first[1]) && parse_ports(first + 1, &range);
+        autofree char *instead =
+            str_format("%s%s%s%s", host, is_port ? ":" : "", is_port ? first + 1 : "", suffixes_of(&meant));
+        return refuse(reading, is_port ? "a port stands behind a colon" : "a rule names no path",
+                      *host ? instead : "a host");
+}
+
 /* Splits what is left into host and port, in place; *ports is NULL without one. */
 static bool split(struct reading *reading, char *text, char **host, char **ports)
 {
@@ -338,35 +455,60 @@ static bool split(struct reading *reading, char *text, char **host, char **ports
         return true;
 }
 
+static bool refuse_url(const struct reading *reading, const char *text, const char *scheme)
+{
+        const char *user = strchr(scheme + 3, '@');
+        size_t length = strcspn(scheme + 3, "/?#");
+        const char *start = user && (size_t)(user - scheme - 3) < length ? user + 1 : scheme + 3;
+        autofree char *host = str_copy_n(start, strcspn(start, "/?#"));
+        const char *bracket = strrchr(host, ']');
+        unsigned port = service_port(text, (size_t)(scheme - text));
+        /* The two of the web are the ports that a rule has without one. */
+        if (port == 80 || port == 443 || strchr(bracket ? bracket : host, ':'))
+                port = 0;
+        autofree char *number = port ? str_format(":%u", port) : str_copy("");
+        bool udp = scheme - text == 3 && strncasecmp(text, "udp", 3) == 0;
+        autofree char *instead = str_format("%s%s%s", host, number, udp ? "/udp" : "");
+        return refuse(reading, "a URL; a rule names a host", instead);
+}
+
+/* Several destinations, or one with its port, with white space between them. */
+static bool refuse_white_space(const struct reading *reading, const char *text)
+{
+        autofree char *instead = str_copy("");
+        for (const char *word = text; *(word += strspn(word, white_space));) {
+                size_t length = strcspn(word, white_space), made = strlen(instead);
+                size_t digits = strspn(word, "0123456789-");
+                const char *comma = strrchr(instead, ',');
+                bool is_port =
+                    (digits == length || word[digits] == '/') && !strchr(comma ? comma : instead, ':');
+                bool joined = made == 0 || strchr(":/", word[0]) || strchr(":/", instead[made - 1]);
+                const char *between = joined ? "" : is_port ? ":" : ",";
+                char *longer = str_format("%s%s%.*s", instead, between, (int)length, word);
+                free(instead);
+                instead = longer;
+                word += length;
+        }
+        return refuse(reading, "white space is part of no name, and a comma separates two",
+                      *instead ? instead : "a name");
+}
+
 /* What looks like something else entirely. */
 static bool check_shape(const struct reading *reading)
 {
         const char *text = reading->text;
-        const char *scheme = strstr(text, "://");
+        const char *scheme = strpbrk(text, white_space) ? NULL : strstr(text, "://");
         if (!*text)
                 return error_set(reading->error, EXIT_USAGE,
                                  "%s: an empty destination; write %s HOST,HOST2 without a comma too many",
                                  option_of(reading), option_of(reading));
-        if (str_equal(text, "*") || str_equal(text, "*:*") || str_equal(text, "all") ||
-            str_equal(text, "any"))
+        if (str_equal(text, "*") || str_equal(text, "*:*"))
                 return refuse(reading, "everything is no rule",
                               "public for every public destination, or the names that are needed");
-        if (scheme) {
-                const char *user = strchr(scheme + 3, '@');
-                size_t length = strcspn(scheme + 3, "/?#");
-                const char *host = user && (size_t)(user - scheme - 3) < length ? user + 1 : scheme + 3;
-                autofree char *instead = str_copy_n(host, strcspn(host, "/?#"));
-                return refuse(reading, "a URL; a rule names a host", instead);
-        }
-        if (strpbrk(text, " \t\r\n")) {
-                autofree char *instead = str_copy(text);
-                char *out = instead;
-                for (const char *in = text; *in; in++)
-                        if (!isspace((unsigned char)*in))
-                                *out++ = *in;
-                *out = 0;
-                return refuse(reading, "white space is part of no name", *instead ? instead : "a name");
-        }
+        if (scheme)
+                return refuse_url(reading, text, scheme);
+        if (strpbrk(text, white_space))
+                return refuse_white_space(reading, text);
         return true;
 }
 
@@ -388,6 +530,26 @@ static bool read_word(struct reading *reading, const char *host, bool has_ports)
         return has_ports || refuse(reading, "which of your own ports", "localhost:PORT");
 }
 
+/* Words that are good names of hosts, and are taken for something else. `host` ends where `rest` begins. */
+static bool check_word(const struct reading *reading, const char *host, const char *rest)
+{
+        static const char *const everything[] = {"all", "any", "internet"};
+        if (strpbrk(host, ".:"))
+                return true;
+        bool meant = is_slip(host, "public");
+        for (size_t i = 0; i < sizeof(everything) / sizeof(*everything); i++)
+                meant |= strcasecmp(host, everything[i]) == 0;
+        if (!meant && strcasecmp(host, "private") != 0)
+                return true;
+        autofree char *instead =
+            meant ? str_format("public%s for every public destination, or %s.%s for a host of that name",
+                               rest, host, rest)
+                  : str_format("a network, as 192.168.0.0/16, NAME/private for a name that leads there, or "
+                               "%s.%s for a host of that name",
+                               host, rest);
+        return refuse(reading, "rules have no such word", instead);
+}
+
 static bool read_destination(struct reading *reading)
 {
         autofree char *text = str_copy(reading->text);
@@ -396,6 +558,8 @@ static bool read_destination(struct reading *reading)
         if (!check_shape(reading))
                 return false;
         read_suffixes(reading, text);
+        if (!check_port_alone(reading, text) || !check_slash(reading, text))
+                return false;
         if (!split(reading, text, &host, &ports))
                 return false;
         set_default_ports(reading);
@@ -410,26 +574,24 @@ static bool read_destination(struct reading *reading)
                 return false;
         if (is_address)
                 return check_address(reading);
-        if (strchr(host, '/')) {
-                autofree char *instead = str_copy_n(host, strcspn(host, "/"));
-                return refuse(reading, "a rule names no path", *instead ? instead : "a host");
-        }
-        return read_name(reading, host);
+        return check_word(reading, host, reading->text + strlen(host)) && read_name(reading, host);
 }
 
 bool destinations_add(struct destinations *list, enum destination_use use, const char *text,
                       struct error *error)
 {
-        for (;;) {
+        for (const char *before = NULL;;) {
                 size_t length = strcspn(text, ",");
                 list->items = str_or_die(reallocarray(list->items, list->count + 1, sizeof(*list->items)));
                 struct destination *made = &list->items[list->count++];
                 *made = (struct destination){.text = str_copy_n(text, length)};
-                struct reading reading = {.use = use, .text = made->text, .made = made, .error = error};
+                struct reading reading = {
+                    .use = use, .text = made->text, .before = before, .made = made, .error = error};
                 if (!read_destination(&reading))
                         return false;
                 if (!text[length])
                         return true;
+                before = made->text;
                 text += length + 1;
         }
 }

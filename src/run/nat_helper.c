@@ -69,6 +69,22 @@ static bool fail(struct error *error, const char *what)
         return error_set(error, EXIT_SETUP, "cannot start the network helper: %s: %s", what, strerror(errno));
 }
 
+/* With errno of the attempt to listen there. */
+static bool refuse_port(const struct port_pair *pair, struct error *error)
+{
+        int problem = errno;
+        autofree char *other = NULL;
+        if (problem == EADDRINUSE)
+                other =
+                    str_format("; close the program that does, or name another port as --publish HOSTPORT:%u",
+                               pair->inside);
+        if (problem == EACCES)
+                other = str_format("; that low a port is not yours to open; write --publish %u:%u",
+                                   8000U + pair->host % 1000U, pair->inside);
+        return error_set(error, EXIT_SETUP, "--publish %u: cannot listen on 127.0.0.1:%u: %s%s", pair->host,
+                         pair->host, strerror(problem), other ? other : "");
+}
+
 /* Binds the published ports. The sandbox's end of the set-up is used, because nothing else writes to it yet.
  */
 static bool publish(const struct nat_helper *helper, const struct network *network, struct error *error)
@@ -76,12 +92,7 @@ static bool publish(const struct nat_helper *helper, const struct network *netwo
         for (size_t i = 0; i < network->publish_count; i++) {
                 uint16_t port = network->publish[i].host;
                 if (!listeners_publish(helper->setup, port, network->publish[i].inside))
-                        return error_set(
-                            error, EXIT_SETUP, "--publish %u: cannot listen on 127.0.0.1:%u: %s%s", port,
-                            port, strerror(errno),
-                            errno == EADDRINUSE ? "; close the program that does, or name another port as "
-                                                  "--publish HOSTPORT:PORT"
-                                                : "");
+                        return refuse_port(&network->publish[i], error);
         }
         return true;
 }

@@ -597,6 +597,14 @@ def test_a_published_port_that_is_taken(online):
     assert done.status == 125 and f"--publish {w.LOOPBACK_PORT}: cannot listen on 127.0.0.1:{w.LOOPBACK_PORT}" in done.own_lines[-1], done
 
 
+def test_a_published_port_that_only_root_may_open(online, am_root):
+    done = online("run", "--publish", "79", "--", "true")
+    if am_root:
+        assert done.status == 0, done
+        return
+    assert done.status == 125 and "Permission denied" in done.err and "write --publish 8079:79" in done.own_lines[-1], done
+
+
 def test_a_published_port_before_the_server_listens(online, world):
     """Connections that come too early fail at once; a later one works."""
     script = SERVER.replace("server =", "print('listening', flush=True); sys.stdin.readline(); server =")

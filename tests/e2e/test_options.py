@@ -209,6 +209,14 @@ def test_help_and_version_go_to_stdout(hutch, words):
     (["mpc", "--", "true"], 2, "did you mean mcp?"),
     (["run", "-m", "1g", "--", "true"], 2, "write --memory SIZE"),
     (["mcp", "-rw", "/usr", "--", "true"], 2, "did you mean --rw?"),
+    (["run", "--allow-network", "a.b", "--", "true"], 2, "did you mean --network-allow?"),
+    (["run", "--network-allow", "a.test b.test", "--", "true"], 2, "write a.test,b.test"),
+    (["run", "--network-allow", "a.test/443", "--", "true"], 2, "write a.test:443"),
+    (["run", "--network-allow", "a.test:443/upd", "--", "true"], 2, "write a.test:443/udp"),
+    (["run", "--network-allow", "udp://a.test:123", "--", "true"], 2, "write a.test:123/udp"),
+    (["run", "--network-allow", "a.test:443,8080", "--", "true"], 2, "write a.test:8080"),
+    (["run", "--network-allow", "localhost:https", "--", "true"], 2, "https is no port and no range of ports (1 to 65535); write localhost:443"),
+    (["run", "--network-allow", "internet", "--", "true"], 2, "write public for every public destination"),
     (["mcp", "\u2013", "true"], 2, "write two short ones, --"),
     (["run", "--", "KEY=value", "true"], 127, "write --env KEY=… before --"),
     (["run", "--", "~/server"], 127, "~ is not expanded after --"),
@@ -246,7 +254,7 @@ def test_what_will_not_do_what_was_meant_is_noted_before_it_runs(hutch, words, s
     assert [line for line in done.own_lines if says in line] and "went to the command" not in done.err, done
 
 
-@pytest.mark.parametrize("word", ["--allow-net", "--name", "-m"])
+@pytest.mark.parametrize("word", ["--allow-net", "--name", "-m", "--bind", "--network=none"])
 def test_options_that_many_commands_have_are_theirs_after_the_separator(hutch, word):
     done = hutch("run", "--", "true", word)
     assert done.status == 0 and not done.own_lines, done

@@ -211,7 +211,7 @@ static void test_refused(void **state)
             {"example.com..", "no domain name"},
             {"-a.example.com", "no domain name"},
             {"a-.example.com", "no domain name"},
-            {"exa mple.com", "write example.com"},
+            {"exa mple.com", "write exa,mple.com"},
             {"exam\x01ple.com", "no domain name"},
             {"user@example.com", "no domain name"},
             {"b\xc3\xbc"
@@ -231,15 +231,26 @@ static void test_refused(void **state)
             {"example.com:65536", "HOST:443"},
             {"example.com:99999999999", "HOST:443"},
             {"example.com:-1", "HOST:443"},
-            {"example.com:http", "HOST:443"},
+            {"example.com:http", "write example.com:80"},
             {"example.com:443-80", "HOST:443"},
             {"example.com:80-", "HOST:443"},
             {"example.com:+80", "HOST:443"},
             {"example.com:80-90-100", "HOST:443"},
-            {":443", "no domain name"},
-            {"example.com/tcp", "names no path"},
-            {"example.com/udp/udp", "names no path"},
-            {"example.com/UDP", "names no path"},
+            {":443", "write HOST:443"},
+            {"443", "write HOST:443"},
+            {"65536", "no domain name"},
+            {"example.com/app", "names no path"},
+            {"example.com:443/x", "write example.com:443"},
+            {"example.com/", "write example.com"},
+            {"example.com/tcp", "a suffix is /udp or /private, and TCP needs none"},
+            {"example.com/UDP", "a suffix is /udp or /private"},
+            {"/upd", "write a host"},
+            {"example.com:", "no port (1 to 65535) stands behind the colon"},
+            {"example.com:99999", "99999 is no port"},
+            {"*:443", "whole labels"},
+            {"private", "192.168.0.0/16"},
+            {"private:22", "or private.:22 for a host"},
+            {"publc", "or publc. for a host"},
             {"public/private", "exclude each other"},
             {"localhost", "localhost:PORT"},
             {"localhost:53/udp", "localhost:PORT"},
@@ -289,6 +300,84 @@ static void test_refused(void **state)
         expect_refused(DESTINATION_DENY, "localhost:80", "denied anyway");
         expect_refused(DESTINATION_DENY, "*.com", "*.example.com");
         expect_refused(DESTINATION_DENY, "0.0.0.0/0", "write public");
+}
+
+/* What is proposed is the whole rest of the sentence, or ends at a blank; and it is a rule itself. */
+static void test_the_nearest_spelling(void **state)
+{
+        static const struct {
+                const char *text, *proposed;
+        } slips[] = {
+            {"a.example b.example", "a.example,b.example"},
+            {"  a.example\tb.example\n", "a.example,b.example"},
+            {"api.weather.gov 443", "api.weather.gov:443"},
+            {"api.weather.gov : 443", "api.weather.gov:443"},
+            {"a.test 443 b.test 80-90", "a.test:443,b.test:80-90"},
+            {"time.example.com 123/udp", "time.example.com:123/udp"},
+            {"time.example.com:123 /udp", "time.example.com:123/udp"},
+            {"host:443/upd", "host:443/udp"},
+            {"host:443/UDP", "host:443/udp"},
+            {"host:443/tcp", "host:443"},
+            {"host/private/tcp", "host/private"},
+            {"host/udp/udp", "host/udp"},
+            {"host:22/privat/udp", "host:22/udp/private"},
+            {"10.0.0.0/8:53/upd", "10.0.0.0/8:53/udp"},
+            {"[2001:db8::1]:443/tcp", "[2001:db8::1]:443"},
+            {"udp://time.example.com:123", "time.example.com:123/udp"},
+            {"UDP://time.example.com:123/x", "time.example.com:123/udp"},
+            {"ssh://git@git.example.com/x", "git.example.com:22"},
+            {"ssh://git@git.example.com:2222/x", "git.example.com:2222"},
+            {"postgres://[2001:db8::1]/x", "[2001:db8::1]:5432"},
+            {"https://api.example.com/", "api.example.com"},
+            {"api.weather.gov/443", "api.weather.gov:443"},
+            {"api.weather.gov/8000-8010/private", "api.weather.gov:8000-8010/private"},
+            {"localhost:https", "localhost:443"},
+            {"example.com:SSH", "example.com:22"},
+            {"time.example.com:ntp/udp", "time.example.com:123/udp"},
+            {"[2001:db8::1]:http", "[2001:db8::1]:80"},
+            {"host:443,8080", "host:8080"},
+            {"host,8080", "host:8080"},
+            {"host:443/private,:8000-8010/private", "host:8000-8010/private"},
+            {"a.test,[2001:db8::1]:443,8080", "[2001:db8::1]:8080"},
+            {"2001:db8::1,8080", "[2001:db8::1]:8080"},
+            {"10.0.0.0/8:22,23", "10.0.0.0/8:23"},
+            {"Publc", "public"},
+            {"pubilc:8080", "public:8080"},
+            {"internet", "public"},
+            {"ANY:443", "public:443"},
+            {"all", "public"},
+        };
+        (void)state;
+        for (size_t i = 0; i < COUNT(slips); i++) {
+                struct destinations list = {0};
+                struct error error = {0}, none = {0};
+                assert_false(destinations_add(&list, DESTINATION_ALLOW, slips[i].text, &error));
+                const char *said = strstr(error.text, "; write ");
+                assert_non_null(said);
+                autofree char *proposed = str_copy_n(said + 8, strcspn(said + 8, " "));
+                if (!str_equal(proposed, slips[i].proposed))
+                        fail_msg("\"%s\": the sentence is: %s", slips[i].text, error.text);
+                if (!destinations_add(&list, DESTINATION_ALLOW, proposed, &none))
+                        fail_msg("\"%s\" is no rule: %s", proposed, none.text);
+                destinations_free(&list);
+        }
+}
+
+/* Names without a dot are names; that of a word of everybody's has its final dot. */
+static void test_bare_names(void **state)
+{
+        struct destinations list = {0};
+        struct error error = {0};
+        (void)state;
+        assert_true(destinations_add(&list, DESTINATION_ALLOW,
+                                     "public.,publ.c,intranet,db:5432,republic,pub,publish.test,publc.,any.:"
+                                     "443,private.,public.example,tcp,udp",
+                                     &error));
+        assert_int_equal(list.count, 13);
+        assert_string_equal(list.items[0].name, "public");
+        for (size_t i = 0; i < list.count; i++)
+                assert_int_equal(list.items[i].kind, DESTINATION_NAME);
+        destinations_free(&list);
 }
 
 /* What is reserved may be denied: it is refused anyway, and no sentence helps. */
@@ -425,6 +514,8 @@ int main(void)
             cmocka_unit_test(test_lists),
             cmocka_unit_test(test_localhost),
             cmocka_unit_test(test_refused),
+            cmocka_unit_test(test_the_nearest_spelling),
+            cmocka_unit_test(test_bare_names),
             cmocka_unit_test(test_denied_addresses),
             cmocka_unit_test(test_lengths),
             cmocka_unit_test(test_bytes_of_names),

@@ -171,6 +171,9 @@ static void test_refusals(void **state)
             {{"--ver", "--", "x"}, "did you mean --verbose"},
             {{"--verbos", "--", "x"}, "did you mean --verbose"},
             {{"--templat=x", "--", "x"}, "did you mean --template"},
+            {{"--allow-network", "a.b", "--", "x"}, "did you mean --network-allow?"},
+            {{"--deny-network=a.b", "--", "x"}, "did you mean --network-deny?"},
+            {{"--file-env", "x", "--", "x"}, "did you mean --env-file?"},
             {{"--TIMEOUT", "1", "--", "x"}, "unknown option --TIMEOUT"},
             {{"-x", "--", "x"}, "unknown option -x"},
             {{"-vx", "--", "x"}, "unknown option -vx"},
@@ -428,6 +431,8 @@ static void test_stray_options(void **state)
         assert_string_equal(stray(WORDS("true", "--timeout", "--rm")), "--timeout");
         assert_null(stray(WORDS("--rm")));
         assert_null(stray(WORDS("true", "--json")));
+        assert_null(
+            stray(WORDS("python3", "-m", "http.server", "--bind", "127.0.0.1", "--rm", "--network=x")));
         assert_null(stray(WORDS("node", "--", "--timeout")));
         assert_null(stray(WORDS("node", "--file", "--file=x", "-f")));
         assert_null(stray(WORDS("node", "--help", "--verbose", "-v", "-e", "--rox", "--ti", "timeout")));
