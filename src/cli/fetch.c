@@ -6,6 +6,7 @@
 #include "cli/fetch.h"
 
 #include "box/mounts.h"
+#include "box/search.h"
 #include "fetch/entry.h"
 #include "fetch/npm.h"
 #include "fetch/plan.h"
@@ -26,7 +27,6 @@
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -235,8 +235,7 @@ static bool fill(int folder, const struct fetch_request *request, const char *na
                  const struct options *options, struct error *error)
 {
         if (mkdirat(folder, "cache", 0700) < 0)
-                return error_set(error, EXIT_SETUP, "cannot make a folder for %s: %s", name_shown(name),
-                                 strerror(errno));
+                return error_set(error, EXIT_SETUP, "cannot make a folder: %s", strerror(errno));
         autoclose int cache = openat(folder, "cache", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         struct fetch_plan plan = {0};
         struct entry entry = {.name = str_copy(name), .fetched = time(NULL)};
@@ -262,6 +261,18 @@ static void say_waiting(void)
         message("another hutch fetches the same; waiting for it");
 }
 
+/* Says a missing npx or uvx as `hutch mcp` would; else a part of it would be missed, in other words. */
+static bool check_command(const char *name, struct error *error)
+{
+        struct search_failure failure = {0};
+        const char *path = getenv("PATH");
+        autofree char *cwd = getcwd(NULL, 0);
+        autofree char *found = strchr(name, '/') ? search_file(cwd ? cwd : "/", name, &failure)
+                                                 : search_path(path ? path : SEARCH_SYSTEM_PATH,
+                                                               cwd ? cwd : "/", name, &failure);
+        return found || search_explain(&failure, name, path, caller_homes()->spelled, error);
+}
+
 static bool has_entry(int store, const char *file)
 {
         autoclose int entry = store_open_entry(store, file);
@@ -282,14 +293,19 @@ static bool fetch_entry(int store, const struct options *options, struct error *
                           name_shown(options->command.values[0]));
         bool done = file && !options->update && has_entry(store, file);
         if (done)
-                printf("%s: here already; --update fetches it again\n", name);
-        int folder = !file || done ? -1 : store_begin(store, file, say_waiting);
+                printf("%s: here already%s; --update fetches it again\n", name,
+                       options->min_age_days ? ", and its age was not looked at" : "");
+        bool begins = file && !done && check_command(options->command.values[0], error);
+        int folder = begins ? store_begin(store, file, say_waiting) : -1;
         if (folder == -EEXIST || (folder >= 0 && !options->update && has_entry(store, file))) {
                 done = true; /* another one was faster */
                 if (folder >= 0)
                         store_abandon(store, file);
         } else if (folder >= 0) {
-                done = fill(folder, &request, name, options, error);
+                struct error failure = {0};
+                done = fill(folder, &request, name, options, &failure) ||
+                       error_set(error, failure.status, "%s: %s%s", name_shown(name), failure.text,
+                                 has_entry(store, file) ? "; what was kept of it stays as it is" : "");
                 int committed = done ? store_commit(store, file) : 0;
                 if (committed < 0)
                         done = error_set(error, EXIT_SETUP, "cannot put %s in its place: %s", name,
@@ -298,7 +314,7 @@ static bool fetch_entry(int store, const struct options *options, struct error *
                         store_abandon(store, file);
                 else if (request.tool == FETCH_UV_PROJECT)
                         remove_earlier(store, &request, file);
-        } else if (file && !done) {
+        } else if (begins) {
                 error_set(error, EXIT_SETUP, "cannot make a folder for %s: %s", name, explain(folder));
         }
         if (folder >= 0)
@@ -410,12 +426,15 @@ static bool remove_entry(int store, const char *name, struct error *error)
         int removed = file ? store_remove(store, file) : -ENOENT;
         if (removed == -ENOENT && !strchr(name, ':')) {
                 autofree char *other = str_format("uv:%s", name);
-                autofree char *other_file = fetch_name_encode(other);
-                removed = other_file ? store_remove(store, other_file) : -ENOENT;
+                free(file);
+                file = fetch_name_encode(other);
+                removed = file ? store_remove(store, file) : -ENOENT;
         }
-        if (removed == 0)
-                return true;
-        return error_set(error, 1, "cannot remove %s: %s", name_shown(name),
+        autofree char *found = removed == 0 ? fetch_name_decode(file) : NULL;
+        if (found)
+                printf("%s: removed\n", name_shown(found));
+        return found ||
+               error_set(error, 1, "cannot remove %s: %s", name_shown(name),
                          removed == -ENOENT ? "there is no such entry; `hutch fetch --list` shows them"
                                             : strerror(-removed));
 }
@@ -445,7 +464,8 @@ int fetch(const struct options *options, struct error *error)
         autoclose int store = store_open(makes);
         bool done;
         if (store == -ENOENT && !makes) {
-                done = !options->remove || error_set(error, 1, "nothing was fetched yet");
+                done = (!options->remove && options->command.count == 0) ||
+                       error_set(error, 1, "nothing was fetched yet");
         } else if (store < 0) {
                 done = refuse_store(store, error);
         } else {
@@ -466,13 +486,56 @@ int fetch(const struct options *options, struct error *error)
         return done ? 0 : error->status;
 }
 
+/* Passes the line of the fetch on, and into the record of this run, but for what a tool may have written. */
+static void pass_line(const char *line, size_t length, bool verbose)
+{
+        static const char prefix[] = "[hutch] ";
+        size_t skipped = sizeof(prefix) - 1;
+        if (!verbose && length > skipped && memcmp(line, prefix, skipped) == 0) {
+                message("%.*s", (int)(length - skipped), line + skipped);
+                return;
+        }
+        (void)fd_write_all(STDERR_FILENO, line, length);
+        (void)fd_write_all(STDERR_FILENO, "\n", 1);
+}
+
+struct passing {
+        char line[4096];
+        size_t length;
+        bool verbose;
+};
+
+/* Passes what has come on, line by line. False at its end. */
+static bool pass_lines(struct passing *passing, int lines)
+{
+        ssize_t got = read(lines, passing->line + passing->length, sizeof(passing->line) - passing->length);
+        if (got <= 0) {
+                if (got == 0 && passing->length > 0)
+                        pass_line(passing->line, passing->length, passing->verbose);
+                return got < 0 && errno == EINTR;
+        }
+        passing->length += (size_t)got;
+        char *start = passing->line, *end = start + passing->length, *newline;
+        while ((newline = memchr(start, '\n', (size_t)(end - start)))) {
+                pass_line(start, (size_t)(newline - start), passing->verbose);
+                start = newline + 1;
+        }
+        if (start == passing->line && passing->length == sizeof(passing->line)) {
+                pass_line(start, passing->length, passing->verbose);
+                start = end;
+        }
+        passing->length = (size_t)(end - start);
+        memmove(passing->line, start, passing->length);
+        return true;
+}
+
 /* A registry may take a quarter of an hour. A client that has gone meanwhile is known by its end of standard
  * output: that of standard input may be closed by one that still waits for answers. */
-static void await_fetch(pid_t child)
+static void await_fetch(pid_t child, int lines, bool verbose)
 {
-        autoclose int ended = (int)syscall(SYS_pidfd_open, child, 0);
-        struct pollfd polls[] = {{.fd = ended, .events = POLLIN}, {.fd = STDOUT_FILENO}};
-        while (ended >= 0 && !polls[0].revents) {
+        struct passing passing = {.verbose = verbose};
+        struct pollfd polls[] = {{.fd = lines, .events = POLLIN}, {.fd = STDOUT_FILENO}};
+        for (;;) {
                 if (poll(polls, 2, -1) < 0) {
                         if (errno != EINTR)
                                 return;
@@ -482,34 +545,55 @@ static void await_fetch(pid_t child)
                         (void)kill(child, SIGTERM);
                 if (polls[1].revents) /* whatever it says, it says it again */
                         polls[1].fd = -1;
+                if (polls[0].revents && !pass_lines(&passing, lines))
+                        return;
         }
+}
+
+/* What the command asks for, as it stands in a sentence. The caller frees. */
+static char *describe_request(const struct str_list *command)
+{
+        struct fetch_request request;
+        read_request(command, &request);
+        autofree char *name = request.tool == FETCH_NONE ? NULL : fetch_request_name(&request);
+        autofree char *folder = request.tool == FETCH_UV_PROJECT ? project_folder(&request) : NULL;
+        fetch_request_free(&request);
+        return folder ? str_format("the environment of %s", name_shown(folder))
+               : name ? str_copy(name_shown(strchr(name, ':') + 1))
+                      : str_format("what %s asks for", name_shown(command->values[0]));
 }
 
 bool fetch_first(const struct options *options, struct error *error)
 {
+        int ends[2];
         struct str_list words = {0};
+        if (pipe2(ends, O_CLOEXEC) < 0)
+                return error_set(error, EXIT_SETUP, "cannot make a pipe: %s", strerror(errno));
         str_list_add(&words, "hutch");
         str_list_add(&words, "fetch");
         for (unsigned i = 0; i < options->verbose; i++)
                 str_list_add(&words, "--verbose");
         str_list_add(&words, "--");
         copy_list(&words, &options->command);
-        message("fetching first, once: what %s asks for is not here yet",
-                name_shown(options->command.values[0]));
+        autofree char *shown = describe_request(&options->command);
+        message("fetching first, once: %s is not here yet", shown);
 
         pid_t hutch = getpid(), child = fork();
         if (child == 0) {
                 autoclose int null = open("/dev/null", O_RDWR | O_CLOEXEC);
                 (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-                if (getppid() != hutch || null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0)
+                if (getppid() != hutch || null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 ||
+                    dup2(ends[1], 2) < 0)
                         _exit(EXIT_SETUP);
                 execv("/proc/self/exe", words.values);
                 _exit(EXIT_SETUP);
         }
+        close(ends[1]);
+        autoclose int lines = ends[0];
         str_list_free(&words);
         int status = 0;
         if (child > 0)
-                await_fetch(child);
+                await_fetch(child, lines, options->verbose > 0);
         while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
                 ;
         if (child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)

@@ -88,9 +88,10 @@ static void take_rule(const char *line)
                 rules->deny_elicitation = true;
         else if (str_equal(line, "deny-roots"))
                 rules->deny_roots = true;
-        else if (str_equal(line, "pin"))
+        else if ((rest = after(line, "pin"))) {
                 firewall.pins.on = true;
-        else if (str_equal(line, "pin-accept"))
+                firewall.pins.file = str_copy(rest);
+        } else if (str_equal(line, "pin-accept"))
                 firewall.pins.accept = true;
         else if (str_equal(line, "explain"))
                 firewall.explain.on = true;
@@ -135,10 +136,12 @@ static void take_pins(void)
 {
         size_t length;
         autofree char *text = take_file(FILTER_PINS, PINS_FILE_MAX, &length);
-        if (firewall.pins.on && !pins_read(&firewall.pins, &firewall.scanner, text, length)) {
-                report_note("--pin: a line of the file is no record, so that none can be trusted; repair the "
-                            "file, or "
-                            "remove it to pin what is there now");
+        size_t broken = firewall.pins.on ? pins_read(&firewall.pins, &firewall.scanner, text, length) : 0;
+        if (broken > 0) {
+                report_note(
+                    "--pin %s: line %zu of the file is no record, so that none can be trusted; repair "
+                    "it, or remove the file to pin what is there now",
+                    firewall.pins.file, broken);
                 _exit(EXIT_SETUP);
         }
 }

@@ -15,7 +15,7 @@
 
 _Static_assert(sizeof(((struct pin *)NULL)->hash) == SHA256_SIZE, "a pin's hash");
 
-enum { CHANGES_SHOWN_MAX = 8, NAME_SHOWN_MAX = 100 };
+enum { CHANGES_SHOWN_MAX = 8, NAMES_SHOWN_MAX = 8, NAME_SHOWN_MAX = 100 };
 
 static const char *const pinned_members[] = {"annotations",  "description", "inputSchema", "name",
                                              "outputSchema", "title",       NULL};
@@ -84,6 +84,8 @@ static bool same_definition(const struct pin *a, const struct pin *b)
 void pins_free(struct pins *pins)
 {
         clear_list(&pins->pinned);
+        free(pins->names.bytes);
+        pins->names = (struct outbox){0};
 }
 
 /* ---- the file ---- */
@@ -145,16 +147,17 @@ static bool read_record(struct pins *pins, struct jsonl *scanner, char *line, si
         return !tool.at || read_tool(pins, record, tool);
 }
 
-bool pins_read(struct pins *pins, struct jsonl *scanner, char *text, size_t length)
+size_t pins_read(struct pins *pins, struct jsonl *scanner, char *text, size_t length)
 {
         char *end = text + length, *newline;
-        for (char *line = text; line < end; line = newline + 1) {
+        size_t number = 1;
+        for (char *line = text; line < end; line = newline + 1, number++) {
                 newline = memchr(line, '\n', (size_t)(end - line));
                 /* Without its end: a record that a full disk cut off. */
                 if (!newline || !read_record(pins, scanner, line, (size_t)(newline - line)))
-                        return false;
+                        return number;
         }
-        return true;
+        return 0;
 }
 
 static void write_hash(struct outbox *out, const uint8_t hash[SHA256_SIZE])
@@ -232,6 +235,18 @@ static void say_change(const struct pin *was, const struct pin *is)
                 report_line("  its definition is too large to be kept and shown; its hash differs");
 }
 
+/* Counts what --pin-accept accepts, and keeps the first names for its line. */
+static void add_change(struct pins *pins, const struct pin *pin)
+{
+        autofree char *name = show_name(pin->name, pin->name_length);
+        autofree char *item = str_format("%s\"%s\"", pins->changes == 0 ? ": " : ", ", name);
+        if (pins->changes < NAMES_SHOWN_MAX)
+                outbox_put_text(&pins->names, item);
+        else if (pins->changes == NAMES_SHOWN_MAX)
+                outbox_put_text(&pins->names, ", …");
+        pins->changes++;
+}
+
 static bool refuse_surplus(void)
 {
         report_note("a server may have %d tools pinned, of reasonable length; what is beyond that is refused",
@@ -260,9 +275,10 @@ static bool take(struct pins *pins, const struct pin *was, struct pin *now)
         if (!pins->known && !pins->announced)
                 report(FILTER_PIN, "", 0);
         pins->announced = true;
-        if (!same)
+        if (!same) {
                 pins->recorded += send_record(now, false);
-        pins->changes += !same;
+                add_change(pins, now);
+        }
         now->seen = now->taken = true;
         return set_pin(&pins->pinned, now);
 }
@@ -310,16 +326,18 @@ static void end_taking(struct pins *pins)
                 if (pin->seen)
                         continue;
                 (void)send_record(pin, true);
+                add_change(pins, pin);
                 remove_pin(&pins->pinned, pin);
-                pins->changes++;
         }
         if (!pins->known && !pins->announced)
                 report(FILTER_PIN, "", 0);
         if (!pins->known)
                 report_line("pinned %zu tools of this server, as they are now", pins->pinned.count);
         else
-                report_line("--pin-accept: %zu of this server's tools were added, changed or removed",
-                            pins->changes);
+                report_line("--pin-accept: %zu of this server's tools were added, changed or removed (leave "
+                            "the option out from the next start on)%.*s",
+                            pins->changes, (int)pins->names.length,
+                            pins->names.length > 0 ? pins->names.bytes : "");
         pins->known = true;
         pins->accept = false;
 }

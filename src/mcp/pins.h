@@ -19,6 +19,7 @@
 
 #include "mcp/json_walk.h"
 #include "mcp/jsonl.h"
+#include "mcp/outbox.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,18 +48,20 @@ struct pins {
         bool accept;    /* --pin-accept, until the first whole list */
         bool known;     /* the file has records of this server, or the first list was whole */
         bool announced; /* the file has been told of this server */
+        char *file;     /* its path, as it can stand in a sentence */
         char *server;   /* its identity, as JSON text without quotes */
         struct pin_list pinned;
-        size_t listed;   /* tools of the listing that is being read */
-        size_t recorded; /* bytes for the file, in this run */
-        size_t changes;  /* of what is pinned, in this run */
+        size_t listed;       /* tools of the listing that is being read */
+        size_t recorded;     /* bytes for the file, in this run */
+        size_t changes;      /* of what is pinned, in this run */
+        struct outbox names; /* of the first of these, for a sentence */
 };
 
-/* Reads the file's text (changing it) for the server. False when a line of it is no record: nothing can be
- * trusted then. */
-bool pins_read(struct pins *pins, struct jsonl *scanner, char *text, size_t length);
+/* Reads the file's text (changing it) for the server. Returns 0, or the number of the first line that is no
+ * record: nothing can be trusted then. */
+size_t pins_read(struct pins *pins, struct jsonl *scanner, char *text, size_t length);
 
-/* Forgets every tool; `server` stays the caller's. */
+/* Forgets every tool; `file` and `server` stay the caller's. */
 void pins_free(struct pins *pins);
 
 /* A listing: begins, one tool after the other, ends with its last page. pins_list_tool() says whether the

@@ -21,7 +21,7 @@
  *   deny-sampling | deny-elicitation | deny-roots
  *   message-max BYTES
  *   server IDENTITY                  whose pins count, as JSON text without its quotes
- *   pin | pin-accept                 compare with the pins; record what differs
+ *   pin FILE | pin-accept            compare with the pins of that file; record what differs
  *   input KIND | output KIND         what the client's are: none, plain, socket, or `burst BYTES`
  *   explain                          descriptor 10 is there; what the network refused is wanted in results
  *   log | log-arguments              calls are wanted as FILTER_RECORD, with their arguments

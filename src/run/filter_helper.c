@@ -6,6 +6,7 @@
 #include "run/filter_helper.h"
 
 #include "lib/fd.h"
+#include "lib/name.h"
 #include "lib/program.h"
 #include "lib/str.h"
 #include "mcp/outbox.h"
@@ -83,7 +84,7 @@ static void write_rules(const struct box *box, const char *server, bool explain,
         for (size_t i = 0; i < box->environment.count && rules->log_arguments; i++)
                 write_secret(box, box->environment.values[i], out);
         if (rules->pins)
-                fprintf(out, "pin\nserver %s\n", server);
+                fprintf(out, "pin %s\nserver %s\n", name_shown(rules->pins), server);
         fprintf(out, "message-max %zu\n", rules->message_max);
 }
 

@@ -22,7 +22,7 @@ def npm(empty):
 def test_the_first_start_fetches_and_the_next_is_offline(npm):
     done = call(npm, "run", "--", "npx", "-y", "hello", "one", "two words")
     assert (done.status, done.out) == (0, "hello 1.0.0 one two words\n"), done
-    assert [line for line in done.own_lines if "fetching first, once" in line], done
+    assert [line for line in done.own_lines if "fetching first, once: hello is not here yet" in line], done
     assert entries(npm) == ["npm%3ahello"] and npm.store.stat().st_mode & 0o777 == 0o700
     asked = npm.registry.asked()
     assert "/hello" in asked
@@ -58,6 +58,22 @@ def test_unpinned_packages_stay_at_their_version_until_an_update(npm):
     assert "npm:hello  2.0.0" in call(npm, "fetch", "--list").out
 
 
+def test_an_update_that_fails_keeps_what_was_kept(npm):
+    call(npm, "fetch", "--", "npx", "-y", "hello")
+    shutil.rmtree(npm.registry.folder / "packages/hello")
+    done = call(npm, "fetch", "--update")
+    assert done.status == 125 and "npm:hello: npm could not fetch (status 1); what was kept of it stays as it is" in done.err, done
+    assert call(npm, "run", "--", "npx", "-y", "hello").out == "hello 1.0.0\n"
+
+
+@pytest.mark.parametrize("words", [["uvx", "hello"], ["uv", "tool", "run", "hello"]])
+def test_a_tool_that_is_not_installed(npm, words):
+    if shutil.which(words[0], path=npm.environment["PATH"]):
+        npm.environment["PATH"] = "/usr/bin:/bin"
+    done = call(npm, "fetch", "--", *words)
+    assert done.status == 127 and f"the command {words[0]} was not found on PATH" in done.err and "install it" in done.err, done
+
+
 def test_a_running_server_keeps_what_it_has_during_an_update(npm):
     npm.registry.publish("late", files={"cli.js": "#!/usr/bin/env node\nconsole.log('up'); process.stdin.once('data', () => { console.log(require('./part.js')); process.exit() })\n",
                                         "part.js": "module.exports = 'old'"})
@@ -90,6 +106,8 @@ def test_always_fetches_without_the_commands_consent(npm):
 def test_a_package_that_no_registry_has(npm):
     done = call(npm, "run", "--", "npx", "-y", "absent")
     assert done.status == 125 and "could not be fetched" in done.err and "404" in done.err, done
+    log = call(npm, "logs").out
+    assert "404" in log and "npm:absent: npm could not fetch (status 1)" in log and "the lines above" in log, log
     assert entries(npm) == []
 
 
@@ -155,9 +173,11 @@ def test_versions_that_are_too_young(npm):
     assert call(npm, "run", "--", "npx", "-y", "hello@latest").out == "hello 1.0.0\n"
     assert call(npm, "fetch", "--min-age", "7", "--", "npx", "-y", "hello@2.0.0").status == 125
     assert call(npm, "fetch", "--", "npx", "-y", "hello@2.0.0").status == 0
+    assert "here already, and its age was not looked at" in call(npm, "fetch", "--min-age", "7", "--", "npx", "-y", "hello@2.0.0").out
 
 
 def test_what_is_kept_is_compared_listed_and_removed(npm):
+    assert call(npm, "fetch", "--verify").status == 0 and call(npm, "fetch", "--verify", "--", "npx", "-y", "hello").status == 1
     call(npm, "fetch", "--", "npx", "-y", "hello")
     done = call(npm, "fetch", "--verify")
     assert (done.status, done.out) == (0, "npm:hello: as it was fetched\n"), done
@@ -168,7 +188,11 @@ def test_what_is_kept_is_compared_listed_and_removed(npm):
     done = call(npm, "fetch", "--verify")
     assert done.status == 1 and "not those that were fetched" in done.out, done
     assert call(npm, "fetch", "--remove", "absent").status == 1
-    assert call(npm, "fetch", "--remove", "hello").status == 0 and entries(npm) == []
+    assert call(npm, "fetch", "--verify", "--", "npx", "-y", "other").status == 1
+    for name in ("hello", "npm:hello"):
+        assert call(npm, "fetch", "--update", "--", "npx", "-y", "hello").status == 0
+        done = call(npm, "fetch", "--remove", name)
+        assert (done.status, done.out) == (0, "npm:hello: removed\n") and entries(npm) == [], done
     assert call(npm, "fetch", "--list").out == ""
 
 

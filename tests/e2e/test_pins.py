@@ -125,6 +125,15 @@ def test_a_removed_tool_is_said(pinned):
     assert pinned.run([ADD, READ], calls=("read",)) == (["add"], {"read"}), "it comes back as a new one"
 
 
+def test_what_was_accepted_is_named(pinned):
+    pinned.run([ADD, READ])
+    assert pinned.said("leave") == 0
+    pinned.run([{**ADD, "description": "other"}], "--pin-accept")
+    assert pinned.said('2 of this server\'s tools were added, changed or removed (leave the option out from the next start on): "add", "read"') == 1, pinned.err
+    pinned.run([{**ADD, "name": f"many{i}"} for i in range(20)], "--pin-accept", calls=())
+    assert pinned.said('"many0", ') == 1 and pinned.said('"many7", …') == 1 and "many8" not in pinned.err, pinned.err
+
+
 def test_a_call_before_any_list(pinned):
     """The second start of a client that probes first: its first line is the call."""
     pinned.run([ADD])
@@ -185,7 +194,7 @@ def test_a_large_definition_is_compared_by_its_hash(pinned):
 def test_a_file_that_is_no_pins_is_never_trusted(pinned, text):
     pinned.pins.write_text(text)
     pinned.run([ADD])
-    assert pinned.status == 125 and pinned.said("is no record") == 1 and len(pinned.err.splitlines()) == 1, pinned.err
+    assert pinned.status == 125 and pinned.said(f"--pin {pinned.pins}: line 1 of the file is no record") == 1 and len(pinned.err.splitlines()) == 1, pinned.err
 
 
 def test_with_a_broken_file_nothing_is_started(hutch, tmp_path):
@@ -202,7 +211,7 @@ def test_with_a_broken_file_nothing_is_started(hutch, tmp_path):
 def test_a_record_that_was_cut_off(pinned):
     pinned.run([ADD])
     pinned.pins.write_bytes(pinned.pins.read_bytes()[:-5])
-    assert pinned.run([ADD])[0] == [] and pinned.status == 125
+    assert pinned.run([ADD])[0] == [] and pinned.status == 125 and pinned.said("line 2 of the file") == 1
 
 
 def test_where_the_file_may_not_be(pinned, tmp_path):
