@@ -99,11 +99,12 @@ static bool is_one_of(const char *names, const char *name)
         return launcher_words_have(names, name, strlen(name));
 }
 
-/* The name of the nearest folder that has one of its own, where every second server's script is called as this
- * one is; else that of the script. What is as near to the root as a home is no server's. */
+/* The name of the nearest folder that has one of its own, where every second server's script is called as
+ * this one is; else that of the script. What is as near to the root as a home is no server's. */
 static char *name_of_single(const char *script)
 {
-        static const char scripts[] = "index main server app cli run start mcp mcp_server mcp-server __main__";
+        static const char scripts[] =
+            "index main server app cli run start mcp mcp_server mcp-server __main__";
         static const char folders[] = "build dist out lib src bin app server Documents Downloads Desktop";
         autofree char *file = name_of_file(script);
         autofree char *folder = path_parent(script);
