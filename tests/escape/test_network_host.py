@@ -148,8 +148,9 @@ def test_names_cannot_forge_a_line(world):
 
 def test_a_storm_of_changes_costs_no_answer(world):
     """Half-written, absent and back, a hundred times: the command is answered all the time."""
-    script = "import urllib.request as u\nfor i in range(200):\n try: print(u.urlopen('http://allowed.test/',timeout=20).read().decode(),end='')\n" \
-             " except OSError as e: print('failed',e)\nprint('end')"
+    # A refusal takes no time: without the pause a hundred would fit into one moment in which the test was kept from going on.
+    script = "import time, urllib.request as u\nfor i in range(200):\n try: print(u.urlopen('http://allowed.test/',timeout=20).read().decode(),end='')\n" \
+             " except OSError as e: print('failed',e); time.sleep(0.1)\nprint('end')"
     import subprocess
     process = world.start("run", *ALLOW, "--", PYTHON, "-c", script, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     resolv = world.etc / "resolv.conf"
