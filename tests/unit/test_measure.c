@@ -8,6 +8,7 @@
 #include "run/buffers.h"
 #include "run/measure.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -137,13 +138,32 @@ static void test_unheld(void **state)
         assert_unheld(&limits, NULL);
 }
 
+/* The proc of a sandbox whose pid 1 has ended shows nobody, as a folder without numbers does; one that cannot
+ * be listed is something else. */
+static void test_nobody_is_left(void **state)
+{
+        struct use use;
+        autoclose int folder = open("/proc/self/fdinfo/..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        autoclose int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+        autoclose int own = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        (void)state;
+        assert_int_equal(measure_use(&(struct measured_places){.proc = folder, .sockets = -1}, 1 << 20, &use),
+                         MEASURED_ENDED);
+        assert_int_equal(measure_use(&(struct measured_places){.proc = file, .sockets = -1}, 1 << 20, &use),
+                         MEASURED_NOTHING);
+        assert_int_equal(
+            measure_use(&(struct measured_places){.proc = own, .sockets = -1}, UINT64_MAX / 2, &use),
+            MEASURED);
+        assert_true(use.memory > 0 && use.tasks > 0);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_status), cmocka_unit_test(test_rollup),
             cmocka_unit_test(test_start),  cmocka_unit_test(test_maps),
             cmocka_unit_test(test_names),  cmocka_unit_test(test_most_in_sockets),
-            cmocka_unit_test(test_unheld),
+            cmocka_unit_test(test_unheld), cmocka_unit_test(test_nobody_is_left),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
