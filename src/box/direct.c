@@ -36,12 +36,6 @@ static const char own_commands[] =
     "mapfile popd printf pushd pwd read readarray readonly return set shift shopt source suspend test times "
     "trap true type typeset ulimit umask unalias unset wait";
 
-static const char *base_name(const char *path)
-{
-        const char *slash = strrchr(path, '/');
-        return slash ? slash + 1 : path;
-}
-
 /* ---- the entry ---- */
 
 static int open_within(int folder, const char *path, int flags, unsigned resolve)
@@ -60,7 +54,7 @@ static bool is_program(const struct cache_use *use, const char *name)
         struct stat status;
         autofree char *above = str_format("/%s", use->entry.folder);
         autofree char *tree = path_parent(above);
-        autofree char *path = str_format("%s/%s", base_name(above), name);
+        autofree char *path = str_format("%s/%s", path_base(above), name);
         autoclose int cache = mounts_open_real(use->source, O_RDONLY | O_DIRECTORY);
         autoclose int folder =
             cache < 0 ? -1 : open_within(cache, tree + 1, O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
@@ -83,7 +77,7 @@ static bool is_tool(const struct toolchain *toolchain, const char *one, const ch
                         command = grant->link;
         }
         autofree char *real = realpath(command, NULL);
-        return real && (str_equal(base_name(real), one) || str_equal(base_name(real), other));
+        return real && (str_equal(path_base(real), one) || str_equal(path_base(real), other));
 }
 
 /* True when the box's environment has a variable that begins so, in any case, and that hutch did not set. */
@@ -142,7 +136,7 @@ static bool may_bring(const struct box *box, const char *folder, const char *nam
         cJSON *manifest = length < 0 ? NULL : cJSON_ParseWithLength(text, (size_t)length);
         const cJSON *bin = cJSON_GetObjectItemCaseSensitive(manifest, "bin");
         const cJSON *own = cJSON_GetObjectItemCaseSensitive(manifest, "name");
-        bool named = cJSON_IsString(own) && str_equal(base_name(own->valuestring), base_name(name));
+        bool named = cJSON_IsString(own) && str_equal(path_base(own->valuestring), path_base(name));
         bool brings = !cJSON_IsObject(manifest) || named || cJSON_GetObjectItemCaseSensitive(bin, name) ||
                       cJSON_GetObjectItemCaseSensitive(manifest, "directories");
         cJSON_Delete(manifest);

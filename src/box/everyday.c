@@ -368,8 +368,7 @@ void everyday_find(const struct str_list *command, const struct folders *folders
 {
         const struct reading reading = {
             .command = command, .folders = folders, .work = work, .home = home, .result = everyday};
-        const char *slash = strrchr(command->values[0], '/');
-        const char *name = slash ? slash + 1 : command->values[0];
+        const char *name = path_base(command->values[0]);
         const char *module = launcher_module(command);
         if (str_equal(name, "uv"))
                 read_uv(&reading);
@@ -443,8 +442,7 @@ static bool request_uvx(const struct reading *reading, size_t options, struct ev
 bool everyday_request(const struct str_list *command, struct everyday_request *request)
 {
         const struct reading reading = {.command = command};
-        const char *slash = strrchr(command->values[0], '/');
-        const char *name = slash ? slash + 1 : command->values[0];
+        const char *name = path_base(command->values[0]);
         bool tool = false;
         if (str_equal(name, "uvx") || str_equal(name, "uv")) {
                 size_t run = str_equal(name, "uv") ? find_uv_run(&reading, &tool) : 0;
@@ -459,8 +457,7 @@ bool everyday_request(const struct str_list *command, struct everyday_request *r
 char *everyday_package(const struct str_list *command)
 {
         const struct reading reading = {.command = command};
-        const char *slash = strrchr(command->values[0], '/');
-        const char *name = slash ? slash + 1 : command->values[0];
+        const char *name = path_base(command->values[0]);
         const char *request = NULL;
         bool tool = str_equal(name, "uvx");
         if (tool) {
@@ -482,10 +479,9 @@ char *everyday_package(const struct str_list *command)
 const char *everyday_project(const struct str_list *command)
 {
         const struct reading reading = {.command = command};
-        const char *slash = strrchr(command->values[0], '/');
         bool tool;
         size_t run = 0;
-        if (str_equal(slash ? slash + 1 : command->values[0], "uv"))
+        if (str_equal(path_base(command->values[0]), "uv"))
                 run = find_uv_run(&reading, &tool);
         if (!run || tool)
                 return NULL;
@@ -502,10 +498,8 @@ char *everyday_unsynced_project(const struct str_list *command, const struct fol
                                 const char *work)
 {
         const struct reading reading = {.command = command, .folders = folders, .work = work};
-        const char *slash = strrchr(command->values[0], '/');
         bool tool = false;
-        size_t run =
-            str_equal(slash ? slash + 1 : command->values[0], "uv") ? find_uv_run(&reading, &tool) : 0;
+        size_t run = str_equal(path_base(command->values[0]), "uv") ? find_uv_run(&reading, &tool) : 0;
         return run && !tool ? find_unsynced(&reading, run) : NULL;
 }
 

@@ -103,8 +103,7 @@ bool launcher_words_have(const char *list, const char *word, size_t length)
 /* By the name it is called by, without a version: python3.12, ruby3.1, perl5.36. */
 static const struct launcher *find_launcher(const char *command)
 {
-        const char *slash = strrchr(command, '/');
-        const char *name = slash ? slash + 1 : command;
+        const char *name = path_base(command);
         size_t length = strlen(name);
         while (length > 0 && strchr("0123456789.", name[length - 1]))
                 length--;

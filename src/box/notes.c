@@ -16,12 +16,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static const char *base_name(const char *path)
-{
-        const char *slash = strrchr(path, '/');
-        return slash ? slash + 1 : path;
-}
-
 /* Commands that fetch what they run: without a network they try for a minute before they say so. */
 static void note_download(const struct box *box, bool fetches)
 {
@@ -33,14 +27,14 @@ static void note_download(const struct box *box, bool fetches)
                     "permit the "
                     "registry "
                     "with --network-allow, or install the package in a folder and name its program after --",
-                    base_name(box->argv.values[0]));
+                    path_base(box->argv.values[0]));
 }
 
 bool notes_is_container_engine(const struct box *box)
 {
         static const char *const engines[] = {"docker", "podman", "nerdctl"};
         for (size_t i = 0; i < sizeof(engines) / sizeof(*engines); i++)
-                if (str_equal(base_name(box->argv.values[0]), engines[i]))
+                if (str_equal(path_base(box->argv.values[0]), engines[i]))
                         return true;
         return false;
 }
@@ -52,7 +46,7 @@ static void note_container_engine(const struct box *box)
                 message(
                     "note: %s cannot start containers from inside a sandbox; install the server without one "
                     "and name its program after --",
-                    base_name(box->argv.values[0]));
+                    path_base(box->argv.values[0]));
 }
 
 /* A client's configuration goes through no shell. */

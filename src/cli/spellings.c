@@ -199,11 +199,10 @@ bool spelling_read_file(const char *text, struct file_option *file, struct error
         if (!value_expand_path("--file", local, &file->local, error) ||
             !read_place("--file", remote, &file->remote, error))
                 return false;
-        const char *slash = strrchr(local, '/');
         if (remote[strlen(remote) - 1] == '/')
-                return error_set(
-                    error, EXIT_USAGE, "--file %s: REMOTE is the place of the file itself: write %s/%s",
-                    name_shown(text), name_shown(file->remote), name_shown(slash ? slash + 1 : local));
+                return error_set(error, EXIT_USAGE,
+                                 "--file %s: REMOTE is the place of the file itself: write %s/%s",
+                                 name_shown(text), name_shown(file->remote), name_shown(path_base(local)));
         if (has_odd_part(remote))
                 return error_set(error, EXIT_USAGE, "--file %s: REMOTE has empty, . or .. parts: write %s",
                                  name_shown(text), name_shown(file->remote));

@@ -99,8 +99,7 @@ static bool read_uv(const struct str_list *command, size_t index, struct fetch_p
 bool fetch_program_read(const struct str_list *command, struct fetch_program *program)
 {
         *program = (struct fetch_program){0};
-        const char *slash = strrchr(command->values[0], '/');
-        const char *name = slash ? slash + 1 : command->values[0];
+        const char *name = path_base(command->values[0]);
         const char *first = command->count > 1 ? command->values[1] : "";
         const char *second = command->count > 2 ? command->values[2] : "";
         if (str_equal(name, "npx"))

@@ -122,6 +122,12 @@ size_t path_depth(const char *path)
         return depth;
 }
 
+const char *path_base(const char *path)
+{
+        const char *slash = strrchr(path, '/');
+        return slash ? slash + 1 : path;
+}
+
 char *path_parent(const char *path)
 {
         const char *slash = strrchr(path, '/');

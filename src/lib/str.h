@@ -53,6 +53,9 @@ size_t path_depth(const char *path);
 /* The folder that holds `path` ("/" for "/x"); the caller frees. */
 char *path_parent(const char *path);
 
+/* What stands behind the last slash of `path`, or the whole of it; a part of `path`. */
+const char *path_base(const char *path);
+
 /* The edit distance of two short words (Levenshtein, at most 64 bytes each are looked at): for "did you
  * mean". */
 size_t str_distance(const char *a, const char *b);

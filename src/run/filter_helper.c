@@ -35,9 +35,8 @@ static bool fail(struct error *error, const char *what)
 static char *make_identity(const struct box *box, const struct record *record)
 {
         struct outbox identity = {0};
-        const char *command = box->argv.values[0], *slash = strrchr(command, '/');
         autofree char *name = record_server_name(record);
-        autofree char *text = str_format("%s %s", slash ? slash + 1 : command, name);
+        autofree char *text = str_format("%s %s", path_base(box->argv.values[0]), name);
         outbox_put_escaped(&identity, text, strlen(text), FILTER_TEXT_MAX / 8);
         outbox_put(&identity, "", 1);
         return identity.bytes;

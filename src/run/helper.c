@@ -5,11 +5,11 @@
 #include "run/helper.h"
 
 #include "lib/err.h"
+#include "lib/str.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,8 +21,7 @@ static const int not_for_helpers[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP}
 static _Noreturn void become_helper(const char *program, const int *given, size_t count)
 {
         enum { HIGH = 64 };
-        const char *slash = strrchr(program, '/');
-        char *const argv[] = {(char *)(slash ? slash + 1 : program), NULL}, *const environment[] = {NULL};
+        char *const argv[] = {(char *)path_base(program), NULL}, *const environment[] = {NULL};
         sigset_t none;
         int high[HELPER_GIVEN_MAX];
         for (size_t i = 0; i < count; i++)

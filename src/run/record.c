@@ -120,13 +120,12 @@ static void put_rules(struct log_line *line, const char *key, const struct desti
 static int write_start(struct record *record, int file, const char *name, const struct box *box)
 {
         struct log_line line;
-        const char *command = record->command.values[0], *slash = strrchr(command, '/');
         log_line_begin(&line, "start");
         put_id(&line, record);
         log_line_text(&line, "name", name, SERVER_NAME_MAX);
         log_line_text(&line, "kind", box->kind == BOX_MCP ? "mcp" : "run", LOG_TEXT_MAX);
         log_line_number(&line, "pid", (uint64_t)getpid());
-        log_line_text(&line, "command", slash ? slash + 1 : command, COMMAND_BYTES_MAX);
+        log_line_text(&line, "command", path_base(record->command.values[0]), COMMAND_BYTES_MAX);
         put_grants(&line, box);
         put_rules(&line, "network_allow", &box->network.rules.allow);
         put_rules(&line, "network_deny", &box->network.rules.deny);
