@@ -21,12 +21,6 @@ enum {
         PATHS_MAX = 64 * 1024, /* of a .pth file */
 };
 
-static void close_folder(DIR **folder)
-{
-        if (*folder)
-                closedir(*folder);
-}
-
 /* A note unless `real` is visible inside; `how` is what `place` does. */
 static void note_package(const struct box *box, const char *place, const char *how, const char *real,
                          size_t *notes)
@@ -43,7 +37,7 @@ static void note_package(const struct box *box, const char *place, const char *h
 /* Links among the packages of `modules`, and of each @scope in it. */
 static void note_links(const struct box *box, const char *modules, bool scoped, size_t *notes)
 {
-        __attribute__((cleanup(close_folder))) DIR *folder = opendir(modules);
+        autoclosedir DIR *folder = opendir(modules);
         for (const struct dirent *entry; folder && (entry = readdir(folder));) {
                 if (entry->d_name[0] == '.')
                         continue;

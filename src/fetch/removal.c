@@ -16,12 +16,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static void close_stream(DIR **stream)
-{
-        if (*stream)
-                closedir(*stream);
-}
-
 /* Makes a folder readable and writable for its owner, by its descriptor, so that no link is in the way. */
 static int open_up(int parent, const char *name)
 {
@@ -41,7 +35,7 @@ static int open_up(int parent, const char *name)
 static bool empty(int top, const char *name, unsigned *counter, bool *folders)
 {
         int opened = open_up(top, name);
-        __attribute__((cleanup(close_stream))) DIR *stream = opened < 0 ? NULL : fdopendir(opened);
+        autoclosedir DIR *stream = opened < 0 ? NULL : fdopendir(opened);
         if (!stream) {
                 if (opened >= 0)
                         close(opened);
@@ -73,7 +67,7 @@ static bool empty(int top, const char *name, unsigned *counter, bool *folders)
 static bool empty_folders(int top, unsigned *counter, bool *folders)
 {
         autoclose int again = openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        __attribute__((cleanup(close_stream))) DIR *stream = again < 0 ? NULL : fdopendir(again);
+        autoclosedir DIR *stream = again < 0 ? NULL : fdopendir(again);
         if (!stream)
                 return false;
         (void)fd_take(&again); /* the stream's from now on */

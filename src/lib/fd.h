@@ -6,6 +6,7 @@
 #ifndef HUTCH_LIB_FD_H
 #define HUTCH_LIB_FD_H
 
+#include <dirent.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/types.h>
@@ -22,8 +23,16 @@ static inline void fd_autofree(void *pointer)
         free(*(void **)pointer);
 }
 
+static inline void fd_autoclosedir(DIR **folder)
+{
+        if (*folder)
+                closedir(*folder);
+}
+
 /* A descriptor that is closed when its variable goes out of scope; -1 means none. */
 #define autoclose __attribute__((cleanup(fd_autoclose)))
+/* The same for a folder that is read; NULL means none. */
+#define autoclosedir __attribute__((cleanup(fd_autoclosedir)))
 /* Memory of malloc() that is freed when its variable goes out of scope. */
 #define autofree __attribute__((cleanup(fd_autofree)))
 
