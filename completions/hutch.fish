@@ -14,7 +14,7 @@ function __hutch_command
 end
 
 # Of a word such as --cwd=fol only what stands behind the equals sign is a path.
-function __hutch_folders
+function __hutch_directories
     __fish_complete_directories (string replace --regex -- '^--[a-z-]+=' '' (commandline -ct))
 end
 
@@ -38,11 +38,11 @@ complete -c hutch -n __hutch_in_options -l ro-try -r -F -d 'grant for reading wh
 complete -c hutch -n __hutch_in_options -l rw-try -r -F -d 'grant for reading and writing what exists'
 complete -c hutch -n __hutch_in_options -l volume -r -F -d 'grant SRC at DST'
 complete -c hutch -n __hutch_in_options -l mount -x -d 'a grant or memory as container engines spell it'
-complete -c hutch -n __hutch_in_options -l tmpfs -x -d 'an empty folder in memory'
+complete -c hutch -n __hutch_in_options -l tmpfs -x -d 'an empty directory in memory'
 complete -c hutch -n __hutch_in_options -l file -s f -r -F -d 'copy LOCAL in at REMOTE'
 complete -c hutch -n __hutch_in_options -l no-auto-grant -d 'grant nothing that the command names'
 complete -c hutch -n __hutch_in_options -l unsafe-grant -r -F -d 'permit a grant that voids the sandbox'
-complete -c hutch -n __hutch_in_options -l overlay -x -a '(__hutch_folders)' -d 'grant a folder whose changes vanish'
+complete -c hutch -n __hutch_in_options -l overlay -x -a '(__hutch_directories)' -d 'grant a directory whose changes vanish'
 complete -c hutch -n __hutch_in_options -l protect -r -F -d 'keep a path in a writable grant read-only'
 complete -c hutch -n __hutch_in_options -l no-protect -d 'make .git/hooks and their like writable too'
 complete -c hutch -n __hutch_in_options -l hide -r -F -d 'hide a path, or what matches a pattern'
@@ -61,11 +61,11 @@ complete -c hutch -n __hutch_in_options -l pin -r -F -d 'refuse tools that have 
 complete -c hutch -n __hutch_in_options -l pin-accept -d 'record the tools as they are now'
 complete -c hutch -n __hutch_in_options -l deny-sampling -d 'refuse requests to use the model of the client'
 complete -c hutch -n __hutch_in_options -l deny-elicitation -d 'refuse questions to you'
-complete -c hutch -n __hutch_in_options -l deny-roots -d 'refuse to tell the folders of the client'
+complete -c hutch -n __hutch_in_options -l deny-roots -d 'refuse to tell the directories of the client'
 complete -c hutch -n __hutch_in_options -l max-message -x -d 'refuse longer messages'
 complete -c hutch -n __hutch_in_options -l log-arguments -d 'write the arguments of calls to the log too'
 complete -c hutch -n __hutch_in_options -l explain -d 'tell the model what the network refused'
-complete -c hutch -n __hutch_in_options -l cwd -x -a '(__hutch_folders)' -d 'the working directory inside'
+complete -c hutch -n __hutch_in_options -l cwd -x -a '(__hutch_directories)' -d 'the working directory inside'
 complete -c hutch -n __hutch_in_options -l timeout -x -d 'end the sandbox after so long'
 complete -c hutch -n __hutch_in_options -l stop-grace -x -d 'time to end by itself when the input ends'
 complete -c hutch -n __hutch_in_options -l raw-stdout -d 'pass every byte of stdout on'

@@ -3,21 +3,21 @@
  * The table of subcommands, and what they share: descriptors, one sentence when something is wrong, the exit
  * status.
  */
-#include "box/make.h"
-#include "box/notes.h"
-#include "box/protect.h"
-#include "box/search.h"
-#include "cli/doctor.h"
-#include "cli/fetch.h"
 #include "cli/help.h"
-#include "cli/options.h"
-#include "cli/prove.h"
 #include "cli/ps.h"
+#include "command/search.h"
+#include "doctor/doctor.h"
+#include "fetch/fetch.h"
+#include "grants/protect.h"
 #include "lib/fd.h"
-#include "lib/name.h"
+#include "lib/messages.h"
+#include "lib/suggest.h"
 #include "ns/launch.h"
-#include "report/messages.h"
-#include "run/record.h"
+#include "options/options.h"
+#include "prove/prove.h"
+#include "resolve/notes.h"
+#include "resolve/resolve.h"
+#include "run/run_log.h"
 #include "run/supervise.h"
 
 #include <errno.h>
@@ -62,7 +62,7 @@ static bool settle_descriptors(struct error *error)
 }
 
 static int run_box(const struct box *box, struct held_sources *held, const struct options *options,
-                   struct record *record, struct error *error)
+                   struct run_log *record, struct error *error)
 {
         if (options->dry_run)
                 return print(box_write_json(box, stdout));
@@ -86,14 +86,14 @@ static void release_box(struct box *box, struct held_sources *held)
 static bool make_box(struct box *box, struct held_sources *held, enum box_kind kind, struct options *options,
                      struct error *error)
 {
-        if (box_make(box, held, kind, options, error))
+        if (resolve_box(box, held, kind, options, error))
                 return true;
         if (!box->fetch_first || !fetch_first(options, error))
                 return false;
         release_box(box, held);
         *held = (struct held_sources){0};
         options->fetch = OPTION_FETCH_NEVER; /* once */
-        return box_make(box, held, kind, options, error);
+        return resolve_box(box, held, kind, options, error);
 }
 
 static int start_sandbox(const struct subcommand_row *row, enum box_kind kind, int argc, char **argv)
@@ -102,10 +102,10 @@ static int start_sandbox(const struct subcommand_row *row, enum box_kind kind, i
         struct options options = {0};
         struct box box = {.kind = kind};
         struct held_sources held = {0};
-        struct record record;
+        struct run_log record;
         int status = 0;
 
-        record_prepare(&record, argc, argv);
+        run_log_prepare(&record, argc, argv);
         bool ready = settle_descriptors(&error) && options_parse(&options, row->name, argc, argv, &error);
         messages_set_verbose(options.verbose);
         record.cwd = options.cwd;
@@ -117,8 +117,8 @@ static int start_sandbox(const struct subcommand_row *row, enum box_kind kind, i
                 status = complain(&error, row);
         /* What failed before there was a sandbox is what a person looks for in the log. */
         if (error.status && !record.begun && !options.dry_run)
-                record_begin(&record, &box);
-        record_end(&record, status);
+                run_log_begin(&record, &box);
+        run_log_end(&record, status);
 
         release_box(&box, &held);
         options_free(&options);
@@ -278,7 +278,7 @@ int main(int argc, char **argv)
         else if (is_command(name))
                 error_set(&error, EXIT_USAGE,
                           "no subcommand %s: to run it in a sandbox, write hutch mcp -- %s …",
-                          name_shown(name), name_shown(name));
+                          error_shown(name), error_shown(name));
         else if (nearest)
                 error_set(&error, EXIT_USAGE, "no subcommand %s: did you mean %s?", name, nearest);
         else

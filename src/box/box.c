@@ -4,7 +4,7 @@
  */
 #include "box/box.h"
 
-#include "box/network.h"
+#include "resolve/network.h"
 
 #include <stdlib.h>
 

@@ -7,9 +7,9 @@
 #ifndef HUTCH_BOX_BOX_H
 #define HUTCH_BOX_BOX_H
 
-#include "box/limits.h"
 #include "lib/err.h"
 #include "lib/str.h"
+#include "limits/limits.h"
 #include "policy/rules.h"
 #include "policy/tools.h"
 
@@ -34,9 +34,9 @@ enum box_kind {
 
 enum mount_kind {
         MOUNT_BIND,    /* what is at `source` on the host, with everything mounted below it */
-        MOUNT_OVERLAY, /* the folder at `source`, whose changes stay in memory and vanish */
-        MOUNT_MASK,    /* nothing: an empty file or folder over what a grant would show here */
-        MOUNT_MEMORY,  /* an empty, writable folder in memory: of the common file system or its own */
+        MOUNT_OVERLAY, /* the directory at `source`, whose changes stay in memory and vanish */
+        MOUNT_MASK,    /* nothing: an empty file or directory over what a grant would show here */
+        MOUNT_MEMORY,  /* an empty, writable directory in memory: of the common file system or its own */
         MOUNT_FILE,    /* a small file with `content`, read-only */
         MOUNT_LINK,    /* a symbolic link whose text is `source` */
         MOUNT_PROC,    /* a fresh proc, parts masked */
@@ -50,7 +50,7 @@ struct mount {
         char *content;     /* MOUNT_FILE only */
         bool writable;     /* MOUNT_BIND only: what MOUNT_MEMORY is anyway */
         uint64_t bytes;    /* MOUNT_MEMORY: a file system of its own of this size; 0: the common one */
-        bool is_folder;    /* MOUNT_BIND and MOUNT_MASK; MOUNT_OVERLAY always is */
+        bool is_directory; /* MOUNT_BIND and MOUNT_MASK; MOUNT_OVERLAY always is */
         dev_t
             device; /* MOUNT_BIND, MOUNT_OVERLAY: what the person's path meant when it was judged; entering */
         ino_t inode; /* compares them, so that a source swapped in between is an error */
@@ -58,9 +58,10 @@ struct mount {
 };
 
 /* What --file sends in: copied before the command starts, so that nothing of the host is shared by it. */
-struct sent_file {
+struct copy_in {
         char *source;      /* real host path */
-        char *destination; /* absolute, normal path inside, in what is writable there; its folders are made */
+        char *destination; /* absolute, normal path inside, in what is writable there; its directories are
+                              made */
         dev_t device;      /* as of a mount's source */
         ino_t inode;
         uint64_t bytes; /* when it was judged: another size at the end of the copy is an error */
@@ -117,7 +118,7 @@ struct box {
         /* what it sees, in the order in which it is mounted: shallow before deep */
         struct mount *mounts;
         size_t mount_count;
-        struct sent_file *files; /* copied in this order when all mounts are made */
+        struct copy_in *files; /* copied in this order when all mounts are made */
         size_t file_count;
         struct str_list unsafe_grants; /* real paths that void the sandbox and were granted all the same */
 

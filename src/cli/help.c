@@ -4,10 +4,10 @@
  */
 #include "cli/help.h"
 
-#include "cli/options.h"
 #include "lib/fd.h"
-#include "lib/name.h"
 #include "lib/str.h"
+#include "lib/suggest.h"
+#include "options/options.h"
 
 const struct subcommand_row subcommand_table[] = {
     {"mcp", "[OPTIONS] -- COMMAND [ARG…]", true, true, "run a stdio MCP server in a sandbox",
@@ -58,7 +58,7 @@ const char *subcommand_nearest(const char *name)
         const char *names[sizeof(subcommand_table) / sizeof(*subcommand_table)];
         for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
                 names[i] = subcommand_table[i].name;
-        return name_nearest(name, names);
+        return suggest_nearest(name, names);
 }
 
 static void write_options(const struct subcommand_row *subcommand, FILE *out)

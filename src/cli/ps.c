@@ -5,11 +5,11 @@
  */
 #include "cli/ps.h"
 
-#include "box/server_name.h"
+#include "command/server_name.h"
 #include "lib/fd.h"
-#include "lib/name.h"
-#include "report/messages.h"
-#include "run/state.h"
+#include "lib/messages.h"
+#include "lib/suggest.h"
+#include "run/run_store.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -33,7 +33,8 @@ static bool read_words(const struct subcommand_row *row, int argc, char **argv, 
                 else if (str_equal(argv[i], "--help") || str_equal(argv[i], "-h"))
                         words->help = true;
                 else if (argv[i][0] == '-' || !takes_name)
-                        return error_set(error, EXIT_USAGE, "%s takes no %s", row->name, name_shown(argv[i]));
+                        return error_set(error, EXIT_USAGE, "%s takes no %s", row->name,
+                                         error_shown(argv[i]));
                 else if (words->name)
                         return error_set(error, EXIT_USAGE, "%s takes one name", row->name);
                 else if (!argv[i][0])
@@ -44,18 +45,18 @@ static bool read_words(const struct subcommand_row *row, int argc, char **argv, 
         return true;
 }
 
-static bool read_state(const char *name, struct state_runs *list, struct error *error)
+static bool read_state(const char *name, struct run_store_runs *list, struct error *error)
 {
         autofree char *clean = name ? server_name_clean(name) : NULL;
-        int failed = state_read(clean, list);
+        int failed = run_store_read(clean, list);
         if (failed == -EPERM)
                 return error_set(
                     error, EXIT_NOTHING,
-                    "hutch's state folder (see hutch(1), FILES) is not yours alone: chmod 700 it, "
+                    "hutch's state directory (see hutch(1), FILES) is not yours alone: chmod 700 it, "
                     "or remove it when somebody else made it");
         if (failed < 0)
                 return error_set(error, EXIT_NOTHING,
-                                 "cannot read hutch's state folder (see hutch(1), FILES): %s",
+                                 "cannot read hutch's state directory (see hutch(1), FILES): %s",
                                  failed == -ELOOP || failed == -ENOTDIR ? "a link or a file is in its place"
                                                                         : strerror(-failed));
         return true;
@@ -139,7 +140,7 @@ static void take_record(struct records *records, cJSON *record)
                 cJSON_Delete(record);
 }
 
-static struct records read_records(const struct state_run *run)
+static struct records read_records(const struct run_store_run *run)
 {
         struct records records = {.lines = str_or_die(cJSON_CreateArray())};
         const char *line = run->text, *end = run->text + run->text_length, *line_end;
@@ -153,7 +154,7 @@ static struct records read_records(const struct state_run *run)
 }
 
 /* NULL when the file says of no run how it began. */
-static cJSON *make_run(const struct state_run *run)
+static cJSON *make_run(const struct run_store_run *run)
 {
         struct records records = read_records(run);
         cJSON *object = records.start ? str_or_die(cJSON_CreateObject()) : NULL;
@@ -188,7 +189,8 @@ static cJSON *make_run(const struct state_run *run)
 }
 
 /* An array of the runs for which `wanted` is true, oldest first. */
-static cJSON *make_runs(const struct state_runs *list, bool (*wanted)(const struct state_runs *, size_t))
+static cJSON *make_runs(const struct run_store_runs *list,
+                        bool (*wanted)(const struct run_store_runs *, size_t))
 {
         cJSON *array = str_or_die(cJSON_CreateArray());
         for (size_t i = 0; i < list->count; i++) {
@@ -330,19 +332,19 @@ static bool write_logs(const cJSON *runs)
 
 /* ---- the subcommands ---- */
 
-static bool is_running(const struct state_runs *list, size_t i)
+static bool is_running(const struct run_store_runs *list, size_t i)
 {
         return list->runs[i].running;
 }
 
-static bool is_any(const struct state_runs *list, size_t i)
+static bool is_any(const struct run_store_runs *list, size_t i)
 {
         (void)list;
         (void)i;
         return true;
 }
 
-static bool is_last_of_server(const struct state_runs *list, size_t i)
+static bool is_last_of_server(const struct run_store_runs *list, size_t i)
 {
         for (size_t later = i + 1; later < list->count; later++)
                 if (str_equal(list->runs[later].name, list->runs[i].name))
@@ -354,14 +356,14 @@ static bool is_last_of_server(const struct state_runs *list, size_t i)
  * hutch is not told. The caller frees. */
 static char *find_name_with(const char *part)
 {
-        struct state_runs list;
-        if (!part[0] || state_read(NULL, &list) < 0)
+        struct run_store_runs list;
+        if (!part[0] || run_store_read(NULL, &list) < 0)
                 return NULL;
         char *found = NULL;
         for (size_t i = list.count; i-- > 0 && !found;)
                 if (strstr(list.runs[i].name, part))
                         found = str_copy(list.runs[i].name);
-        state_runs_free(&list);
+        run_store_runs_free(&list);
         return found;
 }
 
@@ -378,7 +380,7 @@ static int finish(cJSON *runs, bool (*write)(const cJSON *), struct error *error
 int ps_show(const struct subcommand_row *row, int argc, char **argv, struct error *error)
 {
         struct words words = {0};
-        struct state_runs list;
+        struct run_store_runs list;
         if (!read_words(row, argc, argv, false, &words, error))
                 return 0;
         if (words.help)
@@ -386,14 +388,14 @@ int ps_show(const struct subcommand_row *row, int argc, char **argv, struct erro
         if (!read_state(NULL, &list, error))
                 return 0;
         cJSON *runs = make_runs(&list, is_running);
-        state_runs_free(&list);
+        run_store_runs_free(&list);
         return finish(runs, words.json ? write_json : write_ps, error);
 }
 
 int logs_show(const struct subcommand_row *row, int argc, char **argv, struct error *error)
 {
         struct words words = {0};
-        struct state_runs list;
+        struct run_store_runs list;
         if (!read_words(row, argc, argv, true, &words, error))
                 return 0;
         if (words.help)
@@ -401,17 +403,17 @@ int logs_show(const struct subcommand_row *row, int argc, char **argv, struct er
         if (!read_state(words.name, &list, error))
                 return 0;
         cJSON *runs = make_runs(&list, words.name ? is_any : is_last_of_server);
-        state_runs_free(&list);
+        run_store_runs_free(&list);
         if (words.name && cJSON_GetArraySize(runs) == 0) {
                 cJSON_Delete(runs);
                 autofree char *meant = find_name_with(words.name);
                 if (meant)
                         error_set(error, EXIT_NOTHING, "no run of %s is kept; did you mean %s?",
-                                  name_shown(words.name), name_shown(meant));
+                                  error_shown(words.name), error_shown(meant));
                 else
                         error_set(error, EXIT_NOTHING,
                                   "no run of %s is kept; `hutch logs` without a name shows which are",
-                                  name_shown(words.name));
+                                  error_shown(words.name));
                 return 0;
         }
         return finish(runs, words.json ? write_json : write_logs, error);

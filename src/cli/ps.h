@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `hutch ps` and `hutch logs`: what the state folder says, for a person or as JSON. They change nothing. What
- * lies in that folder is treated as anybody's text.
+ * `hutch ps` and `hutch logs`: what the state directory says, for a person or as JSON. They change nothing.
+ * What lies in that directory is treated as anybody's text.
  */
 #ifndef HUTCH_CLI_PS_H
 #define HUTCH_CLI_PS_H

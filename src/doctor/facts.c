@@ -4,8 +4,8 @@
  */
 #include "doctor/facts.h"
 
-#include "box/mounts.h"
-#include "box/search.h"
+#include "command/search.h"
+#include "grants/mounts.h"
 #include "lib/fd.h"
 
 #include <errno.h>
@@ -45,7 +45,7 @@ static bool exists(const char *root, const char *path)
 
 /* ---- reading ---- */
 
-/* Places where the kernel itself keeps an empty folder for another file system: they hide nothing. */
+/* Places where the kernel itself keeps an empty directory for another file system: they hide nothing. */
 static bool hides_nothing(const char *place)
 {
         return str_equal(place, "/proc/sys/fs/binfmt_misc") || str_equal(place, "/proc/fs/nfsd");
@@ -85,9 +85,9 @@ static void read_cgroups(struct facts *facts, const char *root)
         facts->cgroups = CGROUP_V2;
         if (!unified)
                 return;
-        const char *folder = strstr(unified, "::") + 2;
+        const char *directory = strstr(unified, "::") + 2;
         autofree char *procs =
-            str_format("%s/sys/fs/cgroup%.*s/cgroup.procs", root, (int)strcspn(folder, "\n"), folder);
+            str_format("%s/sys/fs/cgroup%.*s/cgroup.procs", root, (int)strcspn(directory, "\n"), directory);
         facts->cgroup_delegated = access(procs, W_OK) == 0;
 }
 

@@ -108,9 +108,9 @@ static void judge_namespaces(const struct facts *facts, struct findings *finding
         if (facts->plain.started)
                 add(findings, "namespaces", STATE_OK,
                     str_copy("user, mount, pid, network, ipc, uts, cgroup: made, and of use"), NULL);
-        else if (reason_of_settings(&facts->machine, &reason) ||
+        else if (diagnose_settings(&facts->machine, &reason) ||
                  (!failed_at(facts, STAGE_PROC) &&
-                  failure_find_reason(&facts->plain.failure, &facts->machine, &reason)))
+                  failure_diagnose(&facts->plain.failure, &facts->machine, &reason)))
                 add(findings, "namespaces", STATE_MISSING, str_copy(reason.why), str_copy(reason.fix));
         else if (failed_at(facts, STAGE_NAMESPACES))
                 add(findings, "namespaces", STATE_MISSING,
@@ -125,8 +125,8 @@ static void judge_proc(const struct facts *facts, struct findings *findings)
         autofree char *covers = join(&facts->proc_covers);
         if (!facts->plain.started && (refused || covers[0])) {
                 struct reason reason = {0};
-                reason_of_refused_step(&facts->machine, true, refused ? facts->plain.failure.error : EPERM,
-                                       &reason);
+                diagnose_refused_step(&facts->machine, true, refused ? facts->plain.failure.error : EPERM,
+                                      &reason);
                 add(findings, "proc", STATE_MISSING,
                     str_format("%s%s%s", reason.why, covers[0] ? ": " : "", covers), str_copy(reason.fix));
         } else if (failed_at(facts, STAGE_PROC_MASK)) {

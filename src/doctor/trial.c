@@ -4,13 +4,13 @@
  */
 #include "doctor/trial.h"
 
-#include "box/make.h"
-#include "box/protect.h"
+#include "grants/protect.h"
 #include "lib/clock.h"
 #include "lib/fd.h"
-#include "lib/name.h"
+#include "lib/messages.h"
+#include "lib/suggest.h"
 #include "ns/control.h"
-#include "report/messages.h"
+#include "resolve/resolve.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,9 +24,9 @@
 
 enum { PATIENCE_MS = 10000 };
 
-/* Any folder that every machine has and nobody minds: it is only looked at. */
-#define OVERLAY_FOLDER "/usr/bin"
-#define OVERLAY_PLACE  "/trial"
+/* Any directory that every machine has and nobody minds: it is only looked at. */
+#define OVERLAY_DIRECTORY "/usr/bin"
+#define OVERLAY_PLACE     "/trial"
 
 /* Notes are for the person who starts a server; doctor's rows say what they say. */
 static void discard(void *context, const char *line, size_t length)
@@ -159,7 +159,7 @@ static void judge_end(const struct running *running, struct trial *trial)
                 error_set(&trial->error, EXIT_SETUP, "%s started in the sandbox and was ended by signal %d",
                           trial->path, WTERMSIG(status));
         error_set(&trial->error, EXIT_SETUP, "%s started in the sandbox and ended with status %d%s%s",
-                  trial->path, WEXITSTATUS(status), complaint[0] ? ": " : "", name_shown(complaint));
+                  trial->path, WEXITSTATUS(status), complaint[0] ? ": " : "", error_shown(complaint));
 }
 
 /* Clones, and watches until the end. The descriptors stay the caller's. */
@@ -225,7 +225,7 @@ void trial_run(const struct str_list *command, enum trial_kind kind, struct tria
 {
         *trial = (struct trial){.failure.stage = STAGE_COUNT};
         struct grant_option overlay = {
-            .path = OVERLAY_FOLDER, .destination = OVERLAY_PLACE, .overlay = true, .option = "--overlay"};
+            .path = OVERLAY_DIRECTORY, .destination = OVERLAY_PLACE, .overlay = true, .option = "--overlay"};
         struct options options = {
             .command = *command,
             .no_proc = kind == TRIAL_NO_PROC,
@@ -238,7 +238,7 @@ void trial_run(const struct str_list *command, enum trial_kind kind, struct tria
         /* Inherited as ignored, the kernel would reap the command itself and never tell pid 1. */
         signal(SIGCHLD, SIG_DFL);
         messages_send_to(discard, NULL);
-        bool made = box_make(&box, &held, BOX_MCP, &options, &trial->error);
+        bool made = resolve_box(&box, &held, BOX_MCP, &options, &trial->error);
         snprintf(trial->path, sizeof(trial->path), "%s", box.executable ? box.executable : "");
         if (made)
                 start(&box, trial);

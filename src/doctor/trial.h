@@ -17,7 +17,7 @@
 enum trial_kind {
         TRIAL_PLAIN,
         TRIAL_NO_PROC, /* --proc none */
-        TRIAL_OVERLAY, /* --overlay of a folder of the machine's */
+        TRIAL_OVERLAY, /* --overlay of a directory of the machine's */
 };
 
 struct trial {

@@ -4,12 +4,12 @@
  */
 #include "fetch/npm.h"
 
-#include "box/search.h"
-#include "box/versions.h"
+#include "command/search.h"
+#include "command/versions.h"
 #include "fetch/plan.h"
-#include "fetch/sha512.h"
 #include "lib/fd.h"
-#include "lib/name.h"
+#include "lib/sha512.h"
+#include "lib/suggest.h"
 
 #include <cjson/cJSON.h>
 #include <dirent.h>
@@ -24,7 +24,7 @@
 enum {
         CONFIG_MAX = 1 << 20,
         LOCK_MAX = 32 << 20,
-        HASH_LENGTH = 16, /* of the folder's name: libnpmexec cuts a SHA-512 there */
+        HASH_LENGTH = 16, /* of the directory's name: libnpmexec cuts a SHA-512 there */
 };
 
 #define ARCHIVE_MAX ((size_t)1 << 30)
@@ -37,8 +37,8 @@ static char *find_npm(const char *command)
         const char *path = getenv("PATH") ? getenv("PATH") : SEARCH_SYSTEM_PATH;
         autofree char *npx =
             strchr(command, '/') ? path_join("/", command) : search_path(path, "/", command, NULL);
-        autofree char *folder = npx ? path_parent(npx) : NULL;
-        char *npm = folder ? path_join(folder, "npm") : NULL;
+        autofree char *directory = npx ? path_parent(npx) : NULL;
+        char *npm = directory ? path_join(directory, "npm") : NULL;
         if (npm && access(npm, X_OK) == 0)
                 return npm;
         free(npm);
@@ -67,7 +67,7 @@ static bool take_registries(struct fetch_plan *plan, const cJSON *config, struct
                 autofree char *url = plan_add_registry(plan, item->valuestring);
                 if (!url)
                         return error_set(error, EXIT_SETUP, "npm's setting %s is no URL of http or https",
-                                         name_shown(item->string));
+                                         error_shown(item->string));
                 str_list_take(&plan->environment, str_format("npm_config_%s=%s", item->string, url));
         }
         return plan->registries.count > 0 || error_set(error, EXIT_SETUP, "npm has no setting registry");
@@ -133,17 +133,17 @@ bool plan_read_npm(struct fetch_plan *plan, const struct str_list *command, unsi
 /* ---- what it leaves ---- */
 
 /* Opens a path below the cache on which nothing is a link. */
-static int open_below(int folder, const char *path, int flags)
+static int open_below(int directory, const char *path, int flags)
 {
         struct open_how how = {
             .flags = (unsigned)(flags | O_CLOEXEC),
             .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
         };
-        return (int)syscall(SYS_openat2, folder, path, &how, sizeof(how));
+        return (int)syscall(SYS_openat2, directory, path, &how, sizeof(how));
 }
 
-/* The one folder below _npx. The caller frees; NULL when there is none, or several. */
-static char *find_folder(int cache)
+/* The one directory below _npx. The caller frees; NULL when there is none, or several. */
+static char *find_directory(int cache)
 {
         int found = open_below(cache, "_npx", O_RDONLY | O_DIRECTORY);
         DIR *stream = found < 0 ? NULL : fdopendir(found);
@@ -177,7 +177,7 @@ static void add_packages(const cJSON *lock, struct entry *entry, bool *scripts)
                         name = next + sizeof(modules) - 1;
                 const char *version = text_of(item, "version"), *integrity = text_of(item, "integrity");
                 if (!*name || !version)
-                        continue; /* the folder itself */
+                        continue; /* the directory itself */
                 entry_add_package(entry, name, version, integrity ? integrity : "");
                 *scripts |= cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(item, "hasInstallScript"));
         }
@@ -198,31 +198,31 @@ char *npm_choose_program(const char *name, const cJSON *bin, const cJSON *writte
                 chosen = cJSON_IsObject(order) && order->child ? order->child->string : NULL;
         else if (cJSON_GetObjectItemCaseSensitive(bin, slash ? slash + 1 : name))
                 chosen = slash ? slash + 1 : name;
-        return chosen && versions_is_name(chosen) ? str_copy(chosen) : NULL;
+        return chosen && str_is_file_name(chosen) ? str_copy(chosen) : NULL;
 }
 
 /* Where the programs are, and npm's choice among them. */
-static void find_program(int cache, const char *folder, const char *package, const cJSON *lock,
+static void find_program(int cache, const char *directory, const char *package, const cJSON *lock,
                          struct entry *entry)
 {
         autofree char *name = fetch_package_name(FETCH_NPM, package);
         autofree char *place = str_format("node_modules/%s", name);
-        autofree char *path = str_format("_npx/%s/%s/package.json", folder, place);
+        autofree char *path = str_format("_npx/%s/%s/package.json", directory, place);
         autofree char *text = NULL;
         autoclose int file = open_below(cache, path, O_RDONLY | O_NONBLOCK);
         ssize_t length = file < 0 ? -1 : fd_read_all(file, LOCK_MAX, &text);
         cJSON *written = length < 0 ? NULL : cJSON_ParseWithLength(text, (size_t)length);
         const cJSON *packages = cJSON_GetObjectItemCaseSensitive(lock, "packages");
         const cJSON *item = cJSON_GetObjectItemCaseSensitive(packages, place);
-        entry->folder = str_format("_npx/%s/node_modules/.bin", folder);
+        entry->directory = str_format("_npx/%s/node_modules/.bin", directory);
         entry->program = npm_choose_program(name, cJSON_GetObjectItemCaseSensitive(item, "bin"), written);
         cJSON_Delete(written);
 }
 
-bool npm_read_packages(int cache, const char *package, struct entry *entry, char **folder, bool *scripts,
+bool npm_read_packages(int cache, const char *package, struct entry *entry, char **directory, bool *scripts,
                        struct error *error)
 {
-        autofree char *name = find_folder(cache);
+        autofree char *name = find_directory(cache);
         autofree char *path = str_format("_npx/%s/package-lock.json", name ? name : "");
         autofree char *text = NULL;
         autoclose int file = name ? open_below(cache, path, O_RDONLY | O_NONBLOCK) : -1;
@@ -236,7 +236,7 @@ bool npm_read_packages(int cache, const char *package, struct entry *entry, char
         cJSON_Delete(lock);
         if (entry->package_count == 0)
                 return error_set(error, EXIT_SETUP, "npm has fetched nothing, or wrote down nowhere what");
-        *folder = name;
+        *directory = name;
         name = NULL;
         return true;
 }
@@ -294,7 +294,7 @@ bool npm_verify(int cache, const struct entry *entry, struct error *error)
                 if (read_integrity(package->integrity, wanted) && !has_content(cache, wanted))
                         return error_set(error, 1,
                                          "the archive of %s %s is not the one that the registry described",
-                                         name_shown(package->name), name_shown(package->version));
+                                         error_shown(package->name), error_shown(package->version));
         }
         return true;
 }

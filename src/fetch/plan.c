@@ -4,10 +4,10 @@
  */
 #include "fetch/plan.h"
 
-#include "box/mounts.h"
+#include "grants/mounts.h"
 #include "lib/clock.h"
 #include "lib/fd.h"
-#include "lib/name.h"
+#include "lib/suggest.h"
 #include "policy/addresses.h"
 
 #include <ctype.h>

@@ -7,9 +7,9 @@
 #ifndef HUTCH_FETCH_PLAN_H
 #define HUTCH_FETCH_PLAN_H
 
-#include "fetch/request.h"
 #include "lib/err.h"
 #include "lib/str.h"
+#include "packages/request.h"
 
 #include <stdbool.h>
 
@@ -21,7 +21,7 @@ struct fetch_plan {
         bool no_scripts;             /* npm's ignore-scripts */
         /* For one command in the sandbox, and nothing by default. */
         struct str_list files; /* absolute: copied into its working directory */
-        char *overlay;         /* a folder that is shown, and whose changes vanish; or NULL */
+        char *overlay;         /* a directory that is shown, and whose changes vanish; or NULL */
         bool offline;          /* no network at all */
         bool quiet;            /* it may fail */
 };

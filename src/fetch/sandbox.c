@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See sandbox.h. The sandbox is supervised by a process of its own, so that this one can look at the folder
- * while it fills, which has no limit of the kernel's, and keep the end of what the command writes.
+ * See sandbox.h. The sandbox is supervised by a process of its own, so that this one can look at the
+ * directory while it fills, which has no limit of the kernel's, and keep the end of what the command writes.
  */
 #include "fetch/sandbox.h"
 
-#include "box/make.h"
-#include "box/mounts.h"
-#include "box/protect.h"
-#include "fetch/tree.h"
+#include "fetch/tree_digest.h"
+#include "grants/mounts.h"
+#include "grants/protect.h"
 #include "lib/clock.h"
 #include "lib/fd.h"
-#include "lib/name.h"
-#include "report/messages.h"
-#include "run/record.h"
+#include "lib/messages.h"
+#include "lib/suggest.h"
+#include "resolve/resolve.h"
+#include "run/run_log.h"
 #include "run/supervise.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ enum {
 
 #define FILE_BYTES_MAX ((rlim_t)1 << 30)
 
-char *sandbox_place(enum fetch_tool tool)
+char *fetch_sandbox_place(enum fetch_tool tool)
 {
         return path_join(caller_homes()->spelled, tool == FETCH_UV ? ".cache/uv" : ".npm");
 }
@@ -47,12 +47,12 @@ static void add_grant(struct options *options, const char *path, bool overlay)
             .path = str_copy(path), .overlay = overlay, .option = overlay ? "--overlay" : "--ro"};
 }
 
-static void add_file(struct options *options, const char *path, const char *folder)
+static void add_file(struct options *options, const char *path, const char *directory)
 {
         options->files =
             str_or_die(reallocarray(options->files, options->file_count + 1, sizeof(*options->files)));
         options->files[options->file_count++] = (struct file_option){
-            .local = str_copy(path), .remote = path_join(folder, strrchr(path, '/') + 1)};
+            .local = str_copy(path), .remote = path_join(directory, strrchr(path, '/') + 1)};
 }
 
 static void fill_options(struct options *options, const char *cache, enum fetch_tool tool,
@@ -94,7 +94,7 @@ static _Noreturn void be_supervisor(struct options *options, int output, pid_t h
         struct error error = {0};
         struct box box = {0};
         struct held_sources held = {0};
-        struct record nothing = {.file = -1}; /* no run of a server's: none is kept */
+        struct run_log nothing = {.file = -1}; /* no run of a server's: none is kept */
         struct rlimit limit = {FILE_BYTES_MAX, FILE_BYTES_MAX};
         autoclose int null = open("/dev/null", O_RDWR | O_CLOEXEC);
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -102,7 +102,7 @@ static _Noreturn void be_supervisor(struct options *options, int output, pid_t h
             dup2(output, 2) < 0 || chdir("/") < 0 || setrlimit(RLIMIT_FSIZE, &limit) < 0 || setsid() < 0)
                 _exit(EXIT_SETUP);
         int status = EXIT_SETUP;
-        if (box_make(&box, &held, BOX_RUN, options, &error))
+        if (resolve_box(&box, &held, BOX_RUN, options, &error))
                 status = supervise(&box, &held, &nothing, &error);
         if (error.status)
                 message("%s", error.text);
@@ -148,8 +148,8 @@ static void show(struct tail *tail)
         }
 }
 
-/* Reads until the command and everything it started has closed the pipe. False when it filled the folder too
- * much. */
+/* Reads until the command and everything it started has closed the pipe. False when it filled the directory
+ * too much. */
 static bool watch(int output, int cache, struct tail *tail)
 {
         for (long long measured = clock_now_ms();;) {
@@ -173,8 +173,9 @@ static bool watch(int output, int cache, struct tail *tail)
         }
 }
 
-bool sandbox_run(int cache, enum fetch_tool tool, const struct fetch_plan *plan, const struct str_list *words,
-                 const char *cwd, const struct options *person, struct error *error)
+bool fetch_sandbox_run(int cache, enum fetch_tool tool, const struct fetch_plan *plan,
+                       const struct str_list *words, const char *cwd, const struct options *person,
+                       struct error *error)
 {
         int ends[2], status = 0;
         autofree char *link = str_format("/proc/self/fd/%d", cache);
@@ -201,14 +202,14 @@ bool sandbox_run(int cache, enum fetch_tool tool, const struct fetch_plan *plan,
                 return error_set(error, EXIT_SETUP,
                                  "stopped: the packages, or their install scripts, write more than %llu GiB "
                                  "or %d files, or "
-                                 "deeper than %d folders",
+                                 "deeper than %d directories",
                                  (unsigned long long)(TREE_BYTES_MAX >> 30), TREE_OBJECTS_MAX,
                                  TREE_DEPTH_MAX);
         if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
                 return true;
         if (!tail.verbose && !plan->quiet)
                 show(&tail);
-        autofree char *shown = str_copy(name_shown(words->values[0]));
+        autofree char *shown = str_copy(error_shown(words->values[0]));
         return error_set(error, EXIT_SETUP, "%s could not fetch%s (status %d)", shown,
                          WIFEXITED(status) && WEXITSTATUS(status) == EXIT_TIMED_OUT ? " in time" : "",
                          WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));

@@ -4,9 +4,9 @@
  * UV_INDEX_URL and UV_EXTRA_INDEX_URL, the keys index-url, extra-index-url and [[index]] url of uv.toml of
  * the person and of the machine, and the default that `uv tool run --help` names.
  */
-#include "box/mounts.h"
-#include "box/search.h"
+#include "command/search.h"
 #include "fetch/plan.h"
+#include "grants/mounts.h"
 #include "lib/fd.h"
 
 #include <stdlib.h>
@@ -98,10 +98,10 @@ static void take_default(struct fetch_plan *plan, struct indexes *indexes, const
         static const char mark[] = "by default: <";
         struct error ignored = {0};
         const char *path = getenv("PATH") ? getenv("PATH") : SEARCH_SYSTEM_PATH;
-        autofree char *launcher =
+        autofree char *interpreter =
             strchr(command, '/') ? path_join("/", command) : search_path(path, "/", command, NULL);
-        autofree char *folder = launcher ? path_parent(launcher) : NULL;
-        autofree char *beside = folder ? path_join(folder, "uv") : NULL;
+        autofree char *directory = interpreter ? path_parent(interpreter) : NULL;
+        autofree char *beside = directory ? path_join(directory, "uv") : NULL;
         autofree char *uv =
             beside && access(beside, X_OK) == 0 ? str_copy(beside) : search_path(path, "/", "uv", NULL);
         const char *const words[] = {uv, "tool", "run", "--help", NULL};

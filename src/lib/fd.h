@@ -23,15 +23,15 @@ static inline void fd_autofree(void *pointer)
         free(*(void **)pointer);
 }
 
-static inline void fd_autoclosedir(DIR **folder)
+static inline void fd_autoclosedir(DIR **directory)
 {
-        if (*folder)
-                closedir(*folder);
+        if (*directory)
+                closedir(*directory);
 }
 
 /* A descriptor that is closed when its variable goes out of scope; -1 means none. */
 #define autoclose __attribute__((cleanup(fd_autoclose)))
-/* The same for a folder that is read; NULL means none. */
+/* The same for a directory that is read; NULL means none. */
 #define autoclosedir __attribute__((cleanup(fd_autoclosedir)))
 /* Memory of malloc() that is freed when its variable goes out of scope. */
 #define autofree __attribute__((cleanup(fd_autofree)))
@@ -59,7 +59,7 @@ int fd_write_all(int fd, const void *data, size_t length);
 ssize_t fd_read_all(int fd, size_t limit, char **data);
 
 /* The same by path: refuses what is no regular file
- * (-EINVAL; -EISDIR for a folder) without blocking on a fifo. */
+ * (-EINVAL; -EISDIR for a directory) without blocking on a fifo. */
 ssize_t fd_read_file(const char *path, size_t limit, char **data);
 
 /* A memory file with this content, which nobody can change any more. A descriptor, or a negative errno. */

@@ -104,12 +104,12 @@ char *path_join(const char *base, const char *path)
         return out;
 }
 
-bool path_is_below(const char *path, const char *folder)
+bool path_is_below(const char *path, const char *directory)
 {
-        size_t length = strlen(folder);
+        size_t length = strlen(directory);
         if (length == 1)
                 return true; /* "/" */
-        return strncmp(path, folder, length) == 0 && (path[length] == '/' || path[length] == 0);
+        return strncmp(path, directory, length) == 0 && (path[length] == '/' || path[length] == 0);
 }
 
 size_t path_depth(const char *path)

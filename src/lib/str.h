@@ -44,13 +44,13 @@ bool str_list_has(const struct str_list *list, const char *value);
  * No link is looked at. The caller frees. */
 char *path_join(const char *base, const char *path);
 
-/* True when `path` is `folder` or lies below it (both normal and absolute, as path_join makes them). */
-bool path_is_below(const char *path, const char *folder);
+/* True when `path` is `directory` or lies below it (both normal and absolute, as path_join makes them). */
+bool path_is_below(const char *path, const char *directory);
 
 /* How many components a normal absolute path has: 0 for "/". */
 size_t path_depth(const char *path);
 
-/* The folder that holds `path` ("/" for "/x"); the caller frees. */
+/* The directory that holds `path` ("/" for "/x"); the caller frees. */
 char *path_parent(const char *path);
 
 /* What stands behind the last slash of `path`, or the whole of it; a part of `path`. */

@@ -8,7 +8,7 @@
 
 #include "lib/str.h"
 #include "mcp/json_walk.h"
-#include "mcp/pending.h"
+#include "mcp/requests.h"
 
 enum { CALL_ARGUMENTS_MAX = 2000 }; /* bytes of arguments that a record shows */
 
@@ -24,11 +24,11 @@ enum { CALL_SECRET_LEAST = 4 };
 void call_log_hide(struct call_log *log, const char *value);
 
 /* Notes in the request what its record will say. */
-void call_log_begin(const struct call_log *log, struct pending *request, struct json_span params);
+void call_log_begin(const struct call_log *log, struct request *request, struct json_span params);
 
 /* The record of a call that was answered, by so many bytes, with an error or without; or that never was (0
  * bytes). */
-void call_log_end(const struct call_log *log, const struct pending *request, size_t bytes, bool failed);
+void call_log_end(const struct call_log *log, const struct request *request, size_t bytes, bool failed);
 
 /* The record of a call that was refused. */
 void call_log_refused(const struct call_log *log, struct json_span params, size_t bytes, const char *why);

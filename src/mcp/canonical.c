@@ -20,11 +20,11 @@ struct member {
         struct json_span value;
 };
 
-static void put_string(struct outbox *out, const char *text, size_t length)
+static void put_string(struct buf *out, const char *text, size_t length)
 {
-        outbox_put(out, "\"", 1);
-        outbox_put_escaped(out, text, length, SIZE_MAX);
-        outbox_put(out, "\"", 1);
+        buf_put(out, "\"", 1);
+        buf_put_escaped(out, text, length, SIZE_MAX);
+        buf_put(out, "\"", 1);
 }
 
 static bool comes_before(const struct member *a, const struct member *b)
@@ -64,7 +64,7 @@ static void sort_members(struct member *members, size_t count)
         }
 }
 
-static void put_object(struct outbox *out, struct json_span object)
+static void put_object(struct buf *out, struct json_span object)
 {
         struct member *members = NULL;
         struct json_span key, value;
@@ -81,32 +81,32 @@ static void put_object(struct outbox *out, struct json_span object)
                 member->value = value;
         }
         sort_members(members, count);
-        outbox_put(out, "{", 1);
+        buf_put(out, "{", 1);
         for (size_t i = 0; i < count; i++) {
-                outbox_put(out, ",", i > 0);
+                buf_put(out, ",", i > 0);
                 put_string(out, members[i].key, members[i].length);
-                outbox_put(out, ":", 1);
+                buf_put(out, ":", 1);
                 canonical_put(out, members[i].value);
                 free(members[i].key);
         }
-        outbox_put(out, "}", 1);
+        buf_put(out, "}", 1);
         free(members);
 }
 
-static void put_array(struct outbox *out, struct json_span array)
+static void put_array(struct buf *out, struct json_span array)
 {
         struct json_span key, value;
         char *position = NULL;
         bool first = true;
-        outbox_put(out, "[", 1);
+        buf_put(out, "[", 1);
         for (; json_next(array, &position, &key, &value); first = false) {
-                outbox_put(out, ",", !first);
+                buf_put(out, ",", !first);
                 canonical_put(out, value);
         }
-        outbox_put(out, "]", 1);
+        buf_put(out, "]", 1);
 }
 
-void canonical_put(struct outbox *out, struct json_span value)
+void canonical_put(struct buf *out, struct json_span value)
 {
         if (json_is_object(value)) {
                 put_object(out, value);
@@ -116,25 +116,25 @@ void canonical_put(struct outbox *out, struct json_span value)
                 autofree char *text = str_or_die(malloc(value.length));
                 put_string(out, text, json_unescape(value.at, value.length, text));
         } else {
-                outbox_put(out, value.at, value.length);
+                buf_put(out, value.at, value.length);
         }
 }
 
-void canonical_put_members(struct outbox *out, struct json_span object, const char *const *keys)
+void canonical_put_members(struct buf *out, struct json_span object, const char *const *keys)
 {
         bool first = true;
-        outbox_put(out, "{", 1);
+        buf_put(out, "{", 1);
         for (; *keys; keys++) {
                 struct json_span value = json_member(object, *keys);
                 if (!value.at)
                         continue;
-                outbox_put(out, ",", !first);
+                buf_put(out, ",", !first);
                 put_string(out, *keys, strlen(*keys));
-                outbox_put(out, ":", 1);
+                buf_put(out, ":", 1);
                 canonical_put(out, value);
                 first = false;
         }
-        outbox_put(out, "}", 1);
+        buf_put(out, "}", 1);
 }
 
 /* ---- comparing ---- */

@@ -6,14 +6,14 @@
 #ifndef HUTCH_MCP_CANONICAL_H
 #define HUTCH_MCP_CANONICAL_H
 
+#include "mcp/buf.h"
 #include "mcp/json_walk.h"
-#include "mcp/outbox.h"
 
 /* Appends the form of a value of an accepted line. */
-void canonical_put(struct outbox *out, struct json_span value);
+void canonical_put(struct buf *out, struct json_span value);
 
 /* The same of an object, but only of members that `keys` (sorted, NULL-terminated) has. */
-void canonical_put_members(struct outbox *out, struct json_span object, const char *const *keys);
+void canonical_put_members(struct buf *out, struct json_span object, const char *const *keys);
 
 /* Says how two canonical values differ, in at most `most` lines: each is given to `say` with the place in the
  * value

@@ -46,17 +46,17 @@ static size_t ask(struct explain *explain, long long since, struct told *told)
 }
 
 /* The half sentences, which end with an LF each, as one list. */
-static void put_list(struct outbox *out, const char *text, size_t length)
+static void put_list(struct buf *out, const char *text, size_t length)
 {
         const char *end = text + length, *newline;
         for (const char *at = text; (newline = memchr(at, '\n', (size_t)(end - at))); at = newline + 1) {
-                outbox_put_text(out, at > text ? ", " : "");
-                outbox_put_escaped(out, at, (size_t)(newline - at), SIZE_MAX);
+                buf_put_text(out, at > text ? ", " : "");
+                buf_put_escaped(out, at, (size_t)(newline - at), SIZE_MAX);
         }
 }
 
 bool explain_put(struct explain *explain, long long since, char *line, const struct jsonl_message *message,
-                 struct outbox *out)
+                 struct buf *out)
 {
         struct json_span content = json_member(message->result, "content");
         struct json_span failed = json_member(message->result, "isError");
@@ -67,15 +67,15 @@ bool explain_put(struct explain *explain, long long since, char *line, const str
         if (length == 0)
                 return false;
         size_t before = (size_t)(content.at - line) + content.length - 1; /* up to the closing bracket */
-        outbox_put(out, line, before);
-        outbox_put(out, ",", content.length > 2);
-        outbox_put_text(
+        buf_put(out, line, before);
+        buf_put(out, ",", content.length > 2);
+        buf_put_text(
             out,
             "{\"type\":\"text\",\"text\":\"During this call hutch, the sandbox of this server, refused ");
         put_list(out, told.text, length);
-        outbox_put_text(
-            out, ". Only the person who configures this server can permit it, with --network-allow.\"}");
-        outbox_put(out, line + before, message->length - before);
-        outbox_put(out, "\n", 1);
+        buf_put_text(out,
+                     ". Only the person who configures this server can permit it, with --network-allow.\"}");
+        buf_put(out, line + before, message->length - before);
+        buf_put(out, "\n", 1);
         return true;
 }

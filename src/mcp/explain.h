@@ -6,8 +6,8 @@
 #ifndef HUTCH_MCP_EXPLAIN_H
 #define HUTCH_MCP_EXPLAIN_H
 
+#include "mcp/buf.h"
 #include "mcp/jsonl.h"
-#include "mcp/outbox.h"
 
 /* How long hutch-nat may take to say what it refused. It takes a turn of its loop; were it stuck, the answer
  * would go without an explanation. */
@@ -21,6 +21,6 @@ struct explain {
 /* Writes the answer `line` with one text more, where it is a tool's failure and something was refused since
  * `since` (clock_now_ns()). False, with nothing written, where it is not. */
 bool explain_put(struct explain *explain, long long since, char *line, const struct jsonl_message *message,
-                 struct outbox *out);
+                 struct buf *out);
 
 #endif

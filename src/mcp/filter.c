@@ -5,16 +5,16 @@
  * until the supervisor is gone. It reads hostile bytes of both sides: it must never open a file, start a
  * program or make a socket; policy/seccomp/filter.json says what is left.
  */
+#include "mcp/direction.h"
 #include "mcp/firewall.h"
 #include "mcp/json_text.h"
-#include "mcp/lane.h"
 #include "mcp/report.h"
 
 #include "lib/err.h"
 #include "lib/fd.h"
 #include "lib/str.h"
-#include "ns/seccomp.h"
 #include "seccomp-filter.h"
+#include "seccomp/program.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -33,7 +33,8 @@ static struct endpoint input, output; /* the client's */
 static _Noreturn void die(const char *what)
 {
         const char *why = errno ? strerror(errno) : "";
-        report_note("the MCP firewall (hutch-filter) cannot start: %s%s%s", what, errno ? ": " : "", why);
+        filter_report_note("the MCP firewall (hutch-filter) cannot start: %s%s%s", what, errno ? ": " : "",
+                           why);
         _exit(EXIT_SETUP);
 }
 
@@ -138,7 +139,7 @@ static void take_pins(void)
         autofree char *text = take_file(FILTER_PINS, PINS_FILE_MAX, &length);
         size_t broken = firewall.pins.on ? pins_read(&firewall.pins, &firewall.scanner, text, length) : 0;
         if (broken > 0) {
-                report_note(
+                filter_report_note(
                     "--pin %s: line %zu of the file is no record, so that none can be trusted; repair "
                     "it, or remove the file to pin what is there now",
                     firewall.pins.file, broken);
@@ -172,34 +173,34 @@ static void prepare(void)
         take_pins();
 }
 
-static _Noreturn void run(struct lane lanes[SIDES])
+static _Noreturn void run(struct direction directions[SIDES])
 {
         for (int i = 0; i < SIDES; i++)
-                lane_open(&lanes[i]);
+                direction_open(&directions[i]);
         for (;;) {
                 struct pollfd polls[1 + SIDES * LANE_POLLS] = {{.fd = FILTER_SUPERVISOR}};
                 for (int i = 0; i < SIDES; i++)
-                        lane_poll(&lanes[i], polls + 1 + i * LANE_POLLS);
+                        direction_poll(&directions[i], polls + 1 + i * LANE_POLLS);
                 if (poll(polls, sizeof(polls) / sizeof(*polls), -1) < 0)
                         continue;
                 if (polls[0].revents) /* the supervisor has hung up */
                         _exit(0);
                 for (int i = 0; i < SIDES; i++)
-                        lane_read(&lanes[i], polls + 1 + i * LANE_POLLS);
+                        direction_read(&directions[i], polls + 1 + i * LANE_POLLS);
                 for (int i = 0; i < SIDES; i++)
-                        lane_write(&lanes[i]);
+                        direction_write(&directions[i]);
         }
 }
 
 int main(void)
 {
-        static struct lane lanes[SIDES];
+        static struct direction directions[SIDES];
         const struct endpoint to_server = {.fd = FILTER_TO_SERVER, .io = FILTER_TO_SERVER};
         const struct endpoint from_server = {.fd = FILTER_FROM_SERVER, .io = FILTER_FROM_SERVER};
         prepare();
-        lane_begin(&lanes[CLIENT], &firewall, CLIENT, input, to_server);
-        lane_begin(&lanes[SERVER], &firewall, SERVER, from_server, output);
+        direction_begin(&directions[CLIENT], &firewall, CLIENT, input, to_server);
+        direction_begin(&directions[SERVER], &firewall, SERVER, from_server, output);
         confine();
-        report(FILTER_READY, "", 0);
-        run(lanes);
+        filter_report(FILTER_READY, "", 0);
+        run(directions);
 }

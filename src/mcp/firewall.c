@@ -4,7 +4,7 @@
  *
  * Theory of operation. The two directions are two worlds of ids: the client's requests, whose answers come
  * from the server, and the server's requests, whose answers come from the client. Of the first world every
- * request is kept until it is answered (pending.h), because an answer can only be judged by what was asked,
+ * request is kept until it is answered (requests.h), because an answer can only be judged by what was asked,
  * and because an answer to nothing must not reach a client that may take it for something. Of the second
  * world nothing needs to be kept: a request of the server is either passed on or refused at once.
  *
@@ -50,43 +50,43 @@ struct refusal {
 
 /* ---- answers of the filter's own ---- */
 
-static void put_id(struct outbox *out, struct json_span id)
+static void put_id(struct buf *out, struct json_span id)
 {
-        outbox_put_text(out, "{\"jsonrpc\":\"2.0\",\"id\":");
-        outbox_put(out, id.at, id.length);
+        buf_put_text(out, "{\"jsonrpc\":\"2.0\",\"id\":");
+        buf_put(out, id.at, id.length);
 }
 
-static void put_error(struct outbox *out, struct json_span id, int code, const char *what, const char *why)
+static void put_error(struct buf *out, struct json_span id, int code, const char *what, const char *why)
 {
         char number[16];
         snprintf(number, sizeof(number), "%d", code);
         put_id(out, id);
-        outbox_put_text(out, ",\"error\":{\"code\":");
-        outbox_put_text(out, number);
-        outbox_put_text(out, ",\"message\":\"hutch refused ");
-        outbox_put_escaped(out, what, strlen(what), SIZE_MAX);
-        outbox_put_text(out, ": ");
-        outbox_put_escaped(out, why, strlen(why), SIZE_MAX);
-        outbox_put_text(out, "\"}}\n");
+        buf_put_text(out, ",\"error\":{\"code\":");
+        buf_put_text(out, number);
+        buf_put_text(out, ",\"message\":\"hutch refused ");
+        buf_put_escaped(out, what, strlen(what), SIZE_MAX);
+        buf_put_text(out, ": ");
+        buf_put_escaped(out, why, strlen(why), SIZE_MAX);
+        buf_put_text(out, "\"}}\n");
 }
 
 /* The answer to a call, as a tool's own failure: a model reads it and can tell the person. */
-static void put_tool_error(struct outbox *out, struct json_span id, bool modern, const char *text)
+static void put_tool_error(struct buf *out, struct json_span id, bool modern, const char *text)
 {
         put_id(out, id);
-        outbox_put_text(out, ",\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"");
-        outbox_put_escaped(out, text, strlen(text), SIZE_MAX);
-        outbox_put_text(out, "\"}],\"isError\":true");
-        outbox_put_text(out, modern ? ",\"resultType\":\"complete\"}}\n" : "}}\n");
+        buf_put_text(out, ",\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"");
+        buf_put_escaped(out, text, strlen(text), SIZE_MAX);
+        buf_put_text(out, "\"}],\"isError\":true");
+        buf_put_text(out, modern ? ",\"resultType\":\"complete\"}}\n" : "}}\n");
 }
 
 /* Text as it can stand in a sentence; the caller frees. */
 static char *show(struct json_span string)
 {
-        struct outbox shown = {0};
+        struct buf shown = {0};
         autofree char *text = str_or_die(malloc(string.length));
-        outbox_put_escaped(&shown, text, json_unescape(string.at, string.length, text), NAME_SHOWN_MAX);
-        outbox_put(&shown, "", 1);
+        buf_put_escaped(&shown, text, json_unescape(string.at, string.length, text), NAME_SHOWN_MAX);
+        buf_put(&shown, "", 1);
         return shown.bytes;
 }
 
@@ -126,12 +126,12 @@ static void answer_refused(struct firewall *firewall, enum side from, const char
         bool asks = message->method.at, answers = !asks && (message->result.at || message->error.at);
         if (!id.at)
                 return;
-        struct pending *request = pending_find(&firewall->requests, id);
+        struct request *request = requests_find(&firewall->requests, id);
         if (from == SERVER && !asks) {
                 if (!request)
                         return;
                 put_error(&firewall->answers[CLIENT], id, ERROR_INTERNAL, "the server's answer", why);
-                pending_remove(&firewall->requests, request);
+                requests_remove(&firewall->requests, request);
         } else if (from == CLIENT && answers) {
                 put_error(&firewall->answers[SERVER], id, ERROR_INTERNAL, "the client's answer", why);
         } else if (from == SERVER || !request) { /* not in the place of another request's answer */
@@ -142,7 +142,7 @@ static void answer_refused(struct firewall *firewall, enum side from, const char
 static void refuse_line(struct firewall *firewall, enum side from, const char *why,
                         const struct jsonl_message *message, char *tail, size_t tail_length)
 {
-        report_note("refused a line of the %s: %s", side_names[from], why);
+        filter_report_note("refused a line of the %s: %s", side_names[from], why);
         answer_refused(firewall, from, why, message,
                        message->id.at ? message->id : find_last_id(tail, tail_length));
 }
@@ -211,7 +211,7 @@ static void refuse_call(struct firewall *firewall, const struct jsonl_message *m
         autofree char *name = show(json_member(message->params, "name"));
         autofree char *advice =
             refusal->option ? str_format("; to permit it: %s %s", refusal->option, name) : str_copy("");
-        report_note("refused a call of the tool \"%s\": %s%s", name, refusal->why, advice);
+        filter_report_note("refused a call of the tool \"%s\": %s%s", name, refusal->why, advice);
         call_log_refused(&firewall->calls, message->params, message->length, refusal->why);
         if (!message->id.at)
                 return;
@@ -230,29 +230,29 @@ static void refuse_call(struct firewall *firewall, const struct jsonl_message *m
 
 static void keep_request(struct firewall *firewall, const struct jsonl_message *message, bool modern)
 {
-        const struct pending *earlier = pending_find(&firewall->requests, message->id);
-        bool reused = earlier, was_list = earlier && earlier->kind == PENDING_LIST;
+        const struct request *earlier = requests_find(&firewall->requests, message->id);
+        bool reused = earlier, was_list = earlier && earlier->kind == REQUEST_LIST;
         unsigned others = earlier ? earlier->others + 1 : 0;
-        struct pending *request = pending_add(&firewall->requests, message->id);
+        struct request *request = requests_add(&firewall->requests, message->id);
         request->modern = modern;
         request->others = others;
         request->began_ns = clock_now_ns();
         request->bytes = message->length;
         if (json_text_is(message->method, "initialize")) {
-                request->kind = PENDING_INITIALIZE;
+                request->kind = REQUEST_INITIALIZE;
         } else if (json_text_is(message->method, "tools/list")) {
                 struct json_span cursor = json_member(message->params, "cursor");
-                request->kind = PENDING_LIST;
+                request->kind = REQUEST_LIST;
                 request->first_page = !cursor.at || *cursor.at == 'n';
         } else if (json_text_is(message->method, "tools/call")) {
-                request->kind = PENDING_CALL;
+                request->kind = REQUEST_CALL;
                 request->is_task = json_member(message->params, "task").at;
                 call_log_begin(&firewall->calls, request, message->params);
         }
         /* Two requests of one id: what is answered to either of them may be the list. */
         if (was_list)
-                request->kind = PENDING_LIST;
-        request->shared = reused && request->kind == PENDING_LIST;
+                request->kind = REQUEST_LIST;
+        request->shared = reused && request->kind == REQUEST_LIST;
 }
 
 /* True when the message may pass. */
@@ -335,7 +335,7 @@ static bool asks_by_error(const struct tool_rules *rules, struct json_span error
 
 static void report_denied(const char *what, const char *denial)
 {
-        report_note("refused what the server asks of the client%s: %s", what, denial);
+        filter_report_note("refused what the server asks of the client%s: %s", what, denial);
 }
 
 /* A request or a notification of the server. */
@@ -367,7 +367,8 @@ static void warn_unused(const struct str_list *patterns, const bool *used, const
 {
         for (size_t i = 0; i < patterns->count; i++)
                 if (!used[i])
-                        report_note("%s %s matches no tool of this server", option, patterns->values[i]);
+                        filter_report_note("%s %s matches no tool of this server", option,
+                                           patterns->values[i]);
 }
 
 static void end_listing(struct firewall *firewall)
@@ -408,7 +409,7 @@ static bool may_see(struct firewall *firewall, struct json_span tool)
 }
 
 /* Takes tools out of the answer, in place. Returns the line's new length, 0 when it is no list. */
-static size_t filter_list(struct firewall *firewall, const struct pending *request, char *line,
+static size_t filter_list(struct firewall *firewall, const struct request *request, char *line,
                           struct jsonl_message *message)
 {
         struct json_span tools = json_member(message->result, "tools"), key, tool;
@@ -436,11 +437,11 @@ static size_t filter_list(struct firewall *firewall, const struct pending *reque
 
 /* ---- the server's answers ---- */
 
-static void refuse_answer(struct firewall *firewall, const struct pending *request, struct json_span id,
+static void refuse_answer(struct firewall *firewall, const struct request *request, struct json_span id,
                           const char *what, const char *why)
 {
-        struct outbox *out = &firewall->answers[CLIENT];
-        if (request->kind != PENDING_CALL || request->is_task) {
+        struct buf *out = &firewall->answers[CLIENT];
+        if (request->kind != REQUEST_CALL || request->is_task) {
                 put_error(out, id, ERROR_INTERNAL, what, why);
                 return;
         }
@@ -452,7 +453,7 @@ static void refuse_answer(struct firewall *firewall, const struct pending *reque
 }
 
 /* The answer to a request of the client. Returns how much of the line passes. */
-static size_t judge_answer(struct firewall *firewall, const struct pending *request, char *line,
+static size_t judge_answer(struct firewall *firewall, const struct request *request, char *line,
                            struct jsonl_message *message)
 {
         const char *denial = find_denied_input(&firewall->rules, message->result);
@@ -463,7 +464,7 @@ static size_t judge_answer(struct firewall *firewall, const struct pending *requ
                 refuse_answer(firewall, request, message->id, "what the server asks of the client", denial);
                 return 0;
         }
-        if (request->kind == PENDING_CALL) {
+        if (request->kind == REQUEST_CALL) {
                 struct json_span failed = json_member(message->result, "isError");
                 call_log_end(&firewall->calls, request, message->length,
                              message->error.at || (failed.at && *failed.at == 't'));
@@ -471,17 +472,17 @@ static size_t judge_answer(struct firewall *firewall, const struct pending *requ
                                 &firewall->answers[CLIENT]))
                         return 0;
         }
-        if (request->kind == PENDING_INITIALIZE)
+        if (request->kind == REQUEST_INITIALIZE)
                 firewall->batches =
                     json_text_is(json_member(message->result, "protocolVersion"), "2025-03-26");
-        if (request->kind != PENDING_LIST || message->kind != JSONL_RESPONSE)
+        if (request->kind != REQUEST_LIST || message->kind != JSONL_RESPONSE)
                 return message->length;
         size_t length = filter_list(firewall, request, line, message);
         if (length == 0 && request->shared && !json_member(message->result, "tools").at)
                 return message->length;
         if (length == 0) {
                 static const char why[] = "it has no list of tools";
-                report_note("refused a line of the server: %s", why);
+                filter_report_note("refused a line of the server: %s", why);
                 refuse_answer(firewall, request, message->id, "the server's answer", why);
         }
         return length;
@@ -493,18 +494,18 @@ static size_t judge_server(struct firewall *firewall, char *line, struct jsonl_m
         bool null_id = message->id.at && *message->id.at == 'n';
         if (message->method.at)
                 return judge_server_request(firewall, message) ? message->length : 0;
-        struct pending *request = null_id ? NULL : pending_find(&firewall->requests, message->id);
+        struct request *request = null_id ? NULL : requests_find(&firewall->requests, message->id);
         if (!request) {
                 if (null_id)
                         return asks_by_error(&firewall->rules, message->error) ? 0 : message->length;
-                report_note("refused an answer of the server: the client asked nothing of that id");
+                filter_report_note("refused an answer of the server: the client asked nothing of that id");
                 return 0;
         }
         size_t length = judge_answer(firewall, request, line, message);
         if (request->others > 0)
                 request->others--;
         else
-                pending_remove(&firewall->requests, request);
+                requests_remove(&firewall->requests, request);
         return length;
 }
 
@@ -528,8 +529,9 @@ static size_t judge_batch(struct firewall *firewall, enum side from, char *line,
         while (json_next(batch, &position, &key, &item)) {
                 struct jsonl_message message;
                 if (firewall->answers[CLIENT].length + firewall->answers[SERVER].length > BATCH_ANSWERS_MAX) {
-                        report_note("refused the rest of a batch of the %s: too much of it was refused",
-                                    side_names[from]);
+                        filter_report_note(
+                            "refused the rest of a batch of the %s: too much of it was refused",
+                            side_names[from]);
                         break;
                 }
                 const char *why = jsonl_scan(&firewall->scanner, item.at, item.length, false, &message);
@@ -557,7 +559,7 @@ size_t firewall_judge(struct firewall *firewall, enum side from, char *line, siz
         if (length > 0 && line[length - 1] == '\r')
                 length--;
         if (from == SERVER && is_noise(line, length)) {
-                report(FILTER_NOISE, line, length);
+                filter_report(FILTER_NOISE, line, length);
                 return 0;
         }
         const char *why = jsonl_scan(&firewall->scanner, line, length, firewall->batches, &message);
@@ -576,7 +578,7 @@ void firewall_end_server(struct firewall *firewall)
 {
         while (firewall->requests.oldest) {
                 call_log_end(&firewall->calls, firewall->requests.oldest, 0, false);
-                pending_remove(&firewall->requests, firewall->requests.oldest);
+                requests_remove(&firewall->requests, firewall->requests.oldest);
         }
 }
 

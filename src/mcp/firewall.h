@@ -8,12 +8,12 @@
 #ifndef HUTCH_MCP_FIREWALL_H
 #define HUTCH_MCP_FIREWALL_H
 
+#include "mcp/buf.h"
 #include "mcp/call_log.h"
 #include "mcp/explain.h"
 #include "mcp/jsonl.h"
-#include "mcp/outbox.h"
-#include "mcp/pending.h"
 #include "mcp/pins.h"
+#include "mcp/requests.h"
 #include "policy/tools.h"
 
 enum side { CLIENT, SERVER, SIDES };
@@ -29,12 +29,12 @@ struct firewall {
         struct tool_rules rules;
         struct pins pins; /* only with --pin */
         struct jsonl scanner;
-        struct pending_table requests; /* of the client */
+        struct requests requests; /* of the client */
         struct listing listing;
         struct call_log calls;
         struct explain explain;
-        bool batches;                 /* revision 2025-03-26 was negotiated */
-        struct outbox answers[SIDES]; /* lines of the filter's own, by whom they are for */
+        bool batches;              /* revision 2025-03-26 was negotiated */
+        struct buf answers[SIDES]; /* lines of the filter's own, by whom they are for */
 };
 
 /* `rules` and the pins are filled by the caller; `seed` is random. */

@@ -85,7 +85,7 @@ void pins_free(struct pins *pins)
 {
         clear_list(&pins->pinned);
         free(pins->names.bytes);
-        pins->names = (struct outbox){0};
+        pins->names = (struct buf){0};
 }
 
 /* ---- the file ---- */
@@ -160,31 +160,31 @@ size_t pins_read(struct pins *pins, struct jsonl *scanner, char *text, size_t le
         return 0;
 }
 
-static void write_hash(struct outbox *out, const uint8_t hash[SHA256_SIZE])
+static void write_hash(struct buf *out, const uint8_t hash[SHA256_SIZE])
 {
         for (size_t i = 0; i < SHA256_SIZE; i++) {
                 static const char digits[] = "0123456789abcdef";
                 const char pair[] = {digits[hash[i] >> 4], digits[hash[i] & 15]};
-                outbox_put(out, pair, sizeof(pair));
+                buf_put(out, pair, sizeof(pair));
         }
 }
 
 /* Sends the record of one tool; the supervisor puts the server in front of it. Returns its length. */
 static size_t send_record(const struct pin *pin, bool removed)
 {
-        struct outbox out = {0};
-        outbox_put_text(&out, "\"tool\":\"");
-        outbox_put_escaped(&out, pin->name, pin->name_length, SIZE_MAX);
-        outbox_put_text(&out, removed ? "\",\"removed\":true" : "\",\"sha256\":\"");
+        struct buf out = {0};
+        buf_put_text(&out, "\"tool\":\"");
+        buf_put_escaped(&out, pin->name, pin->name_length, SIZE_MAX);
+        buf_put_text(&out, removed ? "\",\"removed\":true" : "\",\"sha256\":\"");
         if (!removed) {
                 write_hash(&out, pin->hash);
-                outbox_put_text(&out, "\"");
+                buf_put_text(&out, "\"");
         }
         if (!removed && pin->definition && out.length + pin->definition_length < FILTER_PIN_MAX - 64) {
-                outbox_put_text(&out, ",\"definition\":");
-                outbox_put(&out, pin->definition, pin->definition_length);
+                buf_put_text(&out, ",\"definition\":");
+                buf_put(&out, pin->definition, pin->definition_length);
         }
-        report(FILTER_PIN, out.bytes, out.length);
+        filter_report(FILTER_PIN, out.bytes, out.length);
         free(out.bytes);
         return out.length;
 }
@@ -193,7 +193,7 @@ static size_t send_record(const struct pin *pin, bool removed)
 
 static void make_pin(struct pin *pin, struct json_span tool, struct json_span name)
 {
-        struct outbox definition = {0};
+        struct buf definition = {0};
         *pin = (struct pin){0};
         canonical_put_members(&definition, tool, pinned_members);
         sha256(definition.bytes, definition.length, pin->hash);
@@ -209,30 +209,31 @@ static void make_pin(struct pin *pin, struct json_span tool, struct json_span na
 /* A tool's name as it can stand in a sentence. The caller frees. */
 static char *show_name(const char *name, size_t length)
 {
-        struct outbox shown = {0};
-        outbox_put_escaped(&shown, name, length, NAME_SHOWN_MAX);
-        outbox_put(&shown, "", 1);
+        struct buf shown = {0};
+        buf_put_escaped(&shown, name, length, NAME_SHOWN_MAX);
+        buf_put(&shown, "", 1);
         return shown.bytes;
 }
 
 static void say_line(void *context, const char *line)
 {
         (void)context;
-        report_line("  %s", line);
+        filter_report_line("  %s", line);
 }
 
 static void say_change(const struct pin *was, const struct pin *is)
 {
         autofree char *name = show_name(is->name, is->name_length);
-        report_line("tool \"%s\" is another than the one pinned, and refused; to accept it as it is now: "
-                    "--pin-accept",
-                    name);
+        filter_report_line(
+            "tool \"%s\" is another than the one pinned, and refused; to accept it as it is now: "
+            "--pin-accept",
+            name);
         if (was->definition && is->definition)
                 canonical_compare((struct json_span){was->definition, was->definition_length},
                                   (struct json_span){is->definition, is->definition_length},
                                   CHANGES_SHOWN_MAX, say_line, NULL);
         else
-                report_line("  its definition is too large to be kept and shown; its hash differs");
+                filter_report_line("  its definition is too large to be kept and shown; its hash differs");
 }
 
 /* Counts what --pin-accept accepts, and keeps the first names for its line. */
@@ -241,16 +242,17 @@ static void add_change(struct pins *pins, const struct pin *pin)
         autofree char *name = show_name(pin->name, pin->name_length);
         autofree char *item = str_format("%s\"%s\"", pins->changes == 0 ? ": " : ", ", name);
         if (pins->changes < NAMES_SHOWN_MAX)
-                outbox_put_text(&pins->names, item);
+                buf_put_text(&pins->names, item);
         else if (pins->changes == NAMES_SHOWN_MAX)
-                outbox_put_text(&pins->names, ", …");
+                buf_put_text(&pins->names, ", …");
         pins->changes++;
 }
 
 static bool refuse_surplus(void)
 {
-        report_note("a server may have %d tools pinned, of reasonable length; what is beyond that is refused",
-                    PINS_MAX);
+        filter_report_note(
+            "a server may have %d tools pinned, of reasonable length; what is beyond that is refused",
+            PINS_MAX);
         return false;
 }
 
@@ -273,7 +275,7 @@ static bool take(struct pins *pins, const struct pin *was, struct pin *now)
                 now->definition = NULL;
         }
         if (!pins->known && !pins->announced)
-                report(FILTER_PIN, "", 0);
+                filter_report(FILTER_PIN, "", 0);
         pins->announced = true;
         if (!same) {
                 pins->recorded += send_record(now, false);
@@ -302,7 +304,7 @@ bool pins_list_tool(struct pins *pins, struct json_span tool)
                 return take(pins, pin, &now);
         if (!pin) {
                 autofree char *name = show_name(now.name, now.name_length);
-                report_note(
+                filter_report_note(
                     "tool \"%s\" is new since this server's tools were pinned, and refused; to accept it: "
                     "--pin-accept",
                     name);
@@ -330,14 +332,14 @@ static void end_taking(struct pins *pins)
                 remove_pin(&pins->pinned, pin);
         }
         if (!pins->known && !pins->announced)
-                report(FILTER_PIN, "", 0);
+                filter_report(FILTER_PIN, "", 0);
         if (!pins->known)
-                report_line("pinned %zu tools of this server, as they are now", pins->pinned.count);
+                filter_report_line("pinned %zu tools of this server, as they are now", pins->pinned.count);
         else
-                report_line("--pin-accept: %zu of this server's tools were added, changed or removed (leave "
-                            "the option out from the next start on)%.*s",
-                            pins->changes, (int)pins->names.length,
-                            pins->names.length > 0 ? pins->names.bytes : "");
+                filter_report_line(
+                    "--pin-accept: %zu of this server's tools were added, changed or removed (leave "
+                    "the option out from the next start on)%.*s",
+                    pins->changes, (int)pins->names.length, pins->names.length > 0 ? pins->names.bytes : "");
         pins->known = true;
         pins->accept = false;
 }
@@ -354,7 +356,7 @@ void pins_list_end(struct pins *pins)
                 if (pin->seen)
                         continue;
                 autofree char *name = show_name(pin->name, pin->name_length);
-                report_note("tool \"%s\" was pinned and is gone from this server", name);
+                filter_report_note("tool \"%s\" was pinned and is gone from this server", name);
         }
 }
 

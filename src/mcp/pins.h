@@ -17,9 +17,9 @@
 #ifndef HUTCH_MCP_PINS_H
 #define HUTCH_MCP_PINS_H
 
+#include "mcp/buf.h"
 #include "mcp/json_walk.h"
 #include "mcp/jsonl.h"
-#include "mcp/outbox.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,10 +51,10 @@ struct pins {
         char *file;     /* its path, as it can stand in a sentence */
         char *server;   /* its identity, as JSON text without quotes */
         struct pin_list pinned;
-        size_t listed;       /* tools of the listing that is being read */
-        size_t recorded;     /* bytes for the file, in this run */
-        size_t changes;      /* of what is pinned, in this run */
-        struct outbox names; /* of the first of these, for a sentence */
+        size_t listed;    /* tools of the listing that is being read */
+        size_t recorded;  /* bytes for the file, in this run */
+        size_t changes;   /* of what is pinned, in this run */
+        struct buf names; /* of the first of these, for a sentence */
 };
 
 /* Reads the file's text (changing it) for the server. Returns 0, or the number of the first line that is no

@@ -11,13 +11,14 @@
 #include <stddef.h>
 
 /* One message; of a text that is too long (FILTER_PIN_MAX), the beginning. */
-void report(enum filter_message_type type, const char *text, size_t length);
+void filter_report(enum filter_message_type type, const char *text, size_t length);
 
-/* One sentence for the person, however often it is said; after REPORT_NOTES_MAX different ones, none. */
-enum { REPORT_NOTES_MAX = 200 };
-void report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* One sentence for the person, however often it is said; after FILTER_REPORT_NOTES_MAX different ones, none.
+ */
+enum { FILTER_REPORT_NOTES_MAX = 200 };
+void filter_report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The same as often as it is said, for the lines of an explanation. */
-void report_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void filter_report_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

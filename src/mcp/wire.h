@@ -12,7 +12,7 @@
  *   6   the rules: a sealed memory file of lines, see below
  *   7   the pins (pins.h): a copy of the file, sealed; empty without --pin
  *   8   the client's standard input, to read from, and
- *   9   its standard output, to write to: see run/endpoint.h
+ *   9   its standard output, to write to: see lib/endpoint.h
  *   10  hutch-nat, which says what it refused (struct nat_asked in nat/wire.h); does not block
  *
  * Lines of descriptor 6:

@@ -7,7 +7,7 @@
 #include "nat/listeners.h"
 
 #include "lib/fd.h"
-#include "nat/transparent.h"
+#include "nat/tproxy.h"
 #include "nat/wire.h"
 
 #include <arpa/inet.h>

@@ -11,8 +11,8 @@
 #include "nat/packets.h"
 #include "nat/relay.h"
 #include "nat/wire.h"
-#include "ns/seccomp.h"
 #include "seccomp-nat.h"
+#include "seccomp/program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -140,7 +140,7 @@ static void take_socket(const struct nat_socket *head, int descriptor)
                 flow_serve(descriptor);
                 return;
         case NAT_SOCKET_UDP:
-                datagrams_serve(descriptor, port);
+                udp_serve(descriptor, port);
                 return;
         case NAT_SOCKET_HOST_PORT:
                 flow_serve_host_port(descriptor, host_port_of(port));
@@ -182,7 +182,7 @@ static void supervisor_ready(struct source *source, uint32_t events)
         if (head.type == NAT_FINISH) {
                 report_finish();
                 flow_end_all("the sandbox ended");
-                datagrams_end_all("the sandbox ended");
+                udp_end_all("the sandbox ended");
                 _exit(0);
         }
         if (head.type == NAT_RESOLVER && descriptor >= 0)

@@ -9,7 +9,7 @@
  *     dns_server.c   questions of the sandbox: a synthetic address for an allowed name, else "no such name"
  *     flow.c         one TCP flow: judged, its first bytes looked at, connected (connect.c)
  *     relay.c        the bytes of a flow that was connected
- *     datagrams.c    flows of UDP
+ *     udp.c    flows of UDP
  *     publish.c      connections of the host to ports of the sandbox
  *     attempts.c     what was tried at ports that nothing listens on
  *     refusals.c     what hutch-filter is told when it asks
@@ -196,10 +196,10 @@ void resolve_turn(void);
 void dns_serve_udp(int descriptor);
 void dns_serve_tcp(int descriptor);
 
-/* datagrams.c: NAT_SOCKET_UDP, taken over. */
-void datagrams_serve(int descriptor, uint16_t port);
-/* datagrams.c, flow.c: ends every flow, so that each is reported. */
-void datagrams_end_all(const char *why);
+/* udp.c: NAT_SOCKET_UDP, taken over. */
+void udp_serve(int descriptor, uint16_t port);
+/* udp.c, flow.c: ends every flow, so that each is reported. */
+void udp_end_all(const char *why);
 void flow_end_all(const char *why);
 
 /* publish.c: NAT_SOCKET_PUBLISH, taken over: a listener of the host for a port of the sandbox. */

@@ -15,7 +15,7 @@
 #include "lib/fd.h"
 #include "nat/listeners.h"
 #include "nat/netlink.h"
-#include "nat/transparent.h"
+#include "nat/tproxy.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -293,7 +293,7 @@ static bool make_gateway(const struct gateway_plan *plan, int link, struct gatew
                 return fail(failure, "cannot hold the gateway's network namespace", errno);
         if (!listeners_make(plan, link, &gateway->v6, failure))
                 return false;
-        error = plan->every_port ? transparent_redirect(TRANSPARENT_PORT) : 0;
+        error = plan->every_port ? tproxy_redirect(TRANSPARENT_PORT) : 0;
         return error == 0 ||
                fail(failure, "cannot catch every port (nftables with tproxy); name 64 ports or fewer", error);
 }

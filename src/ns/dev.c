@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The sandbox's /dev: the six devices that every program may expect, a private devpts, and links. Nothing
- * else of the host's /dev appears, whoever the caller is. /dev/shm is an ordinary memory folder of the box.
+ * else of the host's /dev appears, whoever the caller is. /dev/shm is an ordinary memory directory of the
+ * box.
  */
 #include "lib/fd.h"
 #include "ns/entering.h"
@@ -33,8 +34,8 @@ static const struct {
     {"stderr", "/proc/self/fd/2"}, {"ptmx", "pts/ptmx"},
 };
 
-/* The sandbox's /dev is a folder of the root's own tmpfs, in which only this module makes anything. `made`:
- * what making the mount point returned. */
+/* The sandbox's /dev is a directory of the root's own tmpfs, in which only this module makes anything.
+ * `made`: what making the mount point returned. */
 static void attach(const struct entering *entering, int tree, const char *inside, int made)
 {
         if (made < 0 || move_mount(tree, "", entering->root, inside + 1, MOVE_MOUNT_F_EMPTY_PATH) < 0)

@@ -9,7 +9,7 @@
 #define HUTCH_NS_ENTERING_H
 
 #include "box/box.h"
-#include "ns/seccomp.h"
+#include "seccomp/program.h"
 
 #include <stdint.h>
 
@@ -76,7 +76,7 @@ struct entering {
         int *memories;        /* rootfs.c: as `devices`, only for the watchdog, else NULL */
         struct network_result *network_result; /* network.c: what the maker of a gateway says */
         int root;                              /* rootfs.c: the new root, once it is attached */
-        int *files;                            /* files.c: as box->files */
+        int *files;                            /* copy_in.c: as box->files */
         dev_t *devices; /* rootfs.c: its memory file systems; the first is the root's */
         size_t device_count;
 };
@@ -90,19 +90,20 @@ void rootfs_build(struct entering *entering);
 void rootfs_pivot(struct entering *entering);
 /* rootfs.c: attaches a detached mount at a path inside. Its mount point is made when it is missing and its
  * place is in the sandbox's own memory; nothing is ever made on the host. */
-void rootfs_attach(const struct entering *entering, int tree, const char *destination, bool folder);
+void rootfs_attach(const struct entering *entering, int tree, const char *destination, bool directory);
 
 /* rootfs.c: a detached clone of the host object that `mount` names: what was judged, private, and read-only
  * unless the mount is writable. */
 int rootfs_clone_source(const struct entering *entering, const struct mount *mount);
 
-/* overlay.c: a detached overlay of the folder that box->mounts[index] names; what is written goes to the
+/* overlay.c: a detached overlay of the directory that box->mounts[index] names; what is written goes to the
  * sandbox's memory, whose root is `memory`. Changes the working directory. */
 int overlay_make(const struct entering *entering, int memory, size_t index);
 
-/* files.c: opens what is to be copied in, while the host is in sight; copies it when nothing else is left. */
-void files_open(struct entering *entering);
-void files_write(struct entering *entering);
+/* copy_in.c: opens what is to be copied in, while the host is in sight; copies it when nothing else is left.
+ */
+void copy_in_open(struct entering *entering);
+void copy_in_write(struct entering *entering);
 
 /* proc.c, dev.c */
 void proc_mount(struct entering *entering, const char *destination);
@@ -145,7 +146,7 @@ void limits_offer_to_killer(const struct entering *entering);
 void limits_set_pid_max(const struct entering *entering);
 /* limits.c: hands the watchdog what it looks at. */
 void limits_show(struct entering *entering);
-/* limits.c: what the argument filter refuses for the sake of these limits, as bits of seccomp.h. */
+/* limits.c: what the argument filter refuses for the sake of these limits, as bits of seccomp/program.h. */
 unsigned limits_refused_calls(const struct limits *limits);
 /* limits.c: the server's own bound of open files, once it holds no others. */
 void limits_set_open_files(const struct entering *entering);

@@ -5,8 +5,8 @@
  */
 #include "lib/fd.h"
 #include "lib/str.h"
+#include "ns/diagnose.h"
 #include "ns/launch.h"
-#include "ns/reasons.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -78,7 +78,7 @@ static const char *explain_file(enum stage stage, int error)
                        "another place";
         case ENOTDIR:
         case ELOOP:
-                return "a part of the path is a link or no folder; name the real path";
+                return "a part of the path is a link or no directory; name the real path";
         case ENOSPC:
         case EDQUOT:
                 return "there is no room; in memory all that is writable shares one budget, and --tmpfs "
@@ -100,21 +100,23 @@ static const char *explain_path(enum stage stage, int error, const char *path)
                        "to "
                        "write there";
         if (stage == STAGE_MOUNT_POINT && (error == ENOENT || error == EROFS))
-                return "it lies in a granted folder that has no such path, and hutch creates nothing on the "
+                return "it lies in a granted directory that has no such path, and hutch creates nothing on "
+                       "the "
                        "host; "
                        "create it first";
         if (stage == STAGE_MOUNT_POINT && (error == ELOOP || error == ENOTDIR || error == EXDEV))
-                return "a part of the path is a link or a file inside a granted folder; name the real path";
+                return "a part of the path is a link or a file inside a granted directory; name the real "
+                       "path";
         if (stage == STAGE_SOURCE && is_refusal(error))
                 return "you may not enter it, or its file system refuses you in a user namespace (a FUSE or "
                        "root-squashed mount)";
         if (stage == STAGE_OVERLAY && error == EINVAL)
                 return "another file system is mounted below it, or overlayfs does not take its own; name a "
-                       "folder without, or grant it with --ro";
+                       "directory without, or grant it with --ro";
         if (stage == STAGE_OVERLAY && (is_refusal(error) || error == ENODEV))
                 return "overlayfs is missing, or this kernel does not permit it in user namespaces (Linux "
                        "5.11 "
-                       "does); grant the folder with --ro";
+                       "does); grant the directory with --ro";
         if (stage == STAGE_CWD)
                 return access(path, F_OK) == 0
                            ? "it exists, but is not visible inside; grant it with --ro or --rw"
@@ -139,16 +141,16 @@ static bool is_refused_step(enum stage stage, int error)
         return is_refusal(error) && stage < STAGE_STDIO && stage != STAGE_SOURCE && stage != STAGE_SWAPPED;
 }
 
-bool failure_find_reason(const struct failure *failure, const struct machine *machine, struct reason *reason)
+bool failure_diagnose(const struct failure *failure, const struct machine *machine, struct reason *reason)
 {
         enum stage stage = (enum stage)failure->stage;
         if (stage == STAGE_NAMESPACES)
-                return reason_of_namespaces(machine, failure->error, reason);
+                return diagnose_namespaces(machine, failure->error, reason);
         if (stage == STAGE_NETWORK && failure->error == ENOSPC)
-                return reason_of_namespaces(machine, ENOSPC, reason);
+                return diagnose_namespaces(machine, ENOSPC, reason);
         if (!is_refused_step(stage, failure->error))
                 return false;
-        reason_of_refused_step(machine, stage == STAGE_PROC, failure->error, reason);
+        diagnose_refused_step(machine, stage == STAGE_PROC, failure->error, reason);
         return true;
 }
 
@@ -171,8 +173,8 @@ static char *explain(const struct failure *failure, enum stage stage)
         struct machine machine;
         struct reason reason = {0};
         machine_look(&machine, "");
-        return failure_find_reason(failure, &machine, &reason) ? str_format("%s; %s", reason.why, reason.fix)
-                                                               : NULL;
+        return failure_diagnose(failure, &machine, &reason) ? str_format("%s; %s", reason.why, reason.fix)
+                                                            : NULL;
 }
 
 void failure_explain(const struct failure *failure, struct error *error)

@@ -72,7 +72,7 @@ bool landlock_guards_files(const struct box *box, int abi, const char **why)
         if (abi == 0)
                 *why = "this kernel has no Landlock, or it is not enabled (lsm=landlock,… at boot)";
         else if (abi <
-                 ABI_REFER) /* it refuses every rename from one folder to another: worse than no layer */
+                 ABI_REFER) /* it refuses every rename from one directory to another: worse than no layer */
                 *why = "this kernel's Landlock is too old to permit renames; Linux 5.19 or newer has what is "
                        "needed";
         else if (box->userns == USERNS_FULL)
@@ -104,7 +104,7 @@ static void allow_below(const struct entering *entering, int ruleset, const char
         struct stat status;
         if (parent < 0 || fstat(parent, &status) < 0)
                 entering_fail(entering, STAGE_LANDLOCK, errno, path);
-        /* The kernel refuses rights of folders on anything else (EINVAL). */
+        /* The kernel refuses rights of directories on anything else (EINVAL). */
         if (!S_ISDIR(status.st_mode))
                 access &= ACCESS_WRITE_FILE | ACCESS_TRUNCATE | ACCESS_RESOLVE_UNIX;
         struct path_beneath_attribute rule = {.allowed_access = access, .parent_fd = parent};
@@ -124,7 +124,7 @@ static uint64_t rights_at(const struct mount *mount, uint64_t handled, enum box_
         case MOUNT_BIND: {
                 /* A socket that is granted itself was meant. */
                 uint64_t rights = mount->writable ? handled & ~resolve : 0;
-                return rights | (mount->is_folder ? 0 : resolve);
+                return rights | (mount->is_directory ? 0 : resolve);
         }
         case MOUNT_DEV:
                 return ACCESS_WRITE_FILE; /* to /dev/null and terminals, not making nodes */

@@ -6,12 +6,12 @@
  */
 #include "ns/launch.h"
 
-#include "box/sockets.h"
+#include "grants/sockets.h"
 
 #include "lib/fd.h"
+#include "lib/messages.h"
 #include "ns/control.h"
 #include "ns/layers.h"
-#include "report/messages.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -94,7 +94,7 @@ static _Noreturn void enter(struct entering *entering, bool foreground)
         /* 2. What the sandbox will see, beside what hutch still sees. */
         if (layer_enabled(LAYER_MOUNT))
                 rootfs_build(entering);
-        files_open(entering);
+        copy_in_open(entering);
         if (layer_enabled(LAYER_NAMES) && sethostname(BOX_HOST, strlen(BOX_HOST)) < 0)
                 entering_fail(entering, STAGE_HOST_NAME, errno, NULL);
         if (layer_enabled(LAYER_NETWORK))
@@ -122,7 +122,7 @@ static _Noreturn void enter(struct entering *entering, bool foreground)
         caps_drop(entering);
 
         /* 5. What is sent in, by nothing but the command's own rights. */
-        files_write(entering);
+        copy_in_write(entering);
 
         /* 6. The server; it adds Landlock and seccomp to itself, last of all. */
         init_run(entering, foreground);

@@ -6,8 +6,8 @@
 #define HUTCH_NS_LAUNCH_H
 
 #include "box/box.h"
+#include "ns/diagnose.h"
 #include "ns/entering.h"
-#include "ns/reasons.h"
 
 #include <sys/types.h>
 
@@ -48,7 +48,7 @@ void launch_remember_arguments(int argc, char **argv, char **environment);
 void failure_explain(const struct failure *failure, struct error *error);
 
 /* failure.c: what of this machine made the step fail, where it is a matter of the machine; else false. */
-bool failure_find_reason(const struct failure *failure, const struct machine *machine, struct reason *reason);
+bool failure_diagnose(const struct failure *failure, const struct machine *machine, struct reason *reason);
 
 /* init.c: the rest of pid 1's life: starts the server, then reaps and forwards. */
 _Noreturn void init_run(struct entering *entering, bool foreground);

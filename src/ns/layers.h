@@ -25,7 +25,7 @@ enum layer {
         LAYER_SESSION,           /* a session of the server's own */
         LAYER_LANDLOCK_FILES,    /* writes below writable grants only */
         LAYER_LANDLOCK_SCOPES,   /* no signal and no abstract socket beyond the sandbox */
-        LAYER_SECCOMP_PROFILE,   /* filter (a) of seccomp.h, and that of pid 1 */
+        LAYER_SECCOMP_PROFILE,   /* filter (a) of seccomp/program.h, and that of pid 1 */
         LAYER_SECCOMP_ARGUMENTS, /* filter (b) */
         LAYER_COUNT
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What holds the sandbox's limits inside of it: resource limits of each process, the pid namespace's highest
- * number, the set of processors; and what the watchdog outside (run/watchdog.h) needs to see. They only ever
- * lower what the caller has.
+ * number, the set of processors; and what the watchdog outside (enforce/watchdog.h) needs to see. They only
+ * ever lower what the caller has.
  */
 #include "lib/fd.h"
 #include "lib/str.h"

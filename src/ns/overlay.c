@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * --overlay: a folder of the host below, an empty folder of the sandbox's memory above. It must never write
- * to the folder below, nor leave it reachable by another way than the overlay.
+ * --overlay: a directory of the host below, an empty directory of the sandbox's memory above. It must never
+ * write to the directory below, nor leave it reachable by another way than the overlay.
  *
- * The kernel reads the folders' names from options in which comma, colon and backslash mean something, and
- * wants mounts that are attached. So the clone of the host's folder is attached beside the two others in the
- * memory file system, under a name of digits; overlayfs keeps a private clone, and that one is let go.
+ * The kernel reads the directories' names from options in which comma, colon and backslash mean something,
+ * and wants mounts that are attached. So the clone of the host's directory is attached beside the two others
+ * in the memory file system, under a name of digits; overlayfs keeps a private clone, and that one is let go.
  */
 #include "lib/fd.h"
 #include "ns/entering.h"
@@ -18,15 +18,15 @@
 
 enum { NAME_SIZE = 32 };
 
-static void make_folder(const struct entering *entering, int memory, char *name, size_t index,
-                        const char *role)
+static void make_directory(const struct entering *entering, int memory, char *name, size_t index,
+                           const char *role)
 {
         snprintf(name, NAME_SIZE, "%zu-%s", index, role);
         if (mkdirat(memory, name, 0755) < 0)
                 entering_fail(entering, STAGE_MEMORY_FS, errno, name);
 }
 
-/* The folder above is what the overlay's own root is: its mode must be the host's. */
+/* The directory above is what the overlay's own root is: its mode must be the host's. */
 static void copy_mode(const struct entering *entering, int lower, int memory, const char *upper)
 {
         struct stat status;
@@ -38,9 +38,9 @@ int overlay_make(const struct entering *entering, int memory, size_t index)
 {
         const struct mount *mount = &entering->box->mounts[index];
         char lower[NAME_SIZE], upper[NAME_SIZE], work[NAME_SIZE];
-        make_folder(entering, memory, lower, index, "lower");
-        make_folder(entering, memory, upper, index, "upper");
-        make_folder(entering, memory, work, index, "work");
+        make_directory(entering, memory, lower, index, "lower");
+        make_directory(entering, memory, upper, index, "upper");
+        make_directory(entering, memory, work, index, "work");
 
         autoclose int source = rootfs_clone_source(entering, mount);
         copy_mode(entering, source, memory, upper);

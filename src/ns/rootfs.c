@@ -3,15 +3,15 @@
  * The new root, built by descriptor from the box's list of mounts, in its order. This module decides nothing.
  *
  * Theory of operation. Two tmpfs hold what lives in the sandbox's memory. One is the root, with nothing in it
- * but mount points, links and a few small files; it ends read-only. The other has one folder for each
+ * but mount points, links and a few small files; it ends read-only. The other has one directory for each
  * writable place; those are cloned as mounts of their own, so that all share one budget (a place with a size
  * of its own is a further tmpfs, and shares nothing). It is attached at
- * /tmp first, because a folder can be cloned only from an attached mount, and the sandbox's own /tmp then
+ * /tmp first, because a directory can be cloned only from an attached mount, and the sandbox's own /tmp then
  * covers it for ever. Everything else is a clone of a host object: made private and restricted while it is
  * still detached, compared with what was judged, and only then attached. pivot_root(2) then makes the new
  * root the root, and the old one is let go: from there on no path and no descriptor leads out.
  *
- * It must never create anything outside those two: a missing mount point in a granted folder is an error.
+ * It must never create anything outside those two: a missing mount point in a granted directory is an error.
  */
 #include "lib/fd.h"
 #include "lib/str.h"
@@ -57,7 +57,7 @@ static const char *relative(const char *destination)
         return destination[1] ? destination + 1 : ".";
 }
 
-/* Makes the folders above a place of the root's own tmpfs. */
+/* Makes the directories above a place of the root's own tmpfs. */
 static void make_own_parents(const struct entering *entering, const char *destination)
 {
         autofree char *path = str_copy(destination);
@@ -69,18 +69,18 @@ static void make_own_parents(const struct entering *entering, const char *destin
         }
 }
 
-static int make_empty(int parent, const char *name, bool folder)
+static int make_empty(int parent, const char *name, bool directory)
 {
-        return folder ? mkdirat(parent, name, 0755) : mknodat(parent, name, S_IFREG | 0444, 0);
+        return directory ? mkdirat(parent, name, 0755) : mknodat(parent, name, S_IFREG | 0444, 0);
 }
 
 /* Makes a mount point in the root's own tmpfs, unless it is there. */
-static void make_own_point(const struct entering *entering, const char *destination, bool folder)
+static void make_own_point(const struct entering *entering, const char *destination, bool directory)
 {
-        int made = make_empty(entering->root, relative(destination), folder);
+        int made = make_empty(entering->root, relative(destination), directory);
         if (made < 0 && errno == ENOENT) {
                 make_own_parents(entering, destination);
-                made = make_empty(entering->root, relative(destination), folder);
+                made = make_empty(entering->root, relative(destination), directory);
         }
         if (made < 0 && errno != EEXIST)
                 entering_fail(entering, STAGE_MOUNT_POINT, errno, destination);
@@ -108,7 +108,7 @@ static int open_inside(const struct entering *entering, const char *destination,
         return (int)syscall(SYS_openat2, entering->root, relative(destination), &how, sizeof(how));
 }
 
-/* Opens `parent`/`name` as a folder, making it when `parent` is in the sandbox's memory. */
+/* Opens `parent`/`name` as a directory, making it when `parent` is in the sandbox's memory. */
 static int step_into(const struct entering *entering, int parent, const char *name, const char *destination)
 {
         int next = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -121,29 +121,30 @@ static int step_into(const struct entering *entering, int parent, const char *na
         return openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* The folder that holds `destination`, made as far as it is missing; *name points at the last component. */
+/* The directory that holds `destination`, made as far as it is missing; *name points at the last component.
+ */
 static int open_parent(const struct entering *entering, const char *destination, const char **name)
 {
         *name = strrchr(destination, '/') + 1;
         autofree char *parent = path_parent(destination);
-        int folder = open_inside(entering, parent, O_PATH | O_DIRECTORY);
-        if (folder >= 0)
-                return folder;
+        int directory = open_inside(entering, parent, O_PATH | O_DIRECTORY);
+        if (directory >= 0)
+                return directory;
 
-        folder = open_inside(entering, "/", O_PATH | O_DIRECTORY);
-        for (char *rest = parent + 1, *component; folder >= 0 && (component = strsep(&rest, "/"));) {
-                int next = step_into(entering, folder, component, destination);
-                close(folder);
-                folder = next;
+        directory = open_inside(entering, "/", O_PATH | O_DIRECTORY);
+        for (char *rest = parent + 1, *component; directory >= 0 && (component = strsep(&rest, "/"));) {
+                int next = step_into(entering, directory, component, destination);
+                close(directory);
+                directory = next;
         }
-        if (folder < 0)
+        if (directory < 0)
                 entering_fail(entering, STAGE_MOUNT_POINT, errno, destination);
-        return folder;
+        return directory;
 }
 
 /* An O_PATH descriptor of a mount point below some other mount, made when it is missing and its place is in
  * the sandbox's memory. */
-static int open_point_below_mount(const struct entering *entering, const char *destination, bool folder)
+static int open_point_below_mount(const struct entering *entering, const char *destination, bool directory)
 {
         int point = open_inside(entering, destination, O_PATH);
         if (point >= 0)
@@ -155,21 +156,21 @@ static int open_point_below_mount(const struct entering *entering, const char *d
         autoclose int parent = open_parent(entering, destination, &name);
         if (!is_memory(entering, parent))
                 entering_fail(entering, STAGE_MOUNT_POINT, ENOENT, destination);
-        if (make_empty(parent, name, folder) == 0)
+        if (make_empty(parent, name, directory) == 0)
                 point = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
         if (point < 0)
                 entering_fail(entering, STAGE_MOUNT_POINT, errno, destination);
         return point;
 }
 
-void rootfs_attach(const struct entering *entering, int tree, const char *destination, bool folder)
+void rootfs_attach(const struct entering *entering, int tree, const char *destination, bool directory)
 {
         int moved;
         if (is_own_place(entering->box, destination)) {
-                make_own_point(entering, destination, folder);
+                make_own_point(entering, destination, directory);
                 moved = move_mount(tree, "", entering->root, relative(destination), MOVE_MOUNT_F_EMPTY_PATH);
         } else {
-                autoclose int point = open_point_below_mount(entering, destination, folder);
+                autoclose int point = open_point_below_mount(entering, destination, directory);
                 moved = move_mount(tree, "", point, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
         }
         if (moved < 0)
@@ -181,7 +182,8 @@ static void make_link(const struct entering *entering, const struct mount *mount
         const char *name;
         struct stat status;
         autoclose int parent = open_parent(entering, mount->destination, &name);
-        /* Inside a granted folder the host's own link is already there; elsewhere a mount has the place. */
+        /* Inside a granted directory the host's own link is already there; elsewhere a mount has the place.
+         */
         if (fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0)
                 return;
         if (!is_memory(entering, parent))
@@ -228,8 +230,8 @@ static int make_tmpfs(struct entering *entering, uint64_t bytes, uint64_t inodes
         return memory;
 }
 
-/* A clone of one folder of the tmpfs, whose path from the tmpfs's root is `name`. */
-static int clone_memory_folder(const struct entering *entering, int memory, const char *name, mode_t mode)
+/* A clone of one directory of the tmpfs, whose path from the tmpfs's root is `name`. */
+static int clone_memory_directory(const struct entering *entering, int memory, const char *name, mode_t mode)
 {
         if (mkdirat(memory, name, 0700) < 0 || fchmodat(memory, name, mode, 0) < 0)
                 entering_fail(entering, STAGE_MEMORY_FS, errno, name);
@@ -239,18 +241,18 @@ static int clone_memory_folder(const struct entering *entering, int memory, cons
         return tree;
 }
 
-static void mount_memory_folder(struct entering *entering, int memory, size_t index)
+static void mount_memory_directory(struct entering *entering, int memory, size_t index)
 {
         const struct box *box = entering->box;
         const struct mount *mount = &box->mounts[index];
         bool shared = str_equal(mount->destination, "/tmp") || str_equal(mount->destination, "/var/tmp") ||
                       str_equal(mount->destination, "/dev/shm");
-        /* Shared temporary folders carry the sticky bit, which some programs insist on. */
+        /* Shared temporary directories carry the sticky bit, which some programs insist on. */
         mode_t mode = shared ? 01777 : 0700;
         char name[32];
         snprintf(name, sizeof(name), "%zu", index);
         autoclose int tree = mount->bytes ? make_tmpfs(entering, mount->bytes, box->memory_fs_inodes, mode)
-                                          : clone_memory_folder(entering, memory, name, mode);
+                                          : clone_memory_directory(entering, memory, name, mode);
         rootfs_attach(entering, tree, mount->destination, true);
 }
 
@@ -281,7 +283,7 @@ int rootfs_clone_source(const struct entering *entering, const struct mount *mou
 static void mount_host_object(const struct entering *entering, const struct mount *mount)
 {
         autoclose int tree = rootfs_clone_source(entering, mount);
-        rootfs_attach(entering, tree, mount->destination, mount->is_folder);
+        rootfs_attach(entering, tree, mount->destination, mount->is_directory);
 }
 
 static void mount_overlay(const struct entering *entering, int memory, size_t index)
@@ -300,8 +302,8 @@ static bool holds_others(const struct box *box, const struct mount *mask)
         return false;
 }
 
-/* Nothing, where a grant would show something: the null device over what is no folder. A folder that holds
- * others is read-only once these are there: seal_masks(). */
+/* Nothing, where a grant would show something: the null device over what is no directory. A directory that
+ * holds others is read-only once these are there: seal_masks(). */
 static void mount_mask(const struct entering *entering, int memory, size_t index)
 {
         const struct mount *mount = &entering->box->mounts[index];
@@ -309,22 +311,22 @@ static void mount_mask(const struct entering *entering, int memory, size_t index
             .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
             .propagation = MS_PRIVATE,
         };
-        if (!mount->is_folder || !holds_others(entering->box, mount))
+        if (!mount->is_directory || !holds_others(entering->box, mount))
                 attributes.attr_set |= MOUNT_ATTR_RDONLY;
         char name[32];
         snprintf(name, sizeof(name), "%zu", index);
         autoclose int tree =
-            mount->is_folder
-                ? clone_memory_folder(entering, memory, name, 0555)
+            mount->is_directory
+                ? clone_memory_directory(entering, memory, name, 0555)
                 : open_tree(AT_FDCWD, "/dev/null", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
         struct stat status;
         if (tree < 0 || fstat(tree, &status) < 0)
                 entering_fail(entering, STAGE_SOURCE, errno, "/dev/null");
-        if (!mount->is_folder && (!S_ISCHR(status.st_mode) || status.st_rdev != makedev(1, 3)))
+        if (!mount->is_directory && (!S_ISCHR(status.st_mode) || status.st_rdev != makedev(1, 3)))
                 entering_fail(entering, STAGE_SWAPPED, ENODEV, "/dev/null");
         if (mount_setattr(tree, "", AT_EMPTY_PATH, &attributes, sizeof(attributes)) < 0)
                 entering_fail(entering, STAGE_MOUNT, errno, mount->destination);
-        rootfs_attach(entering, tree, mount->destination, mount->is_folder);
+        rootfs_attach(entering, tree, mount->destination, mount->is_directory);
 }
 
 static void seal_masks(const struct entering *entering)
@@ -332,10 +334,11 @@ static void seal_masks(const struct entering *entering)
         struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
         for (size_t i = 0; i < entering->box->mount_count; i++) {
                 const struct mount *mask = &entering->box->mounts[i];
-                if (mask->kind != MOUNT_MASK || !mask->is_folder || !holds_others(entering->box, mask))
+                if (mask->kind != MOUNT_MASK || !mask->is_directory || !holds_others(entering->box, mask))
                         continue;
-                autoclose int folder = open_inside(entering, mask->destination, O_PATH | O_DIRECTORY);
-                if (folder < 0 || mount_setattr(folder, "", AT_EMPTY_PATH, &read_only, sizeof(read_only)) < 0)
+                autoclose int directory = open_inside(entering, mask->destination, O_PATH | O_DIRECTORY);
+                if (directory < 0 ||
+                    mount_setattr(directory, "", AT_EMPTY_PATH, &read_only, sizeof(read_only)) < 0)
                         entering_fail(entering, STAGE_MOUNT, errno, mask->destination);
         }
 }
@@ -370,7 +373,7 @@ void rootfs_build(struct entering *entering)
                         mount_mask(entering, memory, i);
                         break;
                 case MOUNT_MEMORY:
-                        mount_memory_folder(entering, memory, i);
+                        mount_memory_directory(entering, memory, i);
                         break;
                 case MOUNT_FILE:
                         write_file(entering, mount);

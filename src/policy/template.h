@@ -26,16 +26,16 @@ struct template
         char *name; /* as it was asked for */
         char *file; /* the file that was read */
         char *description;
-        struct str_list path;        /* absolute folders inside, the base of PATH; never empty */
+        struct str_list path;        /* absolute directories inside, the base of PATH; never empty */
         struct str_list environment; /* KEY=VALUE */
         struct template_command *commands;
         size_t command_count;
 };
 
 /* Reads a template. A name with a `/` is a file; else NAME.json is looked for beside the program
- * (policy/templates below the folder of /proc/self/exe: a build tree), in ../share/hutch/templates from
- * there, and in the data folder chosen at build time. Status 2 on a name or a content that is not right, or a
- * name nobody knows (the sentence lists the known ones); 125 when a file that exists cannot be read. */
+ * (policy/templates below the directory of /proc/self/exe: a build tree), in ../share/hutch/templates from
+ * there, and in the data directory chosen at build time. Status 2 on a name or a content that is not right,
+ * or a name nobody knows (the sentence lists the known ones); 125 when a file that exists cannot be read. */
 bool template_load(const char *name_or_file, struct template *result, struct error *error);
 
 /* The same from text; `file` stands in messages. */
@@ -44,7 +44,7 @@ bool template_parse(const char *name, const char *file, const char *json, size_t
 
 void template_free(struct template *result);
 
-/* One note under --verbose for each promised command that none of the template's folders holds. */
+/* One note under --verbose for each promised command that none of the template's directories holds. */
 void template_note_missing(const struct template *template);
 
 #endif

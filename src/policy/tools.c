@@ -4,7 +4,7 @@
  */
 #include "policy/tools.h"
 
-#include "lib/name.h"
+#include "lib/suggest.h"
 
 #include <stdlib.h>
 
@@ -13,17 +13,17 @@ bool tool_pattern_check(const char *option, const char *pattern, struct error *e
         for (const char *c = pattern; *c; c++) {
                 if ((unsigned char)*c < 0x20 || *c == 0x7f)
                         return error_set(error, EXIT_USAGE, "%s %s: a tool's name has no control characters",
-                                         option, name_shown(pattern));
+                                         option, error_shown(pattern));
                 if (*c == ',')
                         return error_set(
                             error, EXIT_USAGE,
                             "%s %s: one tool or pattern for each %s; repeat the option instead of a comma",
-                            option, name_shown(pattern), option);
+                            option, error_shown(pattern), option);
                 if (strchr("[]{}", *c))
                         return error_set(
                             error, EXIT_USAGE,
                             "%s %s: patterns know * and ? only; repeat the option for several names", option,
-                            name_shown(pattern));
+                            error_shown(pattern));
         }
         return true;
 }

@@ -3,7 +3,7 @@
  * Attempts to take so much of what the machine shares out that others have none left. Outside, at most a
  * small part is taken, for a moment: threads that do nothing, and memory that is not touched.
  */
-#include "prove/prove.h"
+#include "prove/attempts.h"
 
 #include "lib/fd.h"
 

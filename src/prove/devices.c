@@ -3,7 +3,7 @@
  * Attempts on devices and on the parts of /proc and /sys that act on the machine or tell its secrets. They
  * are opened, and nothing is written to or read from them.
  */
-#include "prove/prove.h"
+#include "prove/attempts.h"
 
 #include "lib/fd.h"
 

@@ -3,7 +3,7 @@
  * Attempts to read what belongs to the person, to others and to the machine. Decoys carry the proof; the
  * person's own files of the same names are at most opened, never read.
  */
-#include "prove/prove.h"
+#include "prove/attempts.h"
 
 #include "lib/fd.h"
 
@@ -36,10 +36,10 @@ bool has_marker(const void *data, size_t length)
         return marker[0] && memmem(data, length, marker, strlen(marker));
 }
 
-enum outcome read_marker(int folder, const char *path)
+enum outcome read_marker(int directory, const char *path)
 {
         char data[DECOY_BYTES];
-        autoclose int fd = openat(folder, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+        autoclose int fd = openat(directory, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
         if (fd < 0)
                 return HELD;
         ssize_t length = read(fd, data, sizeof(data));
@@ -82,25 +82,25 @@ static enum outcome open_file(const struct attempt *attempt)
         return open_path(attempt->text);
 }
 
-/* True when `name` in the folder is the host's: what hutch itself made on the way to a grant lies on the
+/* True when `name` in the directory is the host's: what hutch itself made on the way to a grant lies on the
  * sandbox's root. */
-static bool is_of_host(int folder, const char *name)
+static bool is_of_host(int directory, const char *name)
 {
         struct stat root, status;
-        if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+        if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
                 return false;
         return !is_inside() || (stat("/", &root) == 0 && status.st_dev != root.st_dev);
 }
 
-static enum outcome list_folder(const struct attempt *attempt)
+static enum outcome list_directory(const struct attempt *attempt)
 {
-        DIR *folder = opendir(attempt->text);
+        DIR *directory = opendir(attempt->text);
         const struct dirent *entry;
         bool found = false;
-        while (folder && (entry = readdir(folder)))
-                found |= entry->d_name[0] != '.' && is_of_host(dirfd(folder), entry->d_name);
-        if (folder)
-                closedir(folder);
+        while (directory && (entry = readdir(directory)))
+                found |= entry->d_name[0] != '.' && is_of_host(dirfd(directory), entry->d_name);
+        if (directory)
+                closedir(directory);
         note_path(attempt->text);
         return out_if(found);
 }
@@ -113,10 +113,10 @@ static enum outcome other_users(const struct attempt *attempt)
         note_path("/root");
         if (strncmp(home, "/root", 5) != 0 && is_of_host(AT_FDCWD, "/root"))
                 return GOT_OUT;
-        DIR *folder = opendir("/home");
+        DIR *directory = opendir("/home");
         const struct dirent *entry;
         bool found = false;
-        while (folder && !found && (entry = readdir(folder))) {
+        while (directory && !found && (entry = readdir(directory))) {
                 char path[sizeof("/home/") + NAME_MAX];
                 (void)snprintf(path, sizeof(path), "/home/%s", entry->d_name);
                 size_t length = strlen(path);
@@ -124,8 +124,8 @@ static enum outcome other_users(const struct attempt *attempt)
                 found = entry->d_name[0] != '.' && !own && is_of_host(AT_FDCWD, path);
                 note_path(path);
         }
-        if (folder)
-                closedir(folder);
+        if (directory)
+                closedir(directory);
         if (found)
                 return GOT_OUT;
         note_path("/var/spool/cron");
@@ -154,22 +154,22 @@ static enum outcome environment(const struct attempt *attempt)
         return HELD;
 }
 
-/* Up from the working directory and from folders that are granted, as far as it goes. */
+/* Up from the working directory and from directories that are granted, as far as it goes. */
 static enum outcome climb(const struct attempt *attempt)
 {
-        int folder = open(attempt->text ? decoy(attempt->text) : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        int directory = open(attempt->text ? decoy(attempt->text) : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
         enum outcome outcome = HELD;
-        for (int depth = 0; depth < DEPTH && folder >= 0 && outcome == HELD; depth++) {
-                int above = openat(folder, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
-                close(folder);
-                folder = above;
-                outcome = read_marker(folder, decoy("home/.ssh/id_ed25519") + 1);
+        for (int depth = 0; depth < DEPTH && directory >= 0 && outcome == HELD; depth++) {
+                int above = openat(directory, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+                close(directory);
+                directory = above;
+                outcome = read_marker(directory, decoy("home/.ssh/id_ed25519") + 1);
         }
-        fd_close(&folder);
+        fd_close(&directory);
         return outcome;
 }
 
-/* /proc/PID/root, cwd and the folders that processes have open lead to other roots where they can be
+/* /proc/PID/root, cwd and the directories that processes have open lead to other roots where they can be
  * followed. */
 static enum outcome through_processes(const struct attempt *attempt)
 {
@@ -285,8 +285,8 @@ static enum outcome reopen_stream(const struct attempt *attempt)
         return out_if(length > 0 && has_marker(data, (size_t)length));
 }
 
-/* A link in a writable grant that leads to the secret, exchanged with a folder while it is followed; with one
- * round it just stays there. */
+/* A link in a writable grant that leads to the secret, exchanged with a directory while it is followed; with
+ * one round it just stays there. */
 static enum outcome race_link(const struct attempt *attempt)
 {
         autoclose int grant = open(decoy("grant"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -330,17 +330,17 @@ static const struct attempt rows[] = {
     {"etc-passwd", "the list of accounts", SHOW_AS_CALLER, accounts, NULL, 0},
     {"etc-shadow", "everybody's password hashes", SHOW_AS_ROOT, open_file, "/etc/shadow", 0},
     {"machine-id", "which machine this is", SHOW_AS_CALLER, open_file, "/etc/machine-id", 0},
-    {"host-logs", "the machine's logs", SHOW_AS_CALLER, list_folder, "/var/log", 0},
-    {"host-state", "data of the machine's services", SHOW_AS_CALLER, list_folder, "/var/lib", 0},
-    {"host-run", "what runs on the machine", SHOW_AS_CALLER, list_folder, "/run", 0},
+    {"host-logs", "the machine's logs", SHOW_AS_CALLER, list_directory, "/var/log", 0},
+    {"host-state", "data of the machine's services", SHOW_AS_CALLER, list_directory, "/var/lib", 0},
+    {"host-run", "what runs on the machine", SHOW_AS_CALLER, list_directory, "/run", 0},
     {"dot-dot", "files above the working directory", SHOW_AS_CALLER, climb, NULL, 0},
     {"dot-dot-from-grant", "files beside a grant", SHOW_AS_CALLER, climb, "grant", 0},
     {"proc-root", "files through other processes", SHOW_AS_CALLER, through_processes, "root", 0},
-    {"proc-cwd", "files through their folders", SHOW_AS_CALLER, through_processes,
+    {"proc-cwd", "files through their directories", SHOW_AS_CALLER, through_processes,
      "cwd/../../../../../../../../..", 0},
     {"file-handle", "a file past every mount", SHOW_AS_ROOT, file_handle, NULL, 0},
     {"memfd-exec", "more rights by a program in memory", SHOW_AS_CALLER, exec_memory, NULL, 0},
-    {"inherited-folder", "the caller's open folders", SHOW_AS_CALLER, inherited, NULL, 0},
+    {"inherited-directory", "the caller's open directories", SHOW_AS_CALLER, inherited, NULL, 0},
     {"inherited-socket", "the caller's open sockets", SHOW_AS_CALLER, inherited_socket, NULL, 0},
     {"reopened-stderr", "the caller's log file", SHOW_AS_CALLER, reopen_stream, NULL, 0},
     {"link-out", "a file behind a link in a grant", SHOW_AS_CALLER, race_link, NULL, 1},

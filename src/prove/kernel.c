@@ -4,7 +4,7 @@
  * belong to the machine. A call that would act on the machine gets arguments that the kernel refuses only
  * after its permission check.
  */
-#include "prove/prove.h"
+#include "prove/attempts.h"
 
 #include "lib/fd.h"
 

@@ -9,7 +9,7 @@
  *     hutch-prove victim MARKER      holds a secret and counts signals, until it is killed
  *     hutch-prove steal PATH MARKER  0 when PATH holds MARKER
  */
-#include "prove/prove.h"
+#include "prove/attempts.h"
 
 #include "lib/fd.h"
 
@@ -29,7 +29,7 @@
 enum { MOST_TARGETS = 64, ATTEMPT_MS = 2000 };
 
 static const struct attempt_group *const groups[] = {
-    &files_group,  &writes_group,  &processes_group, &sockets_group,  &walls_group,
+    &files_group,  &writes_group,  &processes_group, &sockets_group,  &namespaces_group,
     &kernel_group, &devices_group, &budgets_group,   &terminal_group, NULL};
 
 static struct {

@@ -5,7 +5,7 @@
  * is sent to anything but a process of the attempt's own is SIGURG, which does nothing where nobody waits for
  * it.
  */
-#include "prove/prove.h"
+#include "prove/attempts.h"
 
 #include "lib/fd.h"
 
@@ -115,13 +115,13 @@ static enum outcome trace(const struct attempt *attempt)
 
 static enum outcome list_descriptors(const struct attempt *attempt)
 {
-        DIR *folder = opendir(proc_path(whom(attempt), "fd"));
+        DIR *directory = opendir(proc_path(whom(attempt), "fd"));
         const struct dirent *entry;
         bool found = false;
-        while (folder && (entry = readdir(folder)))
+        while (directory && (entry = readdir(directory)))
                 found |= entry->d_name[0] != '.';
-        if (folder)
-                closedir(folder);
+        if (directory)
+                closedir(directory);
         return out_if(found);
 }
 

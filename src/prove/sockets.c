@@ -3,7 +3,7 @@
  * Attempts to reach the network, the host's own services and its shared objects. Listening decoys carry the
  * proof; to a real service of the host is at most connected.
  */
-#include "prove/prove.h"
+#include "prove/attempts.h"
 
 #include "lib/fd.h"
 #include "nat/setup.h" /* the sandbox's own address */

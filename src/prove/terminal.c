@@ -3,7 +3,7 @@
  * Attempts on a terminal that the program shares with the person's shell: 0 is one, which `hutch prove` made
  * for this. What is typed into it would be a command of the person's.
  */
-#include "prove/prove.h"
+#include "prove/attempts.h"
 
 #include "lib/fd.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Attempts to change files: of the machine, of a folder that is granted for reading only, of what is
- * protected in a folder that is granted for writing, and of what the person runs later. Only decoys are
- * changed; in the machine's own folders at most a file without a name is made, which vanishes at once. `hutch
- * prove` looks from outside at what became of the decoys.
+ * Attempts to change files: of the machine, of a directory that is granted for reading only, of what is
+ * protected in a directory that is granted for writing, and of what the person runs later. Only decoys are
+ * changed; in the machine's own directories at most a file without a name is made, which vanishes at once.
+ * `hutch prove` looks from outside at what became of the decoys.
  */
-#include "prove/prove.h"
+#include "prove/attempts.h"
 
 #include "lib/fd.h"
 
@@ -18,8 +18,8 @@
 #include <sys/wait.h>
 #include <sys/xattr.h>
 
-/* A file without a name, in a folder of the machine. */
-static enum outcome write_folder(const struct attempt *attempt)
+/* A file without a name, in a directory of the machine. */
+static enum outcome write_directory(const struct attempt *attempt)
 {
         autoclose int fd = open(attempt->text, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
         note_path(attempt->text);
@@ -41,7 +41,7 @@ static enum outcome create(const struct attempt *attempt)
         return out_if(is_file(fd) && write(fd, "x", 1) == 1);
 }
 
-/* True when the file, or where it is missing the folder that it would be made in, is the host's and can be
+/* True when the file, or where it is missing the directory that it would be made in, is the host's and can be
  * written to. What hutch has in a home's place lies on another device. */
 static bool could_be_made(char *path)
 {
@@ -228,13 +228,13 @@ static enum outcome run_su(const struct attempt *attempt)
 }
 
 static const struct attempt rows[] = {
-    {"write-root", "the machine's root folder", SHOW_AS_ROOT, write_folder, "/", 0},
-    {"write-usr", "the machine's programs", SHOW_AS_ROOT, write_folder, "/usr", 0},
-    {"write-bin", "a program for everybody", SHOW_AS_ROOT, write_folder, "/usr/local/bin", 0},
-    {"write-lib", "a library for everybody", SHOW_AS_ROOT, write_folder, "/usr/lib", 0},
-    {"write-etc", "the machine's configuration", SHOW_AS_ROOT, write_folder, "/etc", 0},
-    {"write-boot", "the next start of the machine", SHOW_AS_ROOT, write_folder, "/boot", 0},
-    {"write-cron", "a job of root", SHOW_AS_ROOT, write_folder, "/etc/cron.d", 0},
+    {"write-root", "the machine's root directory", SHOW_AS_ROOT, write_directory, "/", 0},
+    {"write-usr", "the machine's programs", SHOW_AS_ROOT, write_directory, "/usr", 0},
+    {"write-bin", "a program for everybody", SHOW_AS_ROOT, write_directory, "/usr/local/bin", 0},
+    {"write-lib", "a library for everybody", SHOW_AS_ROOT, write_directory, "/usr/lib", 0},
+    {"write-etc", "the machine's configuration", SHOW_AS_ROOT, write_directory, "/etc", 0},
+    {"write-boot", "the next start of the machine", SHOW_AS_ROOT, write_directory, "/boot", 0},
+    {"write-cron", "a job of root", SHOW_AS_ROOT, write_directory, "/etc/cron.d", 0},
     {"plant-ssh-login", "a login as you", SHOW_AS_CALLER, plant, "home/.ssh/authorized_keys", 0},
     {"plant-shell-start", "your next shell", SHOW_AS_CALLER, plant, "home/.bashrc", 0},
     {"plant-autostart", "your next desktop session", SHOW_AS_CALLER, plant,
@@ -255,8 +255,8 @@ static const struct attempt rows[] = {
     {"git-config", "your next git command, by configuration", SHOW_AS_CALLER, create, "grant/.git/config", 0},
     {"git-hook-reopen", "a hook through /proc", SHOW_AS_CALLER, reopen, "grant/.git/config", 0},
     {"client-servers", "servers of your client", SHOW_AS_CALLER, create, "grant/.mcp.json", 0},
-    {"envrc", "your next cd into the folder", SHOW_AS_CALLER, create, "grant/.envrc", 0},
-    {"rename-hooks", "a hook in place of the folder", SHOW_AS_CALLER, replace_parent,
+    {"envrc", "your next cd into the directory", SHOW_AS_CALLER, create, "grant/.envrc", 0},
+    {"rename-hooks", "a hook in place of the directory", SHOW_AS_CALLER, replace_parent,
      "grant/.git/hooks/planted", 1},
     {"rename-git", "a hook in place of .git", SHOW_AS_CALLER, replace_parent, "grant/.git/hooks/planted", 0},
     {"hard-link", "a file by a second name in a grant", SHOW_AS_CALLER, hard_link, NULL, 0},

@@ -24,11 +24,11 @@
  * never touched. OUTPUT_SIZE leaves room for a full pipe behind the longest line that is held.
  */
 #include "run/bridge.h"
+#include "lib/endpoint.h"
 #include "lib/fd.h"
 #include "lib/str.h"
-#include "run/endpoint.h"
-#include "run/lines.h"
 #include "run/queue.h"
+#include "run/stdout_lines.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -59,7 +59,7 @@ struct bridge {
 
         bool judging;
         bool output_at_end;
-        struct lines lines;
+        struct stdout_lines lines;
         size_t output_start, output_end; /* read from the server, not yet written to the client */
         size_t output_passed;            /* so many of them may be written */
 
@@ -122,10 +122,10 @@ static bool judge_output(struct bridge *bridge)
         while (bridge->output_start < bridge->output_end) {
                 const char *data = bridge->output + bridge->output_start;
                 size_t run = bridge->output_end - bridge->output_start;
-                enum lines_verdict verdict = LINES_MESSAGE;
+                enum stdout_lines_verdict verdict = LINES_MESSAGE;
 
                 if (bridge->judging)
-                        verdict = lines_judge(&bridge->lines, data, run, bridge->output_at_end, &run);
+                        verdict = stdout_lines_judge(&bridge->lines, data, run, bridge->output_at_end, &run);
                 if (verdict == LINES_HOLD)
                         return false;
                 if (verdict == LINES_MESSAGE) {

@@ -5,16 +5,16 @@
  */
 #include "run/filter_helper.h"
 
+#include "lib/child.h"
+#include "lib/endpoint.h"
 #include "lib/fd.h"
-#include "lib/name.h"
+#include "lib/messages.h"
 #include "lib/program.h"
 #include "lib/str.h"
-#include "mcp/outbox.h"
+#include "lib/suggest.h"
+#include "mcp/buf.h"
 #include "mcp/pins.h"
 #include "mcp/wire.h"
-#include "report/messages.h"
-#include "run/endpoint.h"
-#include "run/helper.h"
 #include "run/log_file.h"
 
 #include <errno.h>
@@ -32,25 +32,25 @@ static bool fail(struct error *error, const char *what)
 /* By what a server is known among the pins: its command and its package, whatever their versions and
  * arguments, for a new version is what has to be compared. Two servers that share a name are compared with
  * each other, which refuses and permits nothing more. The caller frees. */
-static char *make_identity(const struct box *box, const struct record *record)
+static char *make_identity(const struct box *box, const struct run_log *record)
 {
-        struct outbox identity = {0};
-        autofree char *name = record_server_name(record);
+        struct buf identity = {0};
+        autofree char *name = run_log_server_name(record);
         autofree char *text = str_format("%s %s", path_base(box->argv.values[0]), name);
-        outbox_put_escaped(&identity, text, strlen(text), FILTER_TEXT_MAX / 8);
-        outbox_put(&identity, "", 1);
+        buf_put_escaped(&identity, text, strlen(text), FILTER_TEXT_MAX / 8);
+        buf_put(&identity, "", 1);
         return identity.bytes;
 }
 
 /* The value of a variable that the person passed on, which no record may show. */
 static void write_secret(const struct box *box, const char *variable, FILE *out)
 {
-        struct outbox text = {0};
+        struct buf text = {0};
         size_t length = strcspn(variable, "=");
         autofree char *name = str_copy_n(variable, length);
         if (!variable[length] || !str_list_has(&box->secret_names, name))
                 return;
-        outbox_put_escaped(&text, variable + length + 1, strlen(variable + length + 1), SIZE_MAX);
+        buf_put_escaped(&text, variable + length + 1, strlen(variable + length + 1), SIZE_MAX);
         fprintf(out, "secret %.*s\n", (int)text.length, text.bytes);
         explicit_bzero(text.bytes, text.length);
         free(text.bytes);
@@ -83,7 +83,7 @@ static void write_rules(const struct box *box, const char *server, bool explain,
         for (size_t i = 0; i < box->environment.count && rules->log_arguments; i++)
                 write_secret(box, box->environment.values[i], out);
         if (rules->pins)
-                fprintf(out, "pin %s\nserver %s\n", name_shown(rules->pins), server);
+                fprintf(out, "pin %s\nserver %s\n", error_shown(rules->pins), server);
         fprintf(out, "message-max %zu\n", rules->message_max);
 }
 
@@ -155,14 +155,14 @@ static bool spawn(struct filter_helper *helper, const struct box *box, const cha
             [FILTER_CLIENT_OUT] = client.out.fd < 0 ? null : client.out.io,
             [FILTER_NAT] = nat,
         };
-        pid_t process = helper_spawn(program, given, nat >= 0 ? FILTER_NAT + 1 : FILTER_NAT);
+        pid_t process = child_spawn(program, given, nat >= 0 ? FILTER_NAT + 1 : FILTER_NAT);
         if (process < 0)
                 return fail(error, "a process");
         helper->process = process;
         return true;
 }
 
-bool filter_helper_start(struct filter_helper *helper, const struct box *box, const struct record *record,
+bool filter_helper_start(struct filter_helper *helper, const struct box *box, const struct run_log *record,
                          int nat, int server[3], struct error *error)
 {
         int talk[2], input[2], output[2];
@@ -218,14 +218,14 @@ bool filter_helper_await(const struct filter_helper *helper, struct error *error
 /* Appends one record to the pins. One that cannot be written is said; the next run will not know the tool. */
 static void write_pin(struct filter_helper *helper, const char *members, size_t length)
 {
-        struct outbox line = {0};
+        struct buf line = {0};
         if (helper->pins < 0 || memchr(members, '\n', length))
                 return;
-        outbox_put_text(&line, "{\"server\":\"");
-        outbox_put_text(&line, helper->server);
-        outbox_put_text(&line, length > 0 ? "\"," : "\"");
-        outbox_put(&line, members, length);
-        outbox_put_text(&line, "}\n");
+        buf_put_text(&line, "{\"server\":\"");
+        buf_put_text(&line, helper->server);
+        buf_put_text(&line, length > 0 ? "\"," : "\"");
+        buf_put(&line, members, length);
+        buf_put_text(&line, "}\n");
         ssize_t written = write(helper->pins, line.bytes, line.length);
         if (written != (ssize_t)line.length) {
                 message("--pin: cannot write the pins: %s",
@@ -235,7 +235,7 @@ static void write_pin(struct filter_helper *helper, const char *members, size_t 
         free(line.bytes);
 }
 
-bool filter_helper_read(struct filter_helper *helper, struct record *record)
+bool filter_helper_read(struct filter_helper *helper, struct run_log *record)
 {
         struct {
                 struct filter_message head;
@@ -261,7 +261,7 @@ bool filter_helper_read(struct filter_helper *helper, struct record *record)
         case FILTER_READY:
                 break; /* it was awaited */
         case FILTER_RECORD:
-                record_members(record, in.text);
+                run_log_members(record, in.text);
                 break;
         case FILTER_INPUT_ENDED:
                 helper->input_ended = true;
@@ -282,7 +282,7 @@ bool filter_helper_read(struct filter_helper *helper, struct record *record)
         return true;
 }
 
-void filter_helper_end(struct filter_helper *helper, struct record *record)
+void filter_helper_end(struct filter_helper *helper, struct run_log *record)
 {
         /* Everything it said before its last line for the client is there already. */
         enum { LAST_MESSAGES = 4096 };
@@ -292,7 +292,7 @@ void filter_helper_end(struct filter_helper *helper, struct record *record)
                     !filter_helper_read(helper, record))
                         break;
         fd_close(&helper->talk);
-        helper_end(&helper->process);
+        child_end(&helper->process);
         fd_close(&helper->pins);
         free(helper->server);
         helper->server = NULL;

@@ -7,7 +7,7 @@
 #define HUTCH_RUN_FILTER_HELPER_H
 
 #include "box/box.h"
-#include "run/record.h"
+#include "run/run_log.h"
 
 struct filter_helper {
         pid_t process; /* 0: none */
@@ -24,16 +24,16 @@ struct filter_helper {
 
 /* Starts it, with the client's 0 and 1. server[0] and server[1] receive the ends for the server (O_CLOEXEC,
  * the caller's). `nat`: its end of what connects it with hutch-nat, which does not block, or -1. */
-bool filter_helper_start(struct filter_helper *helper, const struct box *box, const struct record *record,
+bool filter_helper_start(struct filter_helper *helper, const struct box *box, const struct run_log *record,
                          int nat, int server[3], struct error *error);
 
 /* Waits until it has read its rules and the pins and is confined: before that nothing may be started. */
 bool filter_helper_await(const struct filter_helper *helper, struct error *error);
 
 /* Says, pins and records what it has to say. False when it has ended: the sandbox must too. */
-bool filter_helper_read(struct filter_helper *helper, struct record *record);
+bool filter_helper_read(struct filter_helper *helper, struct run_log *record);
 
 /* Hears the last of it, ends it and waits for that. */
-void filter_helper_end(struct filter_helper *helper, struct record *record);
+void filter_helper_end(struct filter_helper *helper, struct run_log *record);
 
 #endif

@@ -5,7 +5,7 @@
  */
 #include "run/log_file.h"
 
-#include "box/mounts.h"
+#include "grants/mounts.h"
 #include "lib/fd.h"
 
 #include <errno.h>
@@ -26,15 +26,15 @@ int log_file_open(const struct box *box, const char *option, const char *path, i
         const struct mount *left = NULL;
         struct stat status;
         const char *name = strrchr(path, '/') + 1;
-        autofree char *folder = path_parent(path);
-        autofree char *real = mounts_resolve(box, folder, &left);
+        autofree char *directory = path_parent(path);
+        autofree char *real = mounts_resolve(box, directory, &left);
         if (!real)
                 return fail(error, option, path,
-                            errno == ENOENT ? "its folder does not exist" : strerror(errno));
+                            errno == ENOENT ? "its directory does not exist" : strerror(errno));
         autofree char *whole = path_join(real, name);
         if (left || mounts_find_writable(box, whole))
                 return fail(error, option, path, reachable);
-        autoclose int parent = mounts_open_real(real, O_PATH | O_DIRECTORY);
+        autoclose int parent = real_path_open(real, O_PATH | O_DIRECTORY);
         if (parent < 0)
                 return fail(error, option, path, strerror(errno));
         autoclose int file = openat(

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See names_watch.h. /etc/resolv.conf is a file, a link, a link to a link in a folder that does not exist
+ * See names_watch.h. /etc/resolv.conf is a file, a link, a link to a link in a directory that does not exist
  * yet, or nothing, and is changed by writing to it, by a rename over it, or by another link in its place; so
- * every folder is watched that decides what the path leads to, and what it leads to. After any event
+ * every directory is watched that decides what the path leads to, and what it leads to. After any event
  * everything is looked at anew: first watched, then read, so that nothing is missed in between.
  */
 #include "run/names_watch.h"
 
 #include "lib/fd.h"
 #include "nat/wire.h"
-#include "ns/seccomp.h"
 #include "run/host_names.h"
+#include "seccomp/program.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -27,44 +27,44 @@ enum {
         LINKS_MAX = 40,  /* as the kernel has it */
 };
 
-static const uint32_t folder_events =
+static const uint32_t directory_events =
     IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
 static const uint32_t file_events = IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF;
 
 /* Watches what decides where `path` (absolute) leads to. What cannot be watched is left out. */
 static void watch_path(int inotify, const char *path)
 {
-        autofree char *folder = str_copy("/");
+        autofree char *directory = str_copy("/");
         autofree char *rest = str_copy(path);
         for (int links = 0;;) {
                 size_t skipped = strspn(rest, "/"), length = strcspn(rest + skipped, "/");
                 autofree char *name = str_copy_n(rest + skipped, length);
                 char *remaining = str_copy(rest + skipped + length);
-                /* ".." is folded as text, which is right here: no folder on the way is a link. */
-                char *next = path_join(folder, name);
+                /* ".." is folded as text, which is right here: no directory on the way is a link. */
+                char *next = path_join(directory, name);
                 char text[PATH_MAX];
                 ssize_t link = readlink(next, text, sizeof(text) - 1);
                 free(rest);
                 rest = remaining;
                 if (link > 0) {
                         text[link] = 0;
-                        (void)inotify_add_watch(inotify, folder, folder_events);
+                        (void)inotify_add_watch(inotify, directory, directory_events);
                         rest = str_format("%s%s", text, remaining);
                         free(remaining);
                         free(next);
                         if (text[0] == '/')
-                                folder[1] = 0;
+                                directory[1] = 0;
                         if (++links > LINKS_MAX)
                                 return;
                         continue;
                 }
                 bool missing = access(next, F_OK) < 0, last = rest[strspn(rest, "/")] == 0;
                 if (missing || last)
-                        (void)inotify_add_watch(inotify, folder, folder_events);
+                        (void)inotify_add_watch(inotify, directory, directory_events);
                 if (!missing && last)
                         (void)inotify_add_watch(inotify, next, file_events);
-                free(folder);
-                folder = next;
+                free(directory);
+                directory = next;
                 if (missing || last)
                         return;
         }

@@ -5,13 +5,13 @@
  */
 #include "run/nat_helper.h"
 
+#include "lib/child.h"
 #include "lib/fd.h"
+#include "lib/messages.h"
 #include "lib/program.h"
 #include "lib/str.h"
 #include "nat/listeners.h"
 #include "nat/wire.h"
-#include "report/messages.h"
-#include "run/helper.h"
 #include "run/host_names.h"
 #include "run/names_watch.h"
 
@@ -136,7 +136,7 @@ bool nat_helper_start(struct nat_helper *helper, const struct box *box, int filt
             [NAT_DIALLER] = nat_dial,
             [NAT_FILTER] = filter,
         };
-        pid_t process = helper_spawn(program, given, filter >= 0 ? NAT_FILTER + 1 : NAT_FILTER);
+        pid_t process = child_spawn(program, given, filter >= 0 ? NAT_FILTER + 1 : NAT_FILTER);
         if (process < 0)
                 return fail(error, "a process");
         helper->process = process;
@@ -170,7 +170,7 @@ void nat_helper_lose_names(struct nat_helper *helper)
                 "hutch-names has ended");
 }
 
-bool nat_helper_read(struct nat_helper *helper, struct record *record)
+bool nat_helper_read(struct nat_helper *helper, struct run_log *record)
 {
         struct {
                 struct nat_message head;
@@ -192,7 +192,7 @@ bool nat_helper_read(struct nat_helper *helper, struct record *record)
                 message_verbose("the network helper is ready");
                 break;
         case NAT_RECORD:
-                record_members(record, in.text);
+                run_log_members(record, in.text);
                 break;
         case NAT_RESOLVER:
         case NAT_FINISH:
@@ -202,7 +202,7 @@ bool nat_helper_read(struct nat_helper *helper, struct record *record)
 }
 
 /* What flows were open when the sandbox ended is known only now. */
-static void take_last_records(struct nat_helper *helper, struct record *record)
+static void take_last_records(struct nat_helper *helper, struct run_log *record)
 {
         struct nat_message last = {.type = NAT_FINISH};
         if (fd_send(helper->talk, &last, sizeof(last), -1) < 0)
@@ -213,15 +213,15 @@ static void take_last_records(struct nat_helper *helper, struct record *record)
                         break;
 }
 
-void nat_helper_end(struct nat_helper *helper, struct record *record)
+void nat_helper_end(struct nat_helper *helper, struct run_log *record)
 {
         nat_helper_entered(helper);
         if (helper->talk >= 0 && helper->process > 0 && record->log >= 0)
                 take_last_records(helper, record);
         fd_close(&helper->talk);
         fd_close(&helper->watching);
-        helper_end(&helper->watcher);
-        helper_end(&helper->process);
+        child_end(&helper->watcher);
+        child_end(&helper->process);
         free(helper->names);
         helper->names = NULL;
 }

@@ -6,7 +6,7 @@
 #define HUTCH_RUN_NAT_HELPER_H
 
 #include "box/box.h"
-#include "run/record.h"
+#include "run/run_log.h"
 
 struct nat_helper {
         pid_t process; /* 0: none */
@@ -32,13 +32,13 @@ void nat_helper_entered(struct nat_helper *helper);
 void nat_helper_watch_names(struct nat_helper *helper, const struct box *box);
 
 /* Says what it has to say, and records it. False when it has ended: the sandbox must too. */
-bool nat_helper_read(struct nat_helper *helper, struct record *record);
+bool nat_helper_read(struct nat_helper *helper, struct run_log *record);
 
 /* The watcher has ended, which only somebody outside can have done: the names known go on to be used, and the
  * person is told so. */
 void nat_helper_lose_names(struct nat_helper *helper);
 
 /* Ends it, if it has not ended, and waits for that; before, it may record its last for a moment. */
-void nat_helper_end(struct nat_helper *helper, struct record *record);
+void nat_helper_end(struct nat_helper *helper, struct run_log *record);
 
 #endif

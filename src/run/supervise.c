@@ -16,20 +16,20 @@
  */
 #include "run/supervise.h"
 
-#include "box/protect.h"
+#include "enforce/enforcement.h"
+#include "grants/protect.h"
 #include "lib/clock.h"
 #include "lib/fd.h"
+#include "lib/messages.h"
 #include "lib/pages.h"
 #include "ns/control.h"
 #include "ns/launch.h"
-#include "report/messages.h"
 #include "run/bridge.h"
-#include "run/enforcement.h"
 #include "run/filter_helper.h"
+#include "run/mount_watch.h"
 #include "run/nat_helper.h"
 #include "run/poller.h"
 #include "run/terminal.h"
-#include "run/watch.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -59,7 +59,7 @@ static const int forwarded[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
 
 struct supervisor {
         const struct box *box;
-        struct record *record;
+        struct run_log *record;
         struct bridge *bridge;
         struct terminal terminal;
         bool lent; /* the terminal's foreground is the server's, and hutch gave it */
@@ -69,7 +69,7 @@ struct supervisor {
         struct filter_helper filter;
         bool filter_failed;             /* the same */
         struct enforcement enforcement; /* of the limits */
-        struct watch *watch;            /* what happens to the sandbox's mounts on the host, or NULL */
+        struct mount_watch *watch;      /* what happens to the sandbox's mounts on the host, or NULL */
         struct poller poller;
         int signals;
         bool ignores_hang_up; /* the caller made it so (nohup) */
@@ -202,7 +202,8 @@ static void read_control(struct supervisor *supervisor)
 {
         struct control_message report;
         ssize_t length = recv(supervisor->launch.control, &report, sizeof(report), MSG_DONTWAIT);
-        /* ECONNRESET, once: pid 1 has ended before it took the last request. What it said lies there still. */
+        /* ECONNRESET, once: pid 1 has ended before it took the last request. What it said lies there still.
+         */
         if (length < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNRESET))
                 return;
         if (length != sizeof(report)) { /* pid 1 has closed its end: it is ending */
@@ -289,7 +290,7 @@ static void meet_deadlines(struct supervisor *supervisor)
         if (is_due(&supervisor->settle_at, now)) {
                 control(supervisor, CONTROL_SETTLE, 0);
                 pages_forget_start();
-                if (supervisor->watch && !watch_begin(supervisor->watch))
+                if (supervisor->watch && !mount_watch_begin(supervisor->watch))
                         end_exposed(supervisor);
         }
         if (is_due(&supervisor->notice_at, now))
@@ -443,7 +444,7 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                     [TERMINAL] = {.fd = supervisor->told_to_stop || supervisor->ignores_hang_up
                                             ? -1
                                             : supervisor->terminal.descriptor},
-                    [WATCH] = {.fd = watch_descriptor(supervisor->watch), .events = POLLIN},
+                    [WATCH] = {.fd = mount_watch_descriptor(supervisor->watch), .events = POLLIN},
                     [NAT] = {.fd = supervisor->nat.talk, .events = POLLIN},
                     [NAMES] = {.fd = supervisor->nat.watching, .events = POLLIN},
                     [FILTER] = {.fd = supervisor->filter.talk, .events = POLLIN},
@@ -460,7 +461,7 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                                 read_signals(supervisor);
                         if (polls[TERMINAL].revents)
                                 stop(supervisor, SIGHUP);
-                        if (polls[WATCH].revents && !watch_read(supervisor->watch))
+                        if (polls[WATCH].revents && !mount_watch_read(supervisor->watch))
                                 end_exposed(supervisor);
                         if (polls[CONTROL].revents && !polls[FAILURE].revents)
                                 read_control(supervisor);
@@ -501,7 +502,7 @@ static enum ending judge_ending(const struct supervisor *supervisor)
         return supervisor->exited ? ENDING_SIGNALLED : ENDING_KILLED;
 }
 
-static int exit_status(const struct supervisor *supervisor, struct record *record)
+static int exit_status(const struct supervisor *supervisor, struct run_log *record)
 {
         record->ending = judge_ending(supervisor);
         switch (record->ending) {
@@ -581,7 +582,7 @@ static bool start(struct supervisor *supervisor, struct held_sources *held, stru
                 return false;
         messages_send_to(bridge_say, supervisor->bridge);
 
-        if (!record_open_log(supervisor->record, box, error))
+        if (!run_log_open_log(supervisor->record, box, error))
                 return false;
         autoclose int nat_end = -1, filter_end = -1;
         if (box->tools.explain && box_has_network(box) && !connect_helpers(&nat_end, &filter_end, error))
@@ -610,7 +611,7 @@ static bool start(struct supervisor *supervisor, struct held_sources *held, stru
         for (int i = 0; i < 3; i++)
                 stdio.server[i] = supervisor->terminal.passed[i] ? i : server[i];
         supervisor->lent = stdio.foreground;
-        supervisor->watch = watch_new(box, held, landlock_guards_sockets(box, landlock_abi()));
+        supervisor->watch = mount_watch_new(box, held, landlock_guards_sockets(box, landlock_abi()));
         supervisor->launched_at = clock_now_ms();
         bool started = launch_start(box, &stdio, &supervisor->launch, error);
         /* While the sandbox builds itself, and before the command can have said anything. */
@@ -655,7 +656,7 @@ static void finish(struct supervisor *supervisor)
         poller_end(&supervisor->poller);
 }
 
-int supervise(const struct box *box, struct held_sources *held, struct record *record, struct error *error)
+int supervise(const struct box *box, struct held_sources *held, struct run_log *record, struct error *error)
 {
         struct supervisor supervisor = {
             .box = box,
@@ -679,7 +680,7 @@ int supervise(const struct box *box, struct held_sources *held, struct record *r
                 supervisor.terminal = terminal_find();
         if (block_signals(&supervisor, error) && start(&supervisor, held, error)) {
                 /* While the sandbox builds itself: it costs nobody any time. */
-                record_begin(record, box);
+                run_log_begin(record, box);
                 if (run_loop(&supervisor, held, error)) {
                         enforcement_look(&supervisor.enforcement);
                         status = exit_status(&supervisor, record);
@@ -688,11 +689,11 @@ int supervise(const struct box *box, struct held_sources *held, struct record *r
         finish(&supervisor);
         if (supervisor.started) {
                 protect_report(held);
-                if (!watch_finish(supervisor.watch)) {
+                if (!mount_watch_finish(supervisor.watch)) {
                         record->ending = ENDING_UNENFORCED;
                         status = EXIT_SETUP;
                 }
         }
-        watch_free(supervisor.watch);
+        mount_watch_free(supervisor.watch);
         return status;
 }

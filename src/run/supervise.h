@@ -6,12 +6,12 @@
 #define HUTCH_RUN_SUPERVISE_H
 
 #include "box/box.h"
-#include "box/mounts.h"
-#include "run/record.h"
+#include "grants/mounts.h"
+#include "run/run_log.h"
 
 /* Starts the box and stays until nothing of it is left. Returns the exit status for the caller (cli.md), or
  * *error set when the server never ran. Releases *held as soon as the sandbox has compared. Begins
  * *record and tells it how the run ended; its end is the caller's. */
-int supervise(const struct box *box, struct held_sources *held, struct record *record, struct error *error);
+int supervise(const struct box *box, struct held_sources *held, struct run_log *record, struct error *error);
 
 #endif

@@ -60,7 +60,7 @@ def test_unpinned_packages_stay_at_their_version_until_an_update(npm):
 
 def test_an_update_that_fails_keeps_what_was_kept(npm):
     call(npm, "fetch", "--", "npx", "-y", "hello")
-    shutil.rmtree(npm.registry.folder / "packages/hello")
+    shutil.rmtree(npm.registry.directory / "packages/hello")
     done = call(npm, "fetch", "--update")
     assert done.status == 125 and "npm:hello: npm could not fetch (status 1); what was kept of it stays as it is" in done.err, done
     assert call(npm, "run", "--", "npx", "-y", "hello").out == "hello 1.0.0\n"
@@ -135,14 +135,14 @@ def wait_for_the_end():
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_killed_fetch_leaves_nothing_broken(npm, number):
-    (npm.registry.folder / "stall").touch()
+    (npm.registry.directory / "stall").touch()
     process = npm.start("run", "--", "npx", "-y", "hello", before=before(npm), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     wait_until(lambda: any(path.endswith(".tgz") for path in npm.registry.asked()), 60, "the download")
     assert entries(npm) == [".new:npm%3ahello"]
     process.send_signal(number)
     process.communicate(timeout=10)
     wait_for_the_end()
-    (npm.registry.folder / "stall").unlink()
+    (npm.registry.directory / "stall").unlink()
     npm.registry.publish("other")
     assert call(npm, "fetch", "--", "npx", "-y", "other").status == 0
     assert entries(npm) == ["npm%3aother"]
@@ -150,7 +150,7 @@ def test_a_killed_fetch_leaves_nothing_broken(npm, number):
 
 
 def test_a_fetch_ends_when_the_client_has_gone(npm):
-    (npm.registry.folder / "stall").touch()
+    (npm.registry.directory / "stall").touch()
     process = npm.start("mcp", "--", "npx", "-y", "hello", before=before(npm), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     wait_until(lambda: any(path.endswith(".tgz") for path in npm.registry.asked()), 60, "the download")
     process.stdin.close()
@@ -197,7 +197,7 @@ def test_what_is_kept_is_compared_listed_and_removed(npm):
 
 
 MISTAKES = [["--list", "--verify"], ["--", "ls"], ["--"], [], ["--list", "--", "npx", "x"], ["--min-age", "x", "--", "npx", "x"], ["--ro", "/", "--", "npx", "x"],
-            ["--", "npx", "-y", "./folder"], ["--", "npx", "-y", "me/repository"], ["--", "npx", "-y", "../x"], ["--", "npx", "--registry=http://x", "x"]]
+            ["--", "npx", "-y", "./directory"], ["--", "npx", "-y", "me/repository"], ["--", "npx", "-y", "../x"], ["--", "npx", "--registry=http://x", "x"]]
 
 
 def test_mistakes(npm):
@@ -237,12 +237,12 @@ def test_the_example_of_the_readme(strict, hutch):
     npm = shutil.which("npm", path=hutch.environment["PATH"])
     needs_installed(npm, "npm is missing")
     known = subprocess.run([npm, "view", "@modelcontextprotocol/server-filesystem", "version"], capture_output=True, stdin=subprocess.DEVNULL,
-                           env=hutch.environment, cwd=hutch.folder, timeout=60)
+                           env=hutch.environment, cwd=hutch.directory, timeout=60)
     needs_kernel(known.returncode == 0, "npm reaches no registry from here")
-    folder = hutch.home / "shown"
-    make(folder / "file", "x")
+    directory = hutch.home / "shown"
+    make(directory / "file", "x")
     for _ in range(2):
-        client = strict("--ro", folder, command=["npx", "-y", "@modelcontextprotocol/server-filesystem", str(folder)], timeout=140)
+        client = strict("--ro", directory, command=["npx", "-y", "@modelcontextprotocol/server-filesystem", str(directory)], timeout=140)
         assert "read_file" in {tool["name"] for tool in client.request("tools/list")["result"]["tools"]}
         client.__exit__()
     assert os.listdir(hutch.home / ".local/share/hutch/packages") == ["npm%3a@modelcontextprotocol%2fserver-filesystem"]

@@ -30,16 +30,16 @@ def listing(number, **params):
 class Session:
     """One run: lines in, lines out, what the server got, what hutch said."""
 
-    def __init__(self, hutch, folder, answers, options, first=()):
-        self.hutch, self.folder, self.options = hutch, folder, options
-        self.record = folder / "out" / "record"
+    def __init__(self, hutch, directory, answers, options, first=()):
+        self.hutch, self.directory, self.options = hutch, directory, options
+        self.record = directory / "out" / "record"
         self.record.parent.mkdir(parents=True, exist_ok=True)
         self.record.unlink(missing_ok=True)
-        (folder / "script.json").write_text(json.dumps({"answers": answers, "first": list(first), "record": str(self.record)}))
+        (directory / "script.json").write_text(json.dumps({"answers": answers, "first": list(first), "record": str(self.record)}))
 
     @property
     def argv(self):
-        return ["mcp", "--ro", self.folder, "--rw", self.record.parent, *self.options, "--", PYTHON, SERVER, self.folder / "script.json"]
+        return ["mcp", "--ro", self.directory, "--rw", self.record.parent, *self.options, "--", PYTHON, SERVER, self.directory / "script.json"]
 
     def start(self, **popen):
         return self.hutch.start(*self.argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **{"stderr": subprocess.DEVNULL, **popen})

@@ -29,11 +29,11 @@ def with_bus(hutch, unified, tmp_path):
     buses = []
 
     def run(answer, *options, command=("true",), timeout=30, **rest):
-        folder = tmp_path / f"run{len(buses)}"
-        folder.mkdir()
-        made = bus.Bus(folder / "bus", answer, **rest)
+        directory = tmp_path / f"run{len(buses)}"
+        directory.mkdir()
+        made = bus.Bus(directory / "bus", answer, **rest)
         buses.append(made)
-        done = hutch("run", "-v", *options, "--", *command, before=unified, env={"XDG_RUNTIME_DIR": str(folder)}, timeout=timeout)
+        done = hutch("run", "-v", *options, "--", *command, before=unified, env={"XDG_RUNTIME_DIR": str(directory)}, timeout=timeout)
         made.close()
         assert made.problem is None, made.problem
         return done, made
@@ -122,10 +122,10 @@ def test_no_bus_and_nothing_delegated(hutch, unified, tmp_path):
 
 def test_hutch_killed_while_it_waits_for_the_bus(hutch, unified, tmp_path):
     """nothing_left_behind looks for the rest."""
-    folder = tmp_path / "bus-folder"
-    folder.mkdir()
-    made = bus.Bus(folder / "bus", lambda bus_, unit: b"")
-    process = hutch.start("run", "--", "echo", "ran", before=unified, env={"XDG_RUNTIME_DIR": str(folder)}, stdout=subprocess.PIPE)
+    directory = tmp_path / "bus-directory"
+    directory.mkdir()
+    made = bus.Bus(directory / "bus", lambda bus_, unit: b"")
+    process = hutch.start("run", "--", "echo", "ran", before=unified, env={"XDG_RUNTIME_DIR": str(directory)}, stdout=subprocess.PIPE)
     while not made.calls or made.calls[-1][0]["member"] != "StartTransientUnit":
         assert process.poll() is None
         os.sched_yield()

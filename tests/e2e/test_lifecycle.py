@@ -181,7 +181,7 @@ def test_the_client_is_killed(hutch, number):
               "print(p.stdout.readline(), flush=True); time.sleep(300)\n")
     before = Remains()
     client = subprocess.Popen([PYTHON, "-c", script, *hutch.argv("mcp", "--stop-grace", 1, "--", *STUB_COMMAND, *DEAF)],
-                              stdout=subprocess.PIPE, env=hutch.environment, cwd=hutch.folder)
+                              stdout=subprocess.PIPE, env=hutch.environment, cwd=hutch.directory)
     with client:
         assert b"id" in client.stdout.readline()
         client.send_signal(number)
@@ -217,8 +217,8 @@ def test_many_start_together(hutch):
 def test_killed_at_any_moment_nothing_remains(hutch):
     """SIGKILL of hutch after 0 to 6 ms, a thousand times: from before the clone to after the exec. The command would
     leave a marker if it outlived hutch by a moment, and a process if it outlived the test."""
-    marker = hutch.folder / "outlived"
-    command = ["--rw", hutch.folder, "--", "sh", "-c", f"trap '' TERM HUP INT; sleep 2; touch {marker}; sleep 300"]
+    marker = hutch.directory / "outlived"
+    command = ["--rw", hutch.directory, "--", "sh", "-c", f"trap '' TERM HUP INT; sleep 2; touch {marker}; sleep 300"]
     random.seed(int.from_bytes(os.urandom(4), sys.byteorder))
     before = Remains()
     for _ in range(0, STORM_ROUNDS, STORM_WIDTH):

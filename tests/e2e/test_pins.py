@@ -16,9 +16,9 @@ READ = {"name": "read", "description": "Reads a file.", "inputSchema": {"type": 
 
 
 class Pinned:
-    def __init__(self, hutch, folder):
-        self.hutch, self.folder, self.pins = hutch, folder / "session", folder / "pins.jsonl"
-        self.folder.mkdir()
+    def __init__(self, hutch, directory):
+        self.hutch, self.directory, self.pins = hutch, directory / "session", directory / "pins.jsonl"
+        self.directory.mkdir()
         self.name = "server.py"
 
     def run(self, tools, *options, calls=("add",), pages=None, raw=None, pins=None):
@@ -29,14 +29,14 @@ class Pinned:
             cursor = f',"nextCursor":"p{i + 1}"' if i + 1 < len(pages) else ""
             text = raw or json.dumps(page, ensure_ascii=False)
             answers["tools/list" if i == 0 else f'tools/list","params":{{"cursor":"p{i}'] = ['{"jsonrpc":"2.0","id":@ID@,"result":{"tools":%s%s}}' % (text, cursor)]
-        (self.folder / "script.json").write_text(json.dumps({"answers": answers}))
-        script = self.folder / self.name
+        (self.directory / "script.json").write_text(json.dumps({"answers": answers}))
+        script = self.directory / self.name
         if not script.exists():
             script.write_text(SERVER.read_text())
         lines = [{"jsonrpc": "2.0", "id": 0, "method": "tools/list"}]
         lines += [{"jsonrpc": "2.0", "id": f"l{i}", "method": "tools/list", "params": {"cursor": f"p{i}"}} for i in range(1, len(pages))]
         # The input ends only after the lists came, so that what is pinned is known to the calls.
-        with self.hutch.start("mcp", "--ro", self.folder, "--pin", pins or self.pins, *options, "--", PYTHON, script, self.folder / "script.json",
+        with self.hutch.start("mcp", "--ro", self.directory, "--pin", pins or self.pins, *options, "--", PYTHON, script, self.directory / "script.json",
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             listed = []
             try:
@@ -138,7 +138,7 @@ def test_a_call_before_any_list(pinned):
     """The second start of a client that probes first: its first line is the call."""
     pinned.run([ADD])
     script = [json.dumps({"jsonrpc": "2.0", "id": name, "method": "tools/call", "params": {"name": name}}) for name in ("add", "evil")]
-    done = pinned.hutch("mcp", "--ro", pinned.folder, "--pin", pinned.pins, "--", PYTHON, pinned.folder / pinned.name, pinned.folder / "script.json", input="\n".join(script) + "\n")
+    done = pinned.hutch("mcp", "--ro", pinned.directory, "--pin", pinned.pins, "--", PYTHON, pinned.directory / pinned.name, pinned.directory / "script.json", input="\n".join(script) + "\n")
     answers = {answer["id"]: answer["result"].get("isError", False) for answer in map(json.loads, done.out.splitlines())}
     assert answers == {"add": False, "evil": True}
 

@@ -41,7 +41,7 @@ fd = os.memfd_create("x")
 for _ in range(TAKEN): os.write(fd, bytes(MIB))
 settle()""",
     "tmpfs": """
-with open(os.path.join(os.environ.get("FOLDER", "/tmp"), "storm"), "wb") as file:
+with open(os.path.join(os.environ.get("DIRECTORY", "/tmp"), "storm"), "wb") as file:
     os.unlink(file.name)
     for _ in range(TAKEN): file.write(bytes(MIB)); file.flush()
     settle()""",
@@ -161,7 +161,7 @@ settle()""",
 @pytest.fixture
 def storm(hutch):
     def run(script, *options, outside_settles="0"):
-        path = hutch.folder / "storm.py"
+        path = hutch.directory / "storm.py"
         path.write_text(HEAD + script)
         outside = subprocess.run([PYTHON, path, outside_settles], capture_output=True, text=True, timeout=60, env=hutch.environment,
                                  start_new_session=True)
@@ -211,13 +211,13 @@ def test_a_nested_user_namespace_has_no_budget_of_its_own(storm):
 
 def test_inodes_are_bounded(storm, hutch):
     script = """
-folder = os.path.join(os.environ.get("FOLDER", "/tmp"), "hutch-inodes-%d" % os.getpid())
-os.mkdir(folder)
+directory = os.path.join(os.environ.get("DIRECTORY", "/tmp"), "hutch-inodes-%d" % os.getpid())
+os.mkdir(directory)
 try:
-    for i in range(20000): open(f"{folder}/{i}", "w").close()
+    for i in range(20000): open(f"{directory}/{i}", "w").close()
     print("GOT-OUT", flush=True)
 except OSError as error: print(error)
-import shutil; shutil.rmtree(folder)"""
+import shutil; shutil.rmtree(directory)"""
     done = storm(script, *MEMORY)
     assert done.status == 0 and "No space left" in done.out, done
 
@@ -249,7 +249,7 @@ def held_by_a_group(hutch):
 
 
 def test_access_lists_of_files_in_memory_take_nothing(hutch):
-    """Up to 128 KiB for each folder, which no count of a file system shows."""
+    """Up to 128 KiB for each directory, which no count of a file system shows."""
     if held_by_a_group(hutch):
         pytest.skip("a control group counts them")
     listed = "struct.pack('<I', 2) + b''.join(struct.pack('<HHI', *e) for e in [(1, 6, 2**32-1), (2, 6, os.getuid()), (4, 6, 2**32-1), (16, 6, 2**32-1), (32, 6, 2**32-1)])"

@@ -10,19 +10,19 @@
 #include "mcp/report.h"
 
 /* What the filter would tell its supervisor goes nowhere. */
-void report(enum filter_message_type type, const char *text, size_t length)
+void filter_report(enum filter_message_type type, const char *text, size_t length)
 {
         (void)type;
         for (size_t i = 0; i < length; i++)
                 FUZZ_CHECK(text[i] || type == FILTER_NOISE);
 }
 
-void report_note(const char *format, ...)
+void filter_report_note(const char *format, ...)
 {
         (void)format;
 }
 
-void report_line(const char *format, ...)
+void filter_report_line(const char *format, ...)
 {
         (void)format;
 }
@@ -39,7 +39,7 @@ static void check_line(struct jsonl *scanner, const char *text, size_t length, b
 
 static void check_answers(struct firewall *firewall, enum side to)
 {
-        struct outbox *box = &firewall->answers[to];
+        struct buf *box = &firewall->answers[to];
         if (box->length == 0)
                 return;
         char *line = box->bytes, *end = line + box->length, *newline;
@@ -49,7 +49,7 @@ static void check_answers(struct firewall *firewall, enum side to)
                 check_line(&firewall->scanner, line, (size_t)(newline - line), to == SERVER);
         }
         free(box->bytes);
-        *box = (struct outbox){0};
+        *box = (struct buf){0};
 }
 
 static void play_line(struct firewall *firewall, const uint8_t *line, size_t length)

@@ -24,13 +24,13 @@ account_remove() {
         true
 }
 
-# Makes the account and its folder: sets ACCOUNT and STAGE.
+# Makes the account and its directory: sets ACCOUNT and STAGE.
 account_make() {
         account_sweep
         ACCOUNT=$ACCOUNT_PREFIX$$
         STAGE=$(mktemp -d /tmp/hutch-tests.XXXXXX) || die "no room in /tmp"
         chmod 755 "$STAGE"
-        say "account: making the throw-away account $ACCOUNT and the folder $STAGE (both are removed at the end)"
+        say "account: making the throw-away account $ACCOUNT and the directory $STAGE (both are removed at the end)"
         useradd --no-create-home --home-dir "$STAGE/home" --shell /bin/sh --user-group \
                 -K SUB_UID_COUNT=0 -K SUB_GID_COUNT=0 "$ACCOUNT" || die "useradd failed"
         usermod --del-subuids 1-4294967294 --del-subgids 1-4294967294 "$ACCOUNT" 2>/dev/null

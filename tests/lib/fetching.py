@@ -35,7 +35,7 @@ def uv(npm):
 
 def before(npm, cwd=None):
     """The words that bring a command into the world."""
-    return npm.world.before(cwd or npm.folder)
+    return npm.world.before(cwd or npm.directory)
 
 
 def call(npm, *words, cwd=None, **rest):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests say and ask about processes, mounts and folders. Must never wait without a bound."""
+"""What the tests say and ask about processes, mounts and directories. Must never wait without a bound."""
 import ctypes
 import os
 import signal
@@ -106,13 +106,13 @@ def host_mounts():
 
 def control_groups():
     """Control groups that look like hutch's."""
-    return {folder for folder, _, _ in os.walk("/sys/fs/cgroup") if "hutch" in os.path.basename(folder)}
+    return {directory for directory, _, _ in os.walk("/sys/fs/cgroup") if "hutch" in os.path.basename(directory)}
 
 
-def own_entries(folder):
-    """What lies in a folder and belongs to this account."""
+def own_entries(directory):
+    """What lies in a directory and belongs to this account."""
     found = set()
-    for entry in os.scandir(folder):
+    for entry in os.scandir(directory):
         try:
             if entry.stat(follow_symlinks=False).st_uid == os.getuid() and "hutch" in entry.name:
                 found.add(entry.path)
@@ -128,14 +128,14 @@ class Remains:
         self.processes = descendants()
         self.mounts = host_mounts()
         self.groups = control_groups()
-        self.folders = own_entries("/tmp") | own_entries("/dev/shm")
+        self.directories = own_entries("/tmp") | own_entries("/dev/shm")
 
     def new_since(self, before):
         """A list of sentences; empty is what a test wants."""
         found = [f"process {pid}: {name}" for pid, name in self.processes.items() if pid not in before.processes]
         found += [f"mount {path}" for path in self.mounts - before.mounts]
         found += [f"control group {path}" for path in self.groups - before.groups]
-        found += [f"left in a shared folder: {path}" for path in self.folders - before.folders]
+        found += [f"left in a shared directory: {path}" for path in self.directories - before.directories]
         return found
 
 
@@ -187,8 +187,8 @@ class Running(subprocess.Popen):
 class Hutch:
     """The program under test, as a caller with its own home meets it."""
 
-    def __init__(self, path, home, environment, folder):
-        self.path, self.home, self.environment, self.folder = str(path), home, environment, folder
+    def __init__(self, path, home, environment, directory):
+        self.path, self.home, self.environment, self.directory = str(path), home, environment, directory
 
     def argv(self, *arguments):
         return [self.path, *map(str, arguments)]
@@ -196,7 +196,7 @@ class Hutch:
     def start(self, *arguments, env=None, **popen):
         """A started hutch; its caller must end it. `before` puts a program in front."""
         before = popen.pop("before", [])
-        popen.setdefault("cwd", self.folder)
+        popen.setdefault("cwd", self.directory)
         popen.setdefault("stdin", subprocess.DEVNULL)
         return Running([*map(str, before), *self.argv(*arguments)], env={**self.environment, **(env or {})}, **popen)
 

@@ -62,28 +62,28 @@ packages_install() {
                 die "apt-get could not install: ${missing[*]}"
 }
 
-# build_into FOLDER [MESON-OPTION…]: configures where that has not happened, then builds.
+# build_into DIRECTORY [MESON-OPTION…]: configures where that has not happened, then builds.
 build_into() {
-        local folder=$1
+        local directory=$1
         shift
-        [ ! -e "$folder" ] || [ -w "$folder" ] ||
-                die "$folder belongs to another account (an earlier run as root?); remove it first"
-        say "build: meson and ninja into $folder"
-        [ -f "$folder/build.ninja" ] || meson setup "$folder" "$@" || die "meson could not configure $folder"
-        ninja -C "$folder" || die "the build in $folder failed"
+        [ ! -e "$directory" ] || [ -w "$directory" ] ||
+                die "$directory belongs to another account (an earlier run as root?); remove it first"
+        say "build: meson and ninja into $directory"
+        [ -f "$directory/build.ninja" ] || meson setup "$directory" "$@" || die "meson could not configure $directory"
+        ninja -C "$directory" || die "the build in $directory failed"
 }
 
-# npm_install FOLDER TARGET: the packages of FOLDER's lock file, in its versions, into TARGET, whose .complete says that all of
+# npm_install DIRECTORY TARGET: the packages of DIRECTORY's lock file, in its versions, into TARGET, whose .complete says that all of
 # them are there. Fails where npm has no registry. The lock files name none: what counts is npm's own configuration.
 npm_install() {
-        local folder=$1 target=$2
-        if cmp -s "$folder/package-lock.json" "$target/package-lock.json" && [ -f "$target/.complete" ]; then
-                say "npm: the pinned packages of $folder are in $target"
+        local directory=$1 target=$2
+        if cmp -s "$directory/package-lock.json" "$target/package-lock.json" && [ -f "$target/.complete" ]; then
+                say "npm: the pinned packages of $directory are in $target"
                 return 0
         fi
-        say "npm: installing the pinned packages of $folder into $target (no install scripts are run)"
+        say "npm: installing the pinned packages of $directory into $target (no install scripts are run)"
         mkdir -p "$target" && rm -f "$target/.complete"
-        cp "$folder/package.json" "$folder/package-lock.json" "$target/"
+        cp "$directory/package.json" "$directory/package-lock.json" "$target/"
         npm --prefix "$target" ci --ignore-scripts --no-audit --no-fund --loglevel=error --omit-lockfile-registry-resolved=true </dev/null ||
                 return 1
         : >"$target/.complete"

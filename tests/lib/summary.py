@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""summary.py FOLDER: adds up what one run of tests/run left in FOLDER and ends with one line alone,
+"""summary.py DIRECTORY: adds up what one run of tests/run left in DIRECTORY and ends with one line alone,
 `N passed, N failed, N skipped`; exit 1 if anything failed or nothing ran.
 
     *.xml      pytest's report
@@ -56,10 +56,10 @@ def count_meson(path):
 
 def main():
     total = [0, 0, 0]
-    folder = Path(sys.argv[1])
-    for path in sorted(folder.iterdir()):
+    directory = Path(sys.argv[1])
+    for path in sorted(directory.iterdir()):
         if path.name.endswith(".again.xml"):
-            numbers = count_again(path, count_pytest(folder / path.name.replace(".again", "")))
+            numbers = count_again(path, count_pytest(directory / path.name.replace(".again", "")))
         elif path.suffix == ".xml":
             numbers = count_pytest(path)
         elif path.suffix == ".json":

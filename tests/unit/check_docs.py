@@ -4,7 +4,7 @@
 is written by hand: the man pages, the completions of three shells, and the configurations in the README. It only
 reads files and asks hutch for its help; it must never start a sandbox.
 
-    check_docs.py HUTCH SOURCE-FOLDER
+    check_docs.py HUTCH SOURCE-DIRECTORY
 """
 import json
 import os
@@ -103,12 +103,12 @@ def check_lint(source):
 
 
 def check_completions(source, options, plain):
-    folder = source / "completions"
+    directory = source / "completions"
     names = {name for _, name, _ in options}
     every_name = {name for _, name, _ in options.union(*plain.values())}
     letters = {(letter, name) for letter, name, _ in options if letter}
 
-    bash = (folder / "hutch.bash").read_text()
+    bash = (directory / "hutch.bash").read_text()
     words = re.search(r"compgen -W '([^']* --help [^']*)'", bash).group(1)
     compare("completions/hutch.bash", {word[2:] for word in words.split() if word != "--"}, names)
 
@@ -116,16 +116,16 @@ def check_completions(source, options, plain):
         words = re.search(rf"^ +{subcommand}\) .*compgen -W '([^']*)'", bash, re.M).group(1)
         compare(f"completions/hutch.bash, {subcommand}", {word[2:] for word in words.split()}, {name for _, name, _ in rows})
         found = re.findall(rf"^complete -c hutch -n '__fish_seen_subcommand_from {subcommand}' -l (\S+)",
-                           (folder / "hutch.fish").read_text(), re.M)
+                           (directory / "hutch.fish").read_text(), re.M)
         compare(f"completions/hutch.fish, {subcommand}", set(found), {name for _, name, _ in rows})
 
     fish = re.findall(r"^complete -c hutch -n __hutch_in_options -l (\S+)(?: -s (\w))?",
-                      (folder / "hutch.fish").read_text(), re.M)
+                      (directory / "hutch.fish").read_text(), re.M)
     compare("completions/hutch.fish", {name for name, _ in fish}, names)
     check({(letter, name) for name, letter in fish if letter} == letters,
           "completions/hutch.fish: other short forms than hutch")
 
-    zsh = (folder / "_hutch").read_text()
+    zsh = (directory / "_hutch").read_text()
     compare("completions/_hutch", set(re.findall(r"--([a-z][a-z-]+)", zsh)), every_name)
     check({(letter, name) for letter, name in re.findall(r"\{-(\w),--([a-z-]+)=?\}", zsh)} == letters,
           "completions/_hutch: other short forms than hutch")

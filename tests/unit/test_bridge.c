@@ -3,8 +3,8 @@
  * What the bridge does with bytes, ends and errors, over pipes and sockets. See bridge_rig.h.
  */
 #include "bridge_rig.h"
-#include "run/lines.h"
 #include "run/queue.h"
+#include "run/stdout_lines.h"
 
 #include <errno.h>
 #include <fcntl.h>

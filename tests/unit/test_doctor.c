@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What doctor says about every kind of machine: facts are made up and judged; files are read below a folder
- * of the test's own; the table and the JSON are written of made-up findings.
+ * What doctor says about every kind of machine: facts are made up and judged; files are read below a
+ * directory of the test's own; the table and the JSON are written of made-up findings.
  */
-#include "cli/doctor.h"
+#include "doctor/doctor.h"
 #include "lib/fd.h"
 
 #include <cjson/cJSON.h>
@@ -361,13 +361,13 @@ static int tear_down_machine(void **state)
 static void read_again(void)
 {
         facts_free(&facts);
-        facts_read(&facts, machine_folder);
+        facts_read(&facts, machine_directory);
 }
 
 static void test_a_machine_without_files_is_no_error(void **state)
 {
         (void)state;
-        facts_read(&facts, machine_folder);
+        facts_read(&facts, machine_directory);
         assert_string_equal(facts.release, "");
         assert_string_equal(facts.modules, "");
         assert_false(facts.seccomp_filters || facts.kvm_device || facts.kvm_paravirtual || facts.bus ||
@@ -430,7 +430,7 @@ static void test_the_bus_counts_when_it_answers(void **state)
         (void)state;
         autofree char *name = str_format("/run/user/%u/bus", geteuid());
         machine_make_file(name, "");
-        autofree char *path = str_format("%s%s", machine_folder, name);
+        autofree char *path = str_format("%s%s", machine_directory, name);
         assert_int_equal(unlink(path), 0);
         struct sockaddr_un address = {.sun_family = AF_UNIX};
         assert_true(strlen(path) < sizeof(address.sun_path));

@@ -3,10 +3,10 @@
  * Files of variables: which lines are taken, which are refused by number, and that nothing of a file's
  * content ever stands in a sentence.
  */
-#include "box/env.h"
-#include "box/env_file.h"
 #include "lib/fd.h"
-#include "report/messages.h"
+#include "lib/messages.h"
+#include "resolve/env.h"
+#include "resolve/env_file.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

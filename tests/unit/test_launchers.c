@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which word of a command is its program: for every launcher, its ways of having none.
+ * Which word of a command is its program: for every interpreter, its ways of having none.
  */
-#include "box/launchers.h"
+#include "command/interpreters.h"
 #include "lib/fd.h"
 
 #include <setjmp.h>
@@ -19,7 +19,7 @@ static size_t program_of(const char *words)
         char *rest = NULL;
         for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
                 str_list_add(&command, word);
-        size_t index = launcher_program(&command);
+        size_t index = interpreter_program(&command);
         assert_true(index == 0 || index < command.count);
         str_list_free(&command);
         return index;
@@ -104,7 +104,7 @@ static void test_modules(void **state)
                 char *rest = NULL;
                 for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
                         str_list_add(&command, word);
-                const char *module = launcher_module(&command);
+                const char *module = interpreter_module(&command);
                 if (rows[i].module ? !module || !str_equal(module, rows[i].module) : module != NULL)
                         fail_msg("%s: %s", rows[i].words, module ? module : "(none)");
                 str_list_free(&command);
@@ -121,7 +121,7 @@ static void test_words_of_env(void **state)
         };
         for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
                 autofree char *words = str_copy(lines[i][0]);
-                const char *program = launcher_env_program(words);
+                const char *program = interpreter_env_program(words);
                 assert_int_equal(!program, !lines[i][1]);
                 if (program)
                         assert_string_equal(program, lines[i][1]);
@@ -143,7 +143,7 @@ static void test_random_words(void **state)
                         seed = seed * 6364136223846793005UL + 1442695040888963407UL;
                         str_list_add(&command, words[(seed >> 33) % (sizeof(words) / sizeof(*words))]);
                 }
-                size_t index = launcher_program(&command);
+                size_t index = interpreter_program(&command);
                 assert_true(index == 0 || index < command.count);
                 str_list_free(&command);
         }
@@ -154,5 +154,5 @@ int main(void)
         const struct CMUnitTest tests[] = {cmocka_unit_test(test_launchers), cmocka_unit_test(test_modules),
                                            cmocka_unit_test(test_words_of_env),
                                            cmocka_unit_test(test_random_words)};
-        return cmocka_run_group_tests_name("launchers", tests, NULL, NULL);
+        return cmocka_run_group_tests_name("interpreters", tests, NULL, NULL);
 }

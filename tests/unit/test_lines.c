@@ -3,7 +3,7 @@
  * The line judge against a model that sees the whole text at once: verdicts may depend on the bytes only,
  * never on how they were cut.
  */
-#include "run/lines.h"
+#include "run/stdout_lines.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -100,14 +100,14 @@ static struct judged model(const struct text *text)
 static struct judged judge_in_pieces(const struct text *text, size_t (*next_piece)(void))
 {
         struct judged judged = {0};
-        struct lines lines = {0};
+        struct stdout_lines lines = {0};
         size_t start = 0;
         size_t end = 0;
         bool final = false;
 
         while (!final) {
                 size_t piece = next_piece();
-                enum lines_verdict verdict;
+                enum stdout_lines_verdict verdict;
                 size_t run;
 
                 final = end == text->length;
@@ -119,7 +119,7 @@ static struct judged judge_in_pieces(const struct text *text, size_t (*next_piec
 
                         assert_non_null(data);
                         memcpy(data, text->data + start, length);
-                        verdict = lines_judge(&lines, data, length, final, &run);
+                        verdict = stdout_lines_judge(&lines, data, length, final, &run);
                         if (verdict == LINES_MESSAGE)
                                 add(&judged.messages, data, run);
                         if (verdict == LINES_NOISE)
@@ -229,12 +229,12 @@ static void what_is_a_message(void **state)
 
 static void messages_in_a_row_are_one_run(void **state)
 {
-        struct lines lines = {0};
+        struct stdout_lines lines = {0};
         const char *given = "{1}\n{2}\n[3]\nnoise\n{4}\n";
         size_t run;
 
         (void)state;
-        assert_int_equal(lines_judge(&lines, given, strlen(given), false, &run), LINES_MESSAGE);
+        assert_int_equal(stdout_lines_judge(&lines, given, strlen(given), false, &run), LINES_MESSAGE);
         assert_int_equal(run, strlen("{1}\n{2}\n[3]\n"));
 }
 

@@ -3,8 +3,8 @@
  * A record is one line and one JSON object, whatever is put into it.
  */
 #include "lib/fd.h"
+#include "lib/log_line.h"
 #include "lib/str.h"
-#include "report/log.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

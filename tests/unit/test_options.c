@@ -5,10 +5,10 @@
  */
 #include "box/box.h"
 #include "cli/help.h"
-#include "cli/hints.h"
-#include "cli/options.h"
 #include "lib/fd.h"
-#include "lib/name.h"
+#include "lib/suggest.h"
+#include "options/foreign_options.h"
+#include "options/options.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -335,11 +335,11 @@ static void test_colons(void **state)
 {
         (void)state;
         struct options options;
-        char folder[] = "/tmp/hutch-options-XXXXXX";
-        assert_non_null(mkdtemp(folder));
-        autofree char *name = str_format("%s/a:/b", folder);
-        autofree char *parent = str_format("%s/a:", folder);
-        autofree char *mapped = str_format("%s:/in:side", folder);
+        char directory[] = "/tmp/hutch-options-XXXXXX";
+        assert_non_null(mkdtemp(directory));
+        autofree char *name = str_format("%s/a:/b", directory);
+        autofree char *parent = str_format("%s/a:", directory);
+        autofree char *mapped = str_format("%s:/in:side", directory);
         autofree char *both = str_format("%s:/x//y/../z/", name);
         assert_int_equal(mkdir(parent, 0700), 0);
         assert_int_equal(mkdir(name, 0700), 0);
@@ -347,7 +347,7 @@ static void test_colons(void **state)
                      WORDS("--ro", name, "--rw", mapped, "--ro", both, "--ro=/nowhere:x", "--", "x"));
         assert_string_equal(options.grants[0].path, name);
         assert_null(options.grants[0].destination);
-        assert_string_equal(options.grants[1].path, folder);
+        assert_string_equal(options.grants[1].path, directory);
         assert_string_equal(options.grants[1].destination, "/in:side");
         assert_true(options.grants[1].writable);
         assert_string_equal(options.grants[2].path, name);
@@ -356,7 +356,7 @@ static void test_colons(void **state)
         options_free(&options);
         assert_int_equal(rmdir(name), 0);
         assert_int_equal(rmdir(parent), 0);
-        assert_int_equal(rmdir(folder), 0);
+        assert_int_equal(rmdir(directory), 0);
 }
 
 static void test_same_grant_twice(void **state)
@@ -496,7 +496,7 @@ static void test_table_is_sound(void **state)
                 assert_int_equal(row->argument == ARGUMENT_NONE, row->metavariable == NULL);
                 assert_true(row->help[strlen(row->help) - 1] != '.');
                 /* A hint for an option that exists would never be said. */
-                assert_null(hint_find(spelled, strlen(spelled)));
+                assert_null(foreign_option_find(spelled, strlen(spelled)));
                 for (size_t j = 0; j < i; j++) {
                         assert_string_not_equal(row->name, option_table[j].name);
                         assert_true(row->id != option_table[j].id);
@@ -627,14 +627,14 @@ static void test_completions(void **state)
 static void test_nearest_name(void **state)
 {
         (void)state;
-        assert_string_equal(name_nearest("evn", WORDS("env", "ro")), "env");
-        assert_null(name_nearest("x", WORDS("ro", "rw")));
-        assert_null(name_nearest("", WORDS("ro")));
-        assert_null(name_nearest("nothing-like-it", WORDS("ro", "template")));
-        assert_true(name_is_variable("_a9", 3));
-        assert_false(name_is_variable("", 0));
-        assert_false(name_is_variable("9a", 2));
-        assert_false(name_is_variable("a.b", 3));
+        assert_string_equal(suggest_nearest("evn", WORDS("env", "ro")), "env");
+        assert_null(suggest_nearest("x", WORDS("ro", "rw")));
+        assert_null(suggest_nearest("", WORDS("ro")));
+        assert_null(suggest_nearest("nothing-like-it", WORDS("ro", "template")));
+        assert_true(str_is_variable_name("_a9", 3));
+        assert_false(str_is_variable_name("", 0));
+        assert_false(str_is_variable_name("9a", 2));
+        assert_false(str_is_variable_name("a.b", 3));
 }
 
 int main(void)

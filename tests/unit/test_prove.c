@@ -3,9 +3,9 @@
  * The report of `hutch prove`: what is read from the program, and that nothing but a plain "held" of an
  * attempt that was shown to work is counted as held.
  */
-#include "cli/prove_report.h"
+#include "prove/report.h"
 
-#include "box/mounts.h"
+#include "grants/mounts.h"
 #include "lib/fd.h"
 #include "lib/str.h"
 
@@ -154,7 +154,7 @@ static void test_options_that_open(void **state)
         assert_int_equal(state_with_grant("/home/me/data/x", "base", false, "files"), PROVE_GOT_OUT);
         assert_int_equal(state_with_grant("/home/me/other", "--ro", false, "files"), PROVE_GOT_OUT);
         assert_int_equal(state_with_grant("", "--ro", false, "files"), PROVE_GOT_OUT);
-        /* A folder shows the grants below it; writing to it is something else. */
+        /* A directory shows the grants below it; writing to it is something else. */
         assert_int_equal(state_with_grant("/home/me", "--ro", false, "files"), PROVE_OPEN_BY_OPTION);
         assert_int_equal(state_with_grant("/home/me", "--rw", false, "writes"), PROVE_GOT_OUT);
 }

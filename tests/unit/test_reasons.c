@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Why a machine refuses: each kind of machine is made up here, since no test machine is all of them. What is
- * read from files is read below a folder of the test's own.
+ * read from files is read below a directory of the test's own.
  */
 #include "lib/fd.h"
 #include "lib/str.h"
+#include "ns/diagnose.h"
 #include "ns/launch.h"
-#include "ns/reasons.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,14 +38,14 @@ static void expect(const struct reason *reason, const char *why, const char *fix
 static void expect_namespaces(const struct machine *machine, int error, const char *why, const char *fix)
 {
         struct reason reason = {0};
-        assert_true(reason_of_namespaces(machine, error, &reason));
+        assert_true(diagnose_namespaces(machine, error, &reason));
         expect(&reason, why, fix);
 }
 
 static void expect_step(const struct machine *machine, bool proc, int error, const char *why, const char *fix)
 {
         struct reason reason = {0};
-        reason_of_refused_step(machine, proc, error, &reason);
+        diagnose_refused_step(machine, proc, error, &reason);
         expect(&reason, why, fix);
 }
 
@@ -56,11 +56,11 @@ static void test_settings_that_forbid(void **state)
                                                            "ipc",  "uts", "cgroup"};
         struct machine machine = permissive();
         struct reason reason = {0};
-        assert_false(reason_of_settings(&machine, &reason));
+        assert_false(diagnose_settings(&machine, &reason));
         machine.userns_clone = 1;
-        assert_false(reason_of_settings(&machine, &reason));
+        assert_false(diagnose_settings(&machine, &reason));
         machine.userns_clone = 0;
-        assert_true(reason_of_settings(&machine, &reason));
+        assert_true(diagnose_settings(&machine, &reason));
         expect(&reason, "kernel.unprivileged_userns_clone is 0",
                "sysctl -w kernel.unprivileged_userns_clone=1`");
         for (size_t i = 0; i < NAMESPACE_KINDS; i++) {
@@ -68,11 +68,11 @@ static void test_settings_that_forbid(void **state)
                 machine.namespaces_max[i] = 0;
                 autofree char *why = str_format("user.max_%s_namespaces is 0", names[i]);
                 autofree char *fix = str_format("sysctl -w user.max_%s_namespaces=15000`", names[i]);
-                assert_true(reason_of_settings(&machine, &reason));
+                assert_true(diagnose_settings(&machine, &reason));
                 expect(&reason, why, fix);
                 expect_namespaces(&machine, ENOSPC, why, fix);
                 machine.namespaces_max[i] = -1; /* a kernel without that kind */
-                assert_false(reason_of_settings(&machine, &reason));
+                assert_false(diagnose_settings(&machine, &reason));
         }
 }
 
@@ -88,7 +88,7 @@ static void test_namespaces_that_are_refused(void **state)
         expect_namespaces(&machine, EAGAIN, "ulimit -u", "close other programs");
         expect_namespaces(&machine, ENOMEM, "memory", "close other programs");
         expect_namespaces(&machine, EPERM, "a security module", "dmesg");
-        assert_false(reason_of_namespaces(&machine, EIO, &reason));
+        assert_false(diagnose_namespaces(&machine, EIO, &reason));
         machine.selinux_enforces = true;
         expect_namespaces(&machine, EACCES, "SELinux is enforcing", "semodule -i hutch.pp");
         machine.filtered = true;
@@ -135,7 +135,7 @@ static bool find(enum stage stage, int error, struct reason *reason)
 {
         struct machine machine = permissive();
         struct failure failure = {.stage = stage, .error = error};
-        return failure_find_reason(&failure, &machine, reason);
+        return failure_diagnose(&failure, &machine, reason);
 }
 
 static void test_which_steps_are_a_matter_of_the_machine(void **state)
@@ -161,7 +161,7 @@ static void test_an_empty_machine_has_no_settings(void **state)
 {
         (void)state;
         struct machine machine;
-        machine_look(&machine, machine_folder);
+        machine_look(&machine, machine_directory);
         assert_int_equal(machine.userns_clone, -1);
         assert_int_equal(machine.apparmor_restricts, -1);
         for (size_t i = 0; i < NAMESPACE_KINDS; i++)
@@ -187,11 +187,11 @@ static void test_each_setting_is_read_from_its_file(void **state)
                 autofree char *number = str_format("%d\n", 100 + i);
                 machine_make_file(path, number);
         }
-        autofree char *link = str_format("%s/proc/self/exe", machine_folder);
+        autofree char *link = str_format("%s/proc/self/exe", machine_directory);
         assert_int_equal(symlink("/opt/hutch", link), 0);
 
         struct machine machine;
-        machine_look(&machine, machine_folder);
+        machine_look(&machine, machine_directory);
         assert_int_equal(machine.userns_clone, 0);
         assert_int_equal(machine.apparmor_restricts, 1);
         for (int i = 0; i < NAMESPACE_KINDS; i++)

@@ -225,7 +225,7 @@ static const char cached_json[] = PROFILE("{\"names\":[\"getpid\"],\"action\":\"
 
 struct cache {
         char root[64];
-        char *folder;
+        char *directory;
         char *entry;
 };
 
@@ -306,8 +306,8 @@ static int set_up_cache(void **state)
         assert_non_null(mkdtemp(cache.root));
         assert_int_equal(setenv("XDG_CACHE_HOME", cache.root, 1), 0);
         assert_false(is_poison(compile_cached()));
-        cache.folder = str_format("%s/hutch/seccomp", cache.root);
-        cache.entry = read_line("ls -d \"$1\"/*", cache.folder);
+        cache.directory = str_format("%s/hutch/seccomp", cache.root);
+        cache.entry = read_line("ls -d \"$1\"/*", cache.directory);
         length = fd_read_file(cache.entry, 1 << 20, &content);
         assert_true(length > 0);
         key_length = strcspn(content, "\n") + 1 + strlen(cached_json);
@@ -325,7 +325,7 @@ static int tear_down_cache(void **state)
         struct cache *cache = *state;
 
         run_shell("rm -rf \"$1\"", cache->root);
-        free(cache->folder);
+        free(cache->directory);
         free(cache->entry);
         return unsetenv("XDG_CACHE_HOME");
 }
@@ -337,7 +337,7 @@ static void test_cache_is_used(void **state)
 
         assert_int_equal(stat(cache->entry, &status), 0);
         assert_int_equal(status.st_mode & 07777, 0600);
-        assert_int_equal(stat(cache->folder, &status), 0);
+        assert_int_equal(stat(cache->directory, &status), 0);
         assert_int_equal(status.st_mode & 07777, 0700);
         assert_true(is_poison(compile_cached()));
 }
@@ -391,7 +391,7 @@ static void test_cache_of_somebody_else(void **state)
         assert_int_equal(chown(cache->entry, 65534, 65534), 0);
         assert_false(is_poison(compile_cached()));
         assert_true(unlink(cache->entry) == 0);
-        assert_int_equal(chown(cache->folder, 65534, 65534), 0);
+        assert_int_equal(chown(cache->directory, 65534, 65534), 0);
         assert_false(is_poison(compile_cached()));
         assert_int_equal(access(cache->entry, F_OK), -1); /* nothing is written there either */
 }

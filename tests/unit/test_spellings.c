@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Grants as container engines spell them, folders in memory, sizes, and the options beside them: what they
- * become, and what is refused. A refusal is status 2 with one sentence.
+ * Grants as container engines spell them, directories in memory, sizes, and the options beside them: what
+ * they become, and what is refused. A refusal is status 2 with one sentence.
  */
-#include "cli/options.h"
-#include "cli/values.h"
 #include "lib/fd.h"
+#include "options/options.h"
+#include "options/values.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

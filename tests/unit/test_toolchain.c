@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a command needs: each test builds the files of one real situation in a folder of its own and compares
- * the grants. `T` in a path stands for that folder, `T/home` is the caller's home.
+ * What a command needs: each test builds the files of one real situation in a directory of its own and
+ * compares the grants. `T` in a path stands for that directory, `T/home` is the caller's home.
  */
-#include "box/toolchain.h"
+#include "command/toolchain.h"
 #include "lib/fd.h"
-#include "report/messages.h"
+#include "lib/messages.h"
 
 #include <fcntl.h>
 #include <ftw.h>
@@ -21,22 +21,22 @@
 
 #define LIST(...) ((const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
 
-static char folder[64];
+static char directory[64];
 
-/* `text` with each "T/" at its start or behind a colon, blank, `!` or `=` made the test's folder. */
+/* `text` with each "T/" at its start or behind a colon, blank, `!` or `=` made the test's directory. */
 static char *full(const char *text)
 {
         char *out = str_copy("");
         for (char before = ' '; *text; before = *text, text++) {
                 bool ours = text[0] == 'T' && (text[1] == '/' || !text[1]) && strchr(": !=", before);
-                char *longer = ours ? str_format("%s%s", out, folder) : str_format("%s%c", out, *text);
+                char *longer = ours ? str_format("%s%s", out, directory) : str_format("%s%c", out, *text);
                 free(out);
                 out = longer;
         }
         return out;
 }
 
-static void make_folders(const char *path)
+static void make_directories(const char *path)
 {
         for (const char *slash = path + 1; (slash = strchr(slash, '/')); slash++) {
                 autofree char *part = str_copy_n(path, (size_t)(slash - path));
@@ -48,7 +48,7 @@ static void make_file(const char *name, const char *content, mode_t mode)
 {
         autofree char *path = full(name);
         autofree char *text = full(content);
-        make_folders(path);
+        make_directories(path);
         int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
         assert_true(fd >= 0);
         assert_int_equal(fd_write_all(fd, text, strlen(text)), 0);
@@ -60,15 +60,15 @@ static void make_link(const char *name, const char *text)
 {
         autofree char *path = full(name);
         autofree char *target = full(text);
-        make_folders(path);
+        make_directories(path);
         assert_int_equal(symlink(target, path), 0);
 }
 
 static int set_up(void **state)
 {
         (void)state;
-        snprintf(folder, sizeof(folder), "/tmp/hutch-toolchain-XXXXXX");
-        assert_non_null(mkdtemp(folder));
+        snprintf(directory, sizeof(directory), "/tmp/hutch-toolchain-XXXXXX");
+        assert_non_null(mkdtemp(directory));
         make_file("T/home/.profile", "", 0600);
         return 0;
 }
@@ -82,7 +82,7 @@ static int remove_one(const char *path, const struct stat *status, int type, str
 static int tear_down(void **state)
 {
         (void)state;
-        return nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+        return nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 /* ---- asking ---- */
@@ -209,7 +209,7 @@ static void test_no_such_command(void **state)
         (void)state;
         make_file("T/home/.nvm/versions/node/v20/bin/no-such-npx", "", 0755);
         make_file("T/bin/plain", "", 0644);
-        make_file("T/bin/folder/x", "", 0644);
+        make_file("T/bin/directory/x", "", 0644);
         make_link("T/bin/loop", "loop");
         make_link("T/bin/dangling", "nowhere");
         struct question question = {LIST("no-such-npx"), "/usr/sbin:/sbin", NULL, NULL};
@@ -217,10 +217,10 @@ static void test_no_such_command(void **state)
         assert_refused(&question, EXIT_NOT_FOUND, "/home/.nvm/versions/node/v20/bin/no-such-npx");
         question = (struct question){LIST("plain"), "T/none:T/bin", NULL, NULL};
         assert_refused(&question, EXIT_NOT_EXECUTABLE, "T/bin/plain: it is not executable");
-        question.words = LIST("folder");
-        assert_refused(&question, EXIT_NOT_EXECUTABLE, "it is a folder");
-        question.words = LIST("T/bin/folder");
-        assert_refused(&question, EXIT_NOT_EXECUTABLE, "it is a folder");
+        question.words = LIST("directory");
+        assert_refused(&question, EXIT_NOT_EXECUTABLE, "it is a directory");
+        question.words = LIST("T/bin/directory");
+        assert_refused(&question, EXIT_NOT_EXECUTABLE, "it is a directory");
         question.words = LIST("T/bin/plain");
         assert_refused(&question, EXIT_NOT_EXECUTABLE, "not executable");
         question.words = LIST("T/bin/none");
@@ -242,8 +242,8 @@ static void test_no_such_command(void **state)
         assert_refused(&question, EXIT_NOT_FOUND, "T/none");
 }
 
-/* As under `su`, whose PATH may still name another user's folders. */
-static void test_closed_folder_on_path(void **state)
+/* As under `su`, whose PATH may still name another user's directories. */
+static void test_closed_directory_on_path(void **state)
 {
         (void)state;
         if (geteuid() == 0)
@@ -269,7 +269,7 @@ static void test_search_goes_on(void **state)
         assert_grants(&toolchain, LIST("T/two"));
         assert_list(&toolchain.front, LIST("T/two"));
         toolchain_free(&toolchain);
-        /* An empty folder of PATH is the working directory. */
+        /* An empty directory of PATH is the working directory. */
         assert_asked(&(struct question){LIST("here"), "/usr/bin:", NULL, NULL}, &toolchain);
         assert_grants(&toolchain, LIST("T/work"));
         toolchain_free(&toolchain);
@@ -346,7 +346,7 @@ static void test_interpreters(void **state)
         assert_grants(&toolchain, LIST("T/i/one"));
         assert_int_equal(toolchain.notes.count, 1);
         toolchain_free(&toolchain);
-        /* A graphical client's PATH may be bare: the system's own folders are on the inner one. */
+        /* A graphical client's PATH may be bare: the system's own directories are on the inner one. */
         make_file("T/i/four/sh-script", "#!/usr/bin/env sh\n", 0755);
         assert_asked(&(struct question){LIST("T/i/four/sh-script"), "T/none", NULL, NULL}, &toolchain);
         assert_grants(&toolchain, LIST("T/i/four"));
@@ -453,23 +453,23 @@ static void test_package_roots(void **state)
         assert_program("T/p/build/deep/index.js", LIST("T/p"));
         make_file("T/p/build/pyproject.toml", "", 0644);
         assert_program("T/p/build/deep/index.js", LIST("T/p/build"));
-        make_file("T/lone/folder/index.js", "", 0644);
-        assert_program("T/lone/folder/index.js", LIST("T/lone/folder"));
+        make_file("T/lone/directory/index.js", "", 0644);
+        assert_program("T/lone/directory/index.js", LIST("T/lone/directory"));
         make_file("T/q/package.json", "{}", 0644);
         make_file("T/q/node_modules/a/package.json", "{}", 0644);
         make_file("T/q/node_modules/a/node_modules/b/package.json", "{}", 0644);
         make_file("T/q/node_modules/a/node_modules/b/index.js", "", 0644);
         assert_program("T/q/node_modules/a/node_modules/b/index.js", LIST("T/q/node_modules"));
         assert_program("T/q/missing.js", LIST());
-        /* What the launcher completes itself. */
-        assert_program("T/lone/folder/index", LIST("T/lone/folder"));
+        /* What the interpreter completes itself. */
+        assert_program("T/lone/directory/index", LIST("T/lone/directory"));
         assert_program("T/p/build", LIST("T/p/build"));
 }
 
-static void test_never_a_shared_folder(void **state)
+static void test_never_a_shared_directory(void **state)
 {
         (void)state;
-        /* A package.json in the home, or where anybody may write, must not open the folder. */
+        /* A package.json in the home, or where anybody may write, must not open the directory. */
         make_file("T/home/package.json", "{}", 0644);
         make_file("T/home/server.js", "", 0644);
         assert_program("T/home/server.js", LIST("T/home/server.js"));
@@ -487,7 +487,7 @@ static void test_never_a_shared_folder(void **state)
 }
 
 /* Only root can put a file there to see. */
-static void test_never_a_folder_of_the_system(void **state)
+static void test_never_a_directory_of_the_system(void **state)
 {
         (void)state;
         char file[] = "/srv/hutch-test-XXXXXX";
@@ -514,19 +514,19 @@ static void test_program_that_may_not_be_granted(void **state)
         assert_refused(&(struct question){LIST("sh", "T/p/index.js"), NULL, NULL, NULL}, EXIT_SETUP, "keys");
 }
 
-static void test_folders_that_are_links(void **state)
+static void test_directories_that_are_links(void **state)
 {
         (void)state;
         make_file("T/real/package.json", "{}", 0644);
         make_file("T/real/src/index.js", "", 0644);
         make_link("T/link", "real");
         assert_program("T/link/src/index.js", LIST("T/link", "T/real"));
-        /* One that leads out of the folder or the package it lies in may be a server's work. */
+        /* One that leads out of the directory or the package it lies in may be a server's work. */
         make_file("T/p/package.json", "{}", 0644);
         make_file("T/elsewhere/index.js", "", 0644);
         make_link("T/p/src", "../elsewhere");
         assert_program("T/p/src/index.js", LIST("T/p"));
-        /* In a folder of PATH it is the person's, and granted where it really is, neighbours and all. */
+        /* In a directory of PATH it is the person's, and granted where it really is, neighbours and all. */
         struct toolchain toolchain;
         make_file("T/n/package.json", "{}", 0644);
         make_file("T/n/node", "#!/bin/sh\n", 0755);
@@ -572,7 +572,7 @@ static void test_writable_grants_decide_nothing(void **state)
                                             .source = str_copy(work),
                                             .destination = str_copy(work),
                                             .writable = true,
-                                            .is_folder = true,
+                                            .is_directory = true,
                                             .why = str_copy("--rw")});
         make_file("T/private/diary.txt", "", 0644);
         make_file("T/private/package.json", "{}", 0644);
@@ -585,8 +585,8 @@ static void test_writable_grants_decide_nothing(void **state)
         for (size_t i = 0; i < toolchain.grant_count; i++)
                 assert_null(strstr(toolchain.grants[i].path, "private"));
         toolchain_free(&toolchain);
-        const struct question folder_link = {LIST("sh", "out/diary.txt"), NULL, NULL, &box};
-        assert_asked(&folder_link, &toolchain);
+        const struct question directory_link = {LIST("sh", "out/diary.txt"), NULL, NULL, &box};
+        assert_asked(&directory_link, &toolchain);
         for (size_t i = 0; i < toolchain.grant_count; i++)
                 assert_null(strstr(toolchain.grants[i].path, "private"));
         toolchain_free(&toolchain);
@@ -614,14 +614,13 @@ static void test_what_is_sent_in_is_not_the_hosts(void **state)
         (void)state;
         static const char *const places[] = {"T/work/x/sent.py", "T/work/x/app/__main__.py", "T/work/x/tool"};
         struct toolchain toolchain;
-        struct sent_file files[3];
+        struct copy_in files[3];
         make_file("T/private/tool", "#!T/private/bin/python3\n", 0755);
         make_file("T/private/bin/python3", "", 0755);
         make_file("T/work/x/package.json", "{}", 0644);
         for (size_t i = 0; i < 3; i++) {
                 make_file(places[i], "#!/bin/sh\n", 0755);
-                files[i] =
-                    (struct sent_file){.source = full("T/private/tool"), .destination = full(places[i])};
+                files[i] = (struct copy_in){.source = full("T/private/tool"), .destination = full(places[i])};
         }
         struct box box = {.files = files, .file_count = 3};
         static const char *const commands[][4] = {
@@ -670,7 +669,7 @@ static void add_bind(struct box *box, const char *path)
         box_add_mount(box, &(struct mount){.kind = MOUNT_BIND,
                                            .source = str_copy(source),
                                            .destination = str_copy(source),
-                                           .is_folder = true,
+                                           .is_directory = true,
                                            .why = str_copy("--ro")});
 }
 
@@ -740,7 +739,7 @@ int main(void)
             TEST(test_nothing_is_granted_when_so_asked),
             TEST(test_system_command),
             TEST(test_no_such_command),
-            TEST(test_closed_folder_on_path),
+            TEST(test_closed_directory_on_path),
             TEST(test_search_goes_on),
             TEST(test_script_beside_its_interpreter),
             TEST(test_whole_installation),
@@ -750,10 +749,10 @@ int main(void)
             TEST(test_virtual_environment),
             TEST(test_base_that_is_none),
             TEST(test_package_roots),
-            TEST(test_never_a_shared_folder),
-            TEST(test_never_a_folder_of_the_system),
+            TEST(test_never_a_shared_directory),
+            TEST(test_never_a_directory_of_the_system),
             TEST(test_program_that_may_not_be_granted),
-            TEST(test_folders_that_are_links),
+            TEST(test_directories_that_are_links),
             TEST(test_working_directory),
             TEST(test_writable_grants_decide_nothing),
             TEST(test_what_is_sent_in_is_not_the_hosts),

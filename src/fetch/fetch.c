@@ -1,0 +1,608 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See fetch.h. The order matters: what npm downloads is read and written down before any install script runs;
+ * from then on the directory is the work of hostile programs, of which only one digest is taken.
+ */
+#include "fetch/fetch.h"
+
+#include "command/search.h"
+#include "fetch/npm.h"
+#include "fetch/plan.h"
+#include "fetch/project.h"
+#include "fetch/sandbox.h"
+#include "fetch/tree_digest.h"
+#include "grants/mounts.h"
+#include "lib/fd.h"
+#include "lib/messages.h"
+#include "lib/suggest.h"
+#include "packages/entry.h"
+#include "packages/request.h"
+#include "packages/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+
+static const char *explain(int error)
+{
+        return error == -EPERM ? "it is not this account's alone (a directory of mode 0700)"
+                               : strerror(-error);
+}
+
+static bool refuse_store(int store, struct error *error)
+{
+        autofree char *path = store_path();
+        return error_set(error, EXIT_SETUP, "cannot use hutch's data directory %s: %s", path ? path : "",
+                         explain(store));
+}
+
+static void copy_list(struct str_list *to, const struct str_list *from)
+{
+        for (size_t i = 0; i < from->count; i++)
+                str_list_add(to, from->values[i]);
+}
+
+/* ---- npm ---- */
+
+/* npm's own words, beside the npx of the command. */
+static void begin_npm(const struct str_list *command, struct str_list *words)
+{
+        const char *first = command->values[0], *slash = strrchr(first, '/');
+        str_list_take(words,
+                      slash ? str_format("%.*snpm", (int)(slash + 1 - first), first) : str_copy("npm"));
+}
+
+static bool download_npm(int cache, const struct fetch_request *request, const struct fetch_plan *plan,
+                         const struct options *options, struct error *error)
+{
+        struct str_list words = {0};
+        begin_npm(&options->command, &words);
+        str_list_add(&words, "exec");
+        str_list_add(&words, "--yes");
+        str_list_add(&words, "--ignore-scripts");
+        for (size_t i = 0; i < request->packages.count; i++)
+                str_list_take(&words, str_format("--package=%s", request->packages.values[i]));
+        str_list_add(&words, "--");
+        str_list_add(&words, "/bin/true"); /* a package may bring a `true` of its own */
+        bool done =
+            fetch_sandbox_run(cache, FETCH_NPM, plan, &words, caller_homes()->spelled, options, error);
+        str_list_free(&words);
+        return done;
+}
+
+static bool run_scripts(int cache, const char *directory, const struct fetch_plan *plan,
+                        const struct options *options, struct error *error)
+{
+        struct str_list words = {0};
+        begin_npm(&options->command, &words);
+        str_list_add(&words, "rebuild");
+        autofree char *place = fetch_sandbox_place(FETCH_NPM);
+        autofree char *cwd = str_format("%s/_npx/%s", place, directory);
+        bool done = fetch_sandbox_run(cache, FETCH_NPM, plan, &words, cwd, options, error);
+        str_list_free(&words);
+        return done;
+}
+
+static bool fetch_npm(int cache, const struct fetch_request *request, const struct options *options,
+                      struct fetch_plan *plan, struct entry *entry, struct error *error)
+{
+        autofree char *directory = NULL;
+        bool scripts;
+        if (!plan_read_npm(plan, &options->command, options->min_age_days, error))
+                return false;
+        copy_list(&entry->environment, &plan->environment);
+        str_list_add(&plan->environment, "npm_config_script_shell=/bin/sh");
+        str_list_add(&plan->environment, "npm_config_logs_max=0");
+        str_list_add(&plan->environment, "npm_config_audit=false");
+        str_list_add(&plan->environment, "npm_config_fund=false");
+        str_list_add(&plan->environment, "npm_config_fetch_retries=1");
+        str_list_add(&plan->environment, "npm_config_loglevel=error");
+        return download_npm(cache, request, plan, options, error) &&
+               npm_read_packages(cache, request->packages.values[0], entry, &directory, &scripts, error) &&
+               (!scripts || plan->no_scripts || run_scripts(cache, directory, plan, options, error));
+}
+
+/* ---- uv ---- */
+
+/* A tool's version behind @ is == in a requirement; @latest is no version. */
+static char *requirement(const char *package)
+{
+        const char *at = strchr(package, '@');
+        if (!at)
+                return str_copy(package);
+        return str_equal(at + 1, "latest") ? str_copy_n(package, (size_t)(at - package))
+                                           : str_format("%.*s==%s", (int)(at - package), package, at + 1);
+}
+
+/* Says, in a file that it leaves in the cache, where the environment is. */
+#define WHERE_FILE "hutch-environment"
+static const char say_where[] =
+    "import os, sys; open(os.path.expanduser('~/.cache/uv/" WHERE_FILE "'), 'w').write(sys.prefix)";
+
+/* Whatever was built for the environment may have written the file. */
+static void find_environment(int cache, struct entry *entry)
+{
+        autofree char *text = NULL, *place = fetch_sandbox_place(FETCH_UV);
+        autoclose int file = openat(cache, WHERE_FILE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        ssize_t length = file < 0 ? -1 : fd_read_all(file, PATH_MAX, &text);
+        (void)unlinkat(cache, WHERE_FILE, 0);
+        size_t front = strlen(place) + 1;
+        autofree char *normal = length > 0 && text[0] == '/' ? path_join("/", text) : NULL;
+        if (normal && strlen(text) == (size_t)length && strlen(normal) > front &&
+            path_is_below(normal, place))
+                entry->directory = str_format("%s/bin", normal + front);
+}
+
+/* The tool's own Python does nothing else in the environment that uv makes for the tool. */
+static bool fetch_uv(int cache, const struct fetch_request *request, const struct options *options,
+                     struct fetch_plan *plan, struct entry *entry, struct error *error)
+{
+        const char *first = options->command.values[0];
+        struct str_list words = {0};
+        if (!plan_read_uv(plan, &options->command, options->min_age_days, error))
+                return false;
+        copy_list(&entry->environment, &plan->environment);
+        str_list_add(&words, first);
+        size_t length = strlen(first);
+        if (length < 3 || !str_equal(first + length - 3, "uvx")) {
+                str_list_add(&words, "tool");
+                str_list_add(&words, "run");
+        }
+        str_list_add(&words, "--from");
+        str_list_take(&words, requirement(request->packages.values[0]));
+        for (size_t i = 1; i < request->packages.count; i++) {
+                const char *package = request->packages.values[i];
+                if (package[0] != '-')
+                        str_list_add(&words, "--with");
+                str_list_add(&words, package);
+        }
+        str_list_add(&words, "python");
+        str_list_add(&words, "-c");
+        str_list_add(&words, say_where);
+        str_list_add(&plan->environment, "UV_PYTHON_DOWNLOADS=never");
+        bool done = fetch_sandbox_run(cache, FETCH_UV, plan, &words, caller_homes()->spelled, options, error);
+        if (done)
+                find_environment(cache, entry);
+        str_list_free(&words);
+        return done;
+}
+
+/* ---- one entry ---- */
+
+/* What the command asks for; tool FETCH_NONE where that is nothing to fetch. */
+static void read_request(const struct str_list *command, struct fetch_request *request)
+{
+        autofree char *home = realpath(caller_homes()->spelled, NULL);
+        autofree char *work = getcwd(NULL, 0);
+        const struct directories directories = {.real_home = home ? home : ""};
+        fetch_request_read(command, request);
+        if (request->tool == FETCH_NONE && work)
+                (void)package_project_request(command, &directories, work, request);
+}
+
+static void copy_command(struct entry *entry, const struct fetch_request *request,
+                         const struct str_list *command)
+{
+        if (request->tool != FETCH_UV_PROJECT) {
+                copy_list(&entry->command, command);
+                return;
+        }
+        /* The same from any working directory. */
+        str_list_add(&entry->command, command->values[0]);
+        str_list_add(&entry->command, "--directory");
+        str_list_take(&entry->command, package_project_directory(request));
+        str_list_add(&entry->command, "run");
+        str_list_add(&entry->command, "python");
+}
+
+static bool fetch_packages(int cache, const struct fetch_request *request, const struct options *options,
+                           struct fetch_plan *plan, struct entry *entry, struct error *error)
+{
+        switch (request->tool) {
+        case FETCH_UV:
+                return fetch_uv(cache, request, options, plan, entry, error);
+        case FETCH_UV_PROJECT:
+                return fetch_project(cache, request, options, plan, entry, error);
+        case FETCH_NPM:
+        case FETCH_NONE:
+                break;
+        }
+        return fetch_npm(cache, request, options, plan, entry, error);
+}
+
+/* Takes the environments of a project's earlier states away. */
+static void remove_earlier(int store, const struct fetch_request *request, const char *kept)
+{
+        struct str_list files = {0};
+        autofree char *directory = package_project_directory(request);
+        autofree char *front = str_format("uv:%s#", directory);
+        store_list(store, &files);
+        for (size_t i = 0; i < files.count; i++) {
+                autofree char *name = fetch_name_decode(files.values[i]);
+                if (str_starts(name, front) && !str_equal(files.values[i], kept))
+                        (void)store_remove(store, files.values[i]);
+        }
+        str_list_free(&files);
+}
+
+/* Fills an unfinished entry. */
+static bool fill(int directory, const struct fetch_request *request, const char *name,
+                 const struct options *options, struct error *error)
+{
+        if (mkdirat(directory, "cache", 0700) < 0)
+                return error_set(error, EXIT_SETUP, "cannot make a directory: %s", strerror(errno));
+        autoclose int cache = openat(directory, "cache", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        struct fetch_plan plan = {0};
+        struct entry entry = {.name = str_copy(name), .fetched = time(NULL)};
+        char digest[SHA512_HEX];
+        bool done = fetch_packages(cache, request, options, &plan, &entry, error);
+        if (done && tree_digest(cache, digest, error)) {
+                entry.digest = str_copy(digest);
+                copy_command(&entry, request, &options->command);
+                copy_list(&entry.registries, &plan.registries);
+                done = entry_write(directory, &entry, error);
+        } else {
+                done = false;
+        }
+        if (done)
+                printf("%s: fetched, %zu packages\n", name, entry.package_count);
+        plan_free(&plan);
+        entry_free(&entry);
+        return done;
+}
+
+static void say_waiting(void)
+{
+        message("another hutch fetches the same; waiting for it");
+}
+
+/* Says a missing npx or uvx as `hutch mcp` would; else a part of it would be missed, in other words. */
+static bool check_command(const char *name, struct error *error)
+{
+        struct search_failure failure = {0};
+        const char *path = getenv("PATH");
+        autofree char *cwd = getcwd(NULL, 0);
+        autofree char *found = strchr(name, '/') ? search_file(cwd ? cwd : "/", name, &failure)
+                                                 : search_path(path ? path : SEARCH_SYSTEM_PATH,
+                                                               cwd ? cwd : "/", name, &failure);
+        return found || search_explain(&failure, name, path, caller_homes()->spelled, error);
+}
+
+static bool has_entry(int store, const char *file)
+{
+        autoclose int entry = store_open_entry(store, file);
+        return entry >= 0;
+}
+
+static bool fetch_entry(int store, const struct options *options, struct error *error)
+{
+        struct fetch_request request;
+        read_request(&options->command, &request);
+        autofree char *name = request.tool == FETCH_NONE ? NULL : fetch_request_name(&request);
+        autofree char *file = name ? fetch_name_encode(name) : NULL;
+        if (!file)
+                error_set(error, EXIT_USAGE,
+                          "%s asks for nothing that can be fetched: write npx -y PACKAGE, npm exec PACKAGE, "
+                          "uvx PACKAGE or uv tool run PACKAGE, with no registry of its own, or uv run in a "
+                          "project that has no .venv",
+                          error_shown(options->command.values[0]));
+        bool done = file && !options->update && has_entry(store, file);
+        if (done)
+                printf("%s: here already%s; --update fetches it again\n", name,
+                       options->min_age_days ? ", and its age was not looked at" : "");
+        bool begins = file && !done && check_command(options->command.values[0], error);
+        int directory = begins ? store_begin(store, file, say_waiting) : -1;
+        if (directory == -EEXIST || (directory >= 0 && !options->update && has_entry(store, file))) {
+                done = true; /* another one was faster */
+                if (directory >= 0)
+                        store_abandon(store, file);
+        } else if (directory >= 0) {
+                struct error failure = {0};
+                done = fill(directory, &request, name, options, &failure) ||
+                       error_set(error, failure.status, "%s: %s%s", error_shown(name), failure.text,
+                                 has_entry(store, file) ? "; what was kept of it stays as it is" : "");
+                int committed = done ? store_commit(store, file) : 0;
+                if (committed < 0)
+                        done = error_set(error, EXIT_SETUP, "cannot put %s in its place: %s", name,
+                                         strerror(-committed));
+                if (!done)
+                        store_abandon(store, file);
+                else if (request.tool == FETCH_UV_PROJECT)
+                        remove_earlier(store, &request, file);
+        } else if (begins) {
+                error_set(error, EXIT_SETUP, "cannot make a directory for %s: %s", name, explain(directory));
+        }
+        if (directory >= 0)
+                close(directory);
+        fetch_request_free(&request);
+        return done;
+}
+
+/* ---- all entries ---- */
+
+typedef bool entry_visitor(int store, const char *file, const char *name, int directory,
+                           const struct entry *entry, const struct options *options, struct error *error);
+
+static bool list_entry(int store, const char *file, const char *name, int directory,
+                       const struct entry *entry, const struct options *options, struct error *error)
+{
+        (void)store, (void)file, (void)directory, (void)error;
+        char date[16];
+        struct tm local;
+        time_t fetched = (time_t)entry->fetched;
+        (void)strftime(date, sizeof(date), "%Y-%m-%d", localtime_r(&fetched, &local));
+        printf("%s  %s", date, error_shown(name));
+        for (size_t i = 0; i < entry->package_count; i++) {
+                const struct entry_package *package = &entry->packages[i];
+                /* Those that were asked for, or all. */
+                autofree char *asked = fetch_package_name(FETCH_NPM, strchr(name, ':') + 1);
+                if (options->verbose)
+                        printf("\n            %s %s %s", error_shown(package->name),
+                               error_shown(package->version), error_shown(package->integrity));
+                else if (str_equal(asked, package->name))
+                        printf("  %s", error_shown(package->version));
+        }
+        printf("\n");
+        return true;
+}
+
+static bool verify_entry(int store, const char *file, const char *name, int directory,
+                         const struct entry *entry, const struct options *options, struct error *error)
+{
+        (void)store, (void)file, (void)options;
+        char digest[SHA512_HEX];
+        struct error found = {0};
+        autoclose int cache = openat(directory, "cache", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        bool good = cache >= 0 && tree_digest(cache, digest, &found);
+        if (good && !str_equal(digest, entry->digest))
+                good = error_set(&found, 1, "its files are not those that were fetched");
+        if (good && str_starts(name, "npm:"))
+                good = npm_verify(cache, entry, &found);
+        printf("%s: %s\n", error_shown(name),
+               good            ? "as it was fetched"
+               : found.text[0] ? found.text
+                               : "its files are gone");
+        return good ||
+               error_set(error, 1, "%s is not as it was fetched; remove it, or fetch it again with --update",
+                         error_shown(name));
+}
+
+static bool update_entry(int store, const char *file, const char *name, int directory,
+                         const struct entry *entry, const struct options *options, struct error *error)
+{
+        (void)file, (void)name, (void)directory;
+        struct options again = *options;
+        again.command = entry->command;
+        return fetch_entry(store, &again, error);
+}
+
+/* Calls `visit` for the entry of the command, or for each; the first error is kept, and the others are tried.
+ */
+static bool visit(int store, const struct options *options, entry_visitor *visitor, struct error *error)
+{
+        struct str_list files = {0};
+        struct fetch_request request = {0};
+        if (options->command.count > 0) {
+                read_request(&options->command, &request);
+                autofree char *name = request.tool == FETCH_NONE ? NULL : fetch_request_name(&request);
+                char *file = name ? fetch_name_encode(name) : NULL;
+                if (file)
+                        str_list_take(&files, file);
+                fetch_request_free(&request);
+        } else {
+                store_list(store, &files);
+        }
+        bool good = files.count > 0 || options->command.count == 0;
+        if (!good)
+                error_set(error, EXIT_USAGE, "the command asks for nothing that can be fetched");
+        for (size_t i = 0; i < files.count; i++) {
+                struct entry entry = {0};
+                struct error failure = {0};
+                autofree char *name = fetch_name_decode(files.values[i]);
+                autoclose int directory = store_open_entry(store, files.values[i]);
+                bool done = directory >= 0 ? entry_read(directory, name, &entry, &failure) &&
+                                                 visitor(store, files.values[i], name, directory, &entry,
+                                                         options, &failure)
+                                           : error_set(&failure, 1, "%s was not fetched", error_shown(name));
+                if (!done && files.count > 1)
+                        message("%s", failure.text);
+                if (!done)
+                        good = error_set(error, failure.status, "%s", failure.text);
+                entry_free(&entry);
+        }
+        str_list_free(&files);
+        return good;
+}
+
+static bool remove_entry(int store, const char *name, struct error *error)
+{
+        autofree char *spelled = strchr(name, ':') ? str_copy(name) : str_format("npm:%s", name);
+        autofree char *file = fetch_name_encode(spelled);
+        int removed = file ? store_remove(store, file) : -ENOENT;
+        if (removed == -ENOENT && !strchr(name, ':')) {
+                autofree char *other = str_format("uv:%s", name);
+                free(file);
+                file = fetch_name_encode(other);
+                removed = file ? store_remove(store, file) : -ENOENT;
+        }
+        autofree char *found = removed == 0 ? fetch_name_decode(file) : NULL;
+        if (found)
+                printf("%s: removed\n", error_shown(found));
+        return found ||
+               error_set(error, 1, "cannot remove %s: %s", error_shown(name),
+                         removed == -ENOENT ? "there is no such entry; `hutch fetch --list` shows them"
+                                            : strerror(-removed));
+}
+
+/* ---- the subcommand ---- */
+
+static bool check_words(const struct options *options, struct error *error)
+{
+        int actions = options->list + options->verify + (options->remove != NULL) + options->update;
+        bool command = options->command.count > 0;
+        if (actions > 1)
+                return error_set(error, EXIT_USAGE,
+                                 "--list, --verify, --remove and --update are one at a time");
+        if (!command && actions == 0)
+                return error_set(error, EXIT_USAGE, "no command: -- and the command are missing");
+        if (command && (options->list || options->remove))
+                return error_set(error, EXIT_USAGE, "%s takes no command",
+                                 options->list ? "--list" : "--remove");
+        return true;
+}
+
+int fetch(const struct options *options, struct error *error)
+{
+        if (!check_words(options, error))
+                return error->status;
+        bool makes = options->command.count > 0 && !options->verify;
+        autoclose int store = store_open(makes);
+        bool done;
+        if (store == -ENOENT && !makes) {
+                done = (!options->remove && options->command.count == 0) ||
+                       error_set(error, 1, "nothing was fetched yet");
+        } else if (store < 0) {
+                done = refuse_store(store, error);
+        } else {
+                if (!options->list)
+                        store_sweep(store);
+                done = options->list     ? visit(store, options, list_entry, error)
+                       : options->verify ? visit(store, options, verify_entry, error)
+                       : options->remove ? remove_entry(store, options->remove, error)
+                       : options->update && options->command.count == 0
+                           ? visit(store, options, update_entry, error)
+                           : fetch_entry(store, options, error);
+                /* What an update replaced was still looked at when it was. */
+                if (options->update)
+                        store_sweep(store);
+        }
+        if (done && fflush(stdout) != 0)
+                done = error_set(error, 1, "cannot write to standard output: %s", strerror(errno));
+        return done ? 0 : error->status;
+}
+
+/* Passes the line of the fetch on, and into the record of this run, but for what a tool may have written. */
+static void pass_line(const char *line, size_t length, bool verbose)
+{
+        static const char prefix[] = "[hutch] ";
+        size_t skipped = sizeof(prefix) - 1;
+        if (!verbose && length > skipped && memcmp(line, prefix, skipped) == 0) {
+                message("%.*s", (int)(length - skipped), line + skipped);
+                return;
+        }
+        (void)fd_write_all(STDERR_FILENO, line, length);
+        (void)fd_write_all(STDERR_FILENO, "\n", 1);
+}
+
+struct passing {
+        char line[4096];
+        size_t length;
+        bool verbose;
+};
+
+/* Passes what has come on, line by line. False at its end. */
+static bool pass_lines(struct passing *passing, int lines)
+{
+        ssize_t got = read(lines, passing->line + passing->length, sizeof(passing->line) - passing->length);
+        if (got <= 0) {
+                if (got == 0 && passing->length > 0)
+                        pass_line(passing->line, passing->length, passing->verbose);
+                return got < 0 && errno == EINTR;
+        }
+        passing->length += (size_t)got;
+        char *start = passing->line, *end = start + passing->length, *newline;
+        while ((newline = memchr(start, '\n', (size_t)(end - start)))) {
+                pass_line(start, (size_t)(newline - start), passing->verbose);
+                start = newline + 1;
+        }
+        if (start == passing->line && passing->length == sizeof(passing->line)) {
+                pass_line(start, passing->length, passing->verbose);
+                start = end;
+        }
+        passing->length = (size_t)(end - start);
+        memmove(passing->line, start, passing->length);
+        return true;
+}
+
+/* A registry may take a quarter of an hour. A client that has gone meanwhile is known by its end of standard
+ * output: that of standard input may be closed by one that still waits for answers. */
+static void await_fetch(pid_t child, int lines, bool verbose)
+{
+        struct passing passing = {.verbose = verbose};
+        struct pollfd polls[] = {{.fd = lines, .events = POLLIN}, {.fd = STDOUT_FILENO}};
+        for (;;) {
+                if (poll(polls, 2, -1) < 0) {
+                        if (errno != EINTR)
+                                return;
+                        continue;
+                }
+                if (polls[1].revents & (POLLERR | POLLHUP))
+                        (void)kill(child, SIGTERM);
+                if (polls[1].revents) /* whatever it says, it says it again */
+                        polls[1].fd = -1;
+                if (polls[0].revents && !pass_lines(&passing, lines))
+                        return;
+        }
+}
+
+/* What the command asks for, as it stands in a sentence. The caller frees. */
+static char *describe_request(const struct str_list *command)
+{
+        struct fetch_request request;
+        read_request(command, &request);
+        autofree char *name = request.tool == FETCH_NONE ? NULL : fetch_request_name(&request);
+        autofree char *directory =
+            request.tool == FETCH_UV_PROJECT ? package_project_directory(&request) : NULL;
+        fetch_request_free(&request);
+        return directory ? str_format("the environment of %s", error_shown(directory))
+               : name    ? str_copy(error_shown(strchr(name, ':') + 1))
+                         : str_format("what %s asks for", error_shown(command->values[0]));
+}
+
+bool fetch_first(const struct options *options, struct error *error)
+{
+        int ends[2];
+        struct str_list words = {0};
+        if (pipe2(ends, O_CLOEXEC) < 0)
+                return error_set(error, EXIT_SETUP, "cannot make a pipe: %s", strerror(errno));
+        str_list_add(&words, "hutch");
+        str_list_add(&words, "fetch");
+        for (unsigned i = 0; i < options->verbose; i++)
+                str_list_add(&words, "--verbose");
+        str_list_add(&words, "--");
+        copy_list(&words, &options->command);
+        autofree char *shown = describe_request(&options->command);
+        message("fetching first, once: %s is not here yet", shown);
+
+        pid_t hutch = getpid(), child = fork();
+        if (child == 0) {
+                autoclose int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+                (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+                if (getppid() != hutch || null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 ||
+                    dup2(ends[1], 2) < 0)
+                        _exit(EXIT_SETUP);
+                execv("/proc/self/exe", words.values);
+                _exit(EXIT_SETUP);
+        }
+        close(ends[1]);
+        autoclose int lines = ends[0];
+        str_list_free(&words);
+        int status = 0;
+        if (child > 0)
+                await_fetch(child, lines, options->verbose > 0);
+        while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+                ;
+        if (child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+                return true;
+        autofree char *line = fetch_line(&options->command);
+        return error_set(error, EXIT_SETUP,
+                         "it could not be fetched; the lines above say why, and so does: %s",
+                         error_shown(line));
+}

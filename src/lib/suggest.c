@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See suggest.h.
+ */
+#include "lib/suggest.h"
+
+#include "lib/str.h"
+
+#include <stdint.h>
+
+static bool is_letter(char c)
+{
+        return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
+}
+
+bool str_is_variable_name(const char *text, size_t length)
+{
+        if (length == 0 || !is_letter(text[0]))
+                return false;
+        for (size_t i = 1; i < length; i++)
+                if (!is_letter(text[i]) && !(text[i] >= '0' && text[i] <= '9'))
+                        return false;
+        return true;
+}
+
+/* Whether `name` is `text` with its words, which hyphens separate, turned around: allow-network. */
+static bool is_turned(const char *text, const char *name)
+{
+        size_t length = strlen(text);
+        if (strlen(name) != length)
+                return false;
+        for (const char *hyphen = strchr(text, '-'); hyphen; hyphen = strchr(hyphen + 1, '-')) {
+                size_t front = (size_t)(hyphen - text), back = length - front - 1;
+                if (memcmp(name, hyphen + 1, back) == 0 && name[back] == '-' &&
+                    memcmp(name + back + 1, text, front) == 0)
+                        return true;
+        }
+        return false;
+}
+
+const char *suggest_nearest(const char *text, const char *const *names)
+{
+        const char *nearest = NULL;
+        size_t least = SIZE_MAX;
+        for (; *names; names++) {
+                size_t distance = str_distance(text, *names);
+                /* Somebody who stops early (`--ver`) means the longer name, whatever the distance. */
+                if (strlen(text) > 1 && str_starts(*names, text))
+                        distance = 1;
+                if (is_turned(text, *names))
+                        distance = 0;
+                if (distance < least) {
+                        least = distance;
+                        nearest = *names;
+                }
+        }
+        /* A third of the letters wrong is a slip; more is another word. */
+        return least <= 1 + strlen(text) / 3 && least < strlen(text) ? nearest : NULL;
+}

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See direction.h.
+ *
+ * Theory of operation. Bytes are read behind what is there; lines are judged in place, and what passes of
+ * them is moved together at the front, so that many short lines are one write. While some of that is
+ * unwritten nothing more is read: a side that takes nothing stops the side that writes. The filter's own
+ * lines go between whole lines only.
+ */
+#include "mcp/direction.h"
+
+#include "lib/fd.h"
+#include "lib/str.h"
+#include "mcp/report.h"
+
+#include <errno.h>
+
+enum { ANSWERS_MAX = 256 * 1024, ROOM_KEPT = 1 << 20 };
+
+void direction_begin(struct direction *direction, struct firewall *firewall, enum side from,
+                     struct endpoint in, struct endpoint out)
+{
+        *direction =
+            (struct direction){.firewall = firewall, .from = from, .in = in, .out = out, .room = LANE_ROOM};
+        direction->bytes = str_or_die(malloc(direction->room));
+}
+
+/* The filter's own lines for the side that this direction writes to. */
+static struct buf *answers(const struct direction *direction)
+{
+        return &direction->firewall->answers[direction->from == CLIENT ? SERVER : CLIENT];
+}
+
+/* Whether it has something to write, with the filter's own lines for that side. */
+static bool wants_to_write(const struct direction *direction)
+{
+        return direction->out.fd >= 0 &&
+               (direction->passed < direction->passing || answers(direction)->length > 0);
+}
+
+/* Whether it takes more bytes now: not before what it has is written, nor while an answer is stuck. */
+static bool wants_to_read(const struct direction *direction)
+{
+        const struct buf *both = direction->firewall->answers;
+        return direction->passed == direction->passing && both[CLIENT].length < ANSWERS_MAX &&
+               both[SERVER].length < ANSWERS_MAX;
+}
+
+void direction_poll(const struct direction *direction, struct pollfd polls[LANE_POLLS])
+{
+        bool reads = wants_to_read(direction);
+        /* A hang-up that is known would be reported for ever. */
+        polls[0] = (struct pollfd){.fd = reads || !direction->hung_up ? direction->in.fd : -1,
+                                   .events = reads ? POLLIN : POLLRDHUP};
+        /* Without an event too: an error on it is how the reader's end shows. */
+        polls[1] =
+            (struct pollfd){.fd = direction->out.fd, .events = wants_to_write(direction) ? POLLOUT : 0};
+}
+
+/* ---- judging ---- */
+
+/* Judges bytes[line..end), which is followed by an LF or has room for one. */
+static void judge(struct direction *direction, size_t end)
+{
+        size_t length = firewall_judge(direction->firewall, direction->from,
+                                       direction->bytes + direction->line, end - direction->line);
+        if (length == 0)
+                return;
+        if (direction->passing != direction->line)
+                memmove(direction->bytes + direction->passing, direction->bytes + direction->line, length);
+        direction->passing += length;
+        direction->bytes[direction->passing++] = '\n';
+}
+
+static void keep_tail(struct direction *direction, const char *bytes, size_t length)
+{
+        if (length >= LANE_KEPT) {
+                memcpy(direction->tail, bytes + length - LANE_KEPT, LANE_KEPT);
+                direction->tail_length = LANE_KEPT;
+                return;
+        }
+        size_t kept =
+            direction->tail_length < LANE_KEPT - length ? direction->tail_length : LANE_KEPT - length;
+        memmove(direction->tail, direction->tail + direction->tail_length - kept, kept);
+        memcpy(direction->tail + kept, bytes, length);
+        direction->tail_length = kept + length;
+}
+
+static void end_skipping(struct direction *direction)
+{
+        direction->skipping = false;
+        firewall_refuse_long(direction->firewall, direction->from, direction->head, direction->head_length,
+                             direction->tail, direction->tail_length);
+}
+
+/* bytes[line..end) is too long, or the beginning of what is. */
+static void begin_skipping(struct direction *direction, size_t end)
+{
+        size_t length = end - direction->line;
+        direction->skipping = true;
+        direction->head_length = length < LANE_KEPT ? length : LANE_KEPT;
+        direction->tail_length = 0;
+        memcpy(direction->head, direction->bytes + direction->line, direction->head_length);
+}
+
+/* The line that begins at `line` ends at `end`. */
+static void end_line(struct direction *direction, size_t end)
+{
+        if (!direction->skipping && end - direction->line > direction->firewall->rules.message_max)
+                begin_skipping(direction, end);
+        if (direction->skipping) {
+                keep_tail(direction, direction->bytes + direction->line, end - direction->line);
+                end_skipping(direction);
+        } else {
+                judge(direction, end);
+        }
+}
+
+/* Goes through what was read. */
+static void judge_lines(struct direction *direction)
+{
+        char *newline;
+        while ((newline = memchr(direction->bytes + direction->searched, '\n',
+                                 direction->used - direction->searched))) {
+                size_t end = (size_t)(newline - direction->bytes);
+                end_line(direction, end);
+                direction->line = direction->searched = end + 1;
+        }
+        direction->searched = direction->used;
+        if (!direction->skipping &&
+            direction->used - direction->line > direction->firewall->rules.message_max)
+                begin_skipping(direction, direction->used);
+        if (direction->skipping) {
+                keep_tail(direction, direction->bytes + direction->line, direction->used - direction->line);
+                direction->used = direction->searched = direction->line;
+        }
+}
+
+/* The end of input ends the last line too. */
+static void judge_rest(struct direction *direction)
+{
+        if (direction->skipping || direction->line < direction->used)
+                end_line(direction, direction->used);
+        direction->line = direction->searched = direction->used = direction->passing;
+}
+
+/* ---- ends ---- */
+
+static void close_end(struct endpoint *endpoint)
+{
+        int descriptor = endpoint->fd;
+        endpoint_close(endpoint);
+        fd_close(&descriptor);
+}
+
+static void close_lane(struct direction *direction)
+{
+        if (direction->done)
+                return;
+        direction->done = true;
+        close_end(&direction->in);
+        close_end(&direction->out);
+        buf_clear(answers(direction));
+        if (direction->from == SERVER)
+                filter_report(FILTER_DRAINED, "", 0);
+}
+
+/* The writer will write no more; some of what it wrote may still be to come. */
+static void hang_up(struct direction *direction)
+{
+        if (!direction->hung_up && direction->from == CLIENT)
+                filter_report(FILTER_INPUT_ENDED, "", 0);
+        direction->hung_up = true;
+}
+
+/* Nobody takes its bytes any more. What the client says is still read then, to notice its end; the server
+ * must notice that nobody listens. */
+static void lose_reader(struct direction *direction)
+{
+        direction->passed = direction->passing = direction->line = direction->searched = direction->used = 0;
+        direction->skipping = false;
+        if (direction->from == SERVER) {
+                filter_report(FILTER_CLIENT_GONE, "", 0);
+                close_lane(direction);
+                return;
+        }
+        close_end(&direction->out);
+        buf_clear(answers(direction));
+}
+
+/* After the end of input, once everything is written. */
+static void close_finished(struct direction *direction)
+{
+        if (direction->in.fd < 0 && !wants_to_write(direction))
+                close_lane(direction);
+}
+
+void direction_open(struct direction *direction)
+{
+        if (direction->in.fd < 0) {
+                hang_up(direction);
+                close_finished(direction);
+        }
+        if (direction->out.fd < 0 && !direction->done)
+                lose_reader(direction);
+}
+
+/* ---- reading ---- */
+
+/* What is not judged, to the front; more room where a line needs it, and less where it no longer does. */
+static void make_room(struct direction *direction)
+{
+        size_t left = direction->used - direction->line;
+        if (left == 0 && direction->room > ROOM_KEPT) {
+                free(direction->bytes);
+                direction->bytes = str_or_die(malloc(LANE_ROOM));
+                direction->room = LANE_ROOM;
+        }
+        if (left > 0 && direction->line > 0)
+                memmove(direction->bytes, direction->bytes + direction->line, left);
+        direction->searched -= direction->line;
+        direction->line = direction->passed = direction->passing = 0;
+        direction->used = left;
+        /* One byte is left for an LF. */
+        if (direction->room - direction->used < LANE_ROOM / 2) {
+                direction->room *= 2;
+                direction->bytes = str_or_die(realloc(direction->bytes, direction->room));
+        }
+}
+
+static void end_input(struct direction *direction)
+{
+        hang_up(direction);
+        close_end(&direction->in);
+        if (direction->out.fd >= 0)
+                judge_rest(direction);
+        if (direction->from == SERVER)
+                firewall_end_server(direction->firewall);
+        close_finished(direction);
+}
+
+static void read_some(struct direction *direction)
+{
+        make_room(direction);
+        ssize_t got = endpoint_read(&direction->in, direction->bytes + direction->used,
+                                    direction->room - direction->used - 1);
+        if (got == -EAGAIN)
+                return;
+        if (got <= 0) { /* any error is an end too: there will be no more */
+                end_input(direction);
+        } else if (direction->out.fd >= 0) {
+                direction->used += (size_t)got;
+                judge_lines(direction);
+        }
+}
+
+void direction_read(struct direction *direction, const struct pollfd polls[LANE_POLLS])
+{
+        enum { ERRORS = POLLERR | POLLHUP | POLLNVAL };
+        if (polls[1].revents & ERRORS)
+                lose_reader(direction);
+        if (direction->done || !polls[0].revents)
+                return;
+        if (polls[0].revents & (ERRORS | POLLRDHUP))
+                hang_up(direction);
+        if (wants_to_read(direction))
+                read_some(direction);
+}
+
+/* ---- writing ---- */
+
+/* Writes some; false when there is no more to be done now. */
+static bool put(struct direction *direction, const char *bytes, size_t length, size_t *sent)
+{
+        ssize_t put = endpoint_write(&direction->out, bytes, length);
+        if (put < 0 && put != -EAGAIN)
+                lose_reader(direction);
+        if (put <= 0)
+                return false;
+        if (direction->hung_up)
+                filter_report(direction->from == CLIENT ? FILTER_GIVEN : FILTER_TAKEN, "", 0);
+        *sent += (size_t)put;
+        return (size_t)put == length;
+}
+
+void direction_write(struct direction *direction)
+{
+        struct buf *own = answers(direction);
+        if (direction->out.fd < 0) { /* nobody is there to hear it */
+                buf_clear(own);
+                return;
+        }
+        /* One of the filter's own lines that was begun is ended first. */
+        if (own->sent > 0 && !put(direction, own->bytes + own->sent, own->length - own->sent, &own->sent))
+                return;
+        if (own->sent > 0)
+                buf_clear(own);
+        if (direction->passed < direction->passing &&
+            !put(direction, direction->bytes + direction->passed, direction->passing - direction->passed,
+                 &direction->passed))
+                return;
+        if (own->length > 0 && put(direction, own->bytes, own->length, &own->sent))
+                buf_clear(own);
+        close_finished(direction);
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Flows of UDP: one for each pair of a socket of the sandbox and a destination, with a connected socket of
+ * its own on the host, ended by silence. Nothing but they may use TIMER_IDLE: its queue is their order. While
+ * a destination is being looked up its first datagram is kept; others are dropped, as a network would.
+ */
+#include "nat/nat.h"
+#include "nat/packets.h"
+#include "nat/setup.h"
+
+#include "lib/str.h"
+#include "policy/addresses.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+enum {
+        SLOTS = 1024,
+        PER_TURN = 64,
+        FIRST_MAX = 2048, /* bytes of a datagram that is kept during the lookup */
+        FLOWS_MAX = 1024,
+};
+
+struct gateway_socket {
+        struct source source;
+        struct gateway_socket *next;
+        uint16_t port;
+};
+
+static struct gateway_socket *gateways;
+
+struct datagram_flow {
+        struct source source;       /* the host's side */
+        struct datagram_flow *next; /* in its slot */
+        struct packet_ends ends;
+        int gateway; /* the socket that the sandbox talks to */
+        struct target target;
+        struct in6_addr address; /* the real one */
+        struct resolving *resolving;
+        struct timer idle;
+        bool connected, ended;
+        uint8_t *first;
+        size_t first_length;
+        uint64_t up, down;
+        long long began;
+};
+
+static struct datagram_flow *slots[SLOTS];
+static size_t flow_count;
+
+static size_t slot_of(const struct packet_ends *ends, uint16_t port)
+{
+        struct in6_addr client;
+        uint16_t client_port;
+        target_load(&ends->client, &client, &client_port);
+        uint32_t hash = client_port * 31u + port;
+        for (size_t i = 12; i < 16; i++)
+                hash = (hash ^ ends->asked.s6_addr[i]) * 16777619u;
+        return hash % SLOTS;
+}
+
+static bool is_same(const struct datagram_flow *flow, const struct packet_ends *ends, uint16_t port)
+{
+        struct in6_addr ours, theirs;
+        uint16_t our_port, their_port;
+        target_load(&flow->ends.client, &ours, &our_port);
+        target_load(&ends->client, &theirs, &their_port);
+        return flow->target.port == port && our_port == their_port && IN6_ARE_ADDR_EQUAL(&ours, &theirs) &&
+               IN6_ARE_ADDR_EQUAL(&flow->ends.asked, &ends->asked);
+}
+
+static void end_flow(struct datagram_flow *flow, const char *why)
+{
+        if (flow->ended)
+                return;
+        flow->ended = true;
+        for (struct datagram_flow **link = &slots[slot_of(&flow->ends, flow->target.port)]; *link;
+             link = &(*link)->next)
+                if (*link == flow) {
+                        *link = flow->next;
+                        break;
+                }
+        if (flow->resolving)
+                resolve_cancel(flow->resolving);
+        timer_stop(&flow->idle);
+        source_close(&flow->source);
+        report_flow(&flow->target, flow->connected ? &flow->address : NULL, flow->up, flow->down, flow->began,
+                    why);
+        free(flow->first);
+        nat.flows--;
+        flow_count--;
+        free_later(flow);
+}
+
+void udp_end_all(const char *why)
+{
+        for (size_t i = 0; i < SLOTS; i++)
+                while (slots[i])
+                        end_flow(slots[i], why);
+}
+
+static void is_silent(struct timer *timer)
+{
+        end_flow(OWNER(timer, struct datagram_flow, idle), NULL);
+}
+
+static void host_ready(struct source *source, uint32_t events)
+{
+        struct datagram_flow *flow = OWNER(source, struct datagram_flow, source);
+        (void)events;
+        for (int i = 0; i < PER_TURN; i++) {
+                /* An error here is an ICMP message: the destination may come back, silence ends the flow. */
+                ssize_t length = recv(source->descriptor, nat.buffer, NAT_BUFFER, MSG_DONTWAIT);
+                if (length < 0)
+                        return;
+                flow->down += (uint64_t)length;
+                timer_start(&flow->idle, TIMER_IDLE, is_silent);
+                packet_answer(flow->gateway, &flow->ends, nat.buffer, (size_t)length);
+        }
+}
+
+static void send_up(struct datagram_flow *flow, const uint8_t *bytes, size_t length)
+{
+        flow->up += length;
+        timer_start(&flow->idle, TIMER_IDLE, is_silent);
+        (void)send(flow->source.descriptor, bytes, length, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* The first address that may be used. False when there is none. */
+static bool open_host(struct datagram_flow *flow, const struct in6_addr *addresses, size_t count)
+{
+        enum verdict refused = VERDICT_ALLOWED;
+        for (size_t i = 0; i < count; i++) {
+                struct sockaddr_storage destination;
+                enum verdict verdict = target_judge_address(&flow->target, &addresses[i]);
+                if (verdict != VERDICT_ALLOWED) {
+                        if (refused == VERDICT_ALLOWED)
+                                report_denied_address(&flow->target, &addresses[i], verdict);
+                        refused = verdict;
+                        continue;
+                }
+                socklen_t length = target_store(&addresses[i], flow->target.port, &destination);
+                int made = socket(destination.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+                if (made < 0)
+                        continue;
+                if (connect(made, (struct sockaddr *)&destination, length) == 0 &&
+                    source_add(&flow->source, made, EPOLLIN, host_ready)) {
+                        flow->address = addresses[i];
+                        flow->connected = true;
+                        return true;
+                }
+                close(made);
+                flow->source.descriptor = -1;
+        }
+        return false;
+}
+
+static void opened(struct datagram_flow *flow, const struct in6_addr *addresses, size_t count,
+                   const char *why)
+{
+        if (!open_host(flow, addresses, count)) {
+                why = why ? why : "no address of it can be used";
+                report_failed(&flow->target, why);
+                end_flow(flow, why);
+                return;
+        }
+        if (flow->first)
+                send_up(flow, flow->first, flow->first_length);
+        free(flow->first);
+        flow->first = NULL;
+}
+
+static void got_six(void *context, const struct in6_addr *addresses, size_t count, const char *why)
+{
+        struct datagram_flow *flow = context;
+        flow->resolving = NULL;
+        opened(flow, addresses, count, why);
+}
+
+static void got_four(void *context, const struct in6_addr *addresses, size_t count, const char *why)
+{
+        struct datagram_flow *flow = context;
+        flow->resolving = NULL;
+        if (count) {
+                opened(flow, addresses, count, why);
+                return;
+        }
+        struct resolving *resolving = resolve_begin(flow->target.name, AF_INET6, got_six, flow);
+        if (!flow->ended && !flow->connected)
+                flow->resolving = resolving;
+}
+
+static void begin_flow(int gateway, const struct packet_ends *ends, const struct target *target,
+                       const uint8_t *bytes, size_t length)
+{
+        /* The one that has been silent for longest makes room: a destination is worth more than a memory. */
+        if (flow_count > 0 && (flow_count >= FLOWS_MAX || nat.flows >= nat.flows_max))
+                end_flow(OWNER(nat.queues[TIMER_IDLE].next, struct datagram_flow, idle),
+                         "another flow needs its place");
+        if (nat.flows >= nat.flows_max)
+                return;
+        struct datagram_flow *flow = str_or_die(calloc(1, sizeof(*flow)));
+        struct datagram_flow **slot = &slots[slot_of(ends, target->port)];
+        *flow = (struct datagram_flow){.source.descriptor = -1,
+                                       .next = *slot,
+                                       .ends = *ends,
+                                       .gateway = gateway,
+                                       .target = *target,
+                                       .began = nat.now};
+        *slot = flow;
+        nat.flows++;
+        flow_count++;
+        timer_start(&flow->idle, TIMER_IDLE, is_silent);
+        if (length <= FIRST_MAX) {
+                flow->first = str_or_die(malloc(length + 1));
+                memcpy(flow->first, bytes, length);
+                flow->first_length = length;
+        }
+        if (!target->name) {
+                opened(flow, &target->address, 1, NULL);
+                return;
+        }
+        struct resolving *resolving = resolve_begin(target->name, AF_INET, got_four, flow);
+        if (!flow->ended && !flow->connected && !flow->resolving)
+                flow->resolving = resolving;
+}
+
+/* True for what claims to come from a socket of the gateway's own. IPv6 lets the sandbox choose any source
+ * (IPV6_FREEBIND); the answer would then be taken for a datagram of the sandbox's, and sent on, for ever. */
+static bool is_from_gateway(const struct packet_ends *ends)
+{
+        struct in6_addr client, sandbox4, sandbox6;
+        uint16_t port;
+        target_load(&ends->client, &client, &port);
+        bool own = false;
+        for (const struct gateway_socket *gateway = gateways; gateway && !own; gateway = gateway->next)
+                own = gateway->port == port;
+        if (!own)
+                return false;
+        /* A port of the same number is the sandbox's right, at its own addresses. */
+        address_parse(SETUP_SANDBOX4, &sandbox4);
+        address_parse(SETUP_SANDBOX6, &sandbox6);
+        return !IN6_ARE_ADDR_EQUAL(&client, &sandbox4) && !IN6_ARE_ADDR_EQUAL(&client, &sandbox6);
+}
+
+static void take(int gateway, uint16_t port, const struct packet_ends *ends, const uint8_t *bytes,
+                 size_t length)
+{
+        for (struct datagram_flow *flow = slots[slot_of(ends, port)]; flow; flow = flow->next)
+                if (is_same(flow, ends, port)) {
+                        if (flow->connected)
+                                send_up(flow, bytes, length);
+                        return;
+                }
+        struct target target = {.address = ends->asked, .port = port, .transport = TRANSPORT_UDP};
+        enum verdict verdict = target_judge(&target);
+        if (verdict == VERDICT_ALLOWED)
+                begin_flow(gateway, ends, &target, bytes, length);
+        else
+                report_denied(&target, verdict);
+}
+
+static void gateway_ready(struct source *source, uint32_t events)
+{
+        const struct gateway_socket *gateway = OWNER(source, struct gateway_socket, source);
+        (void)events;
+        for (int i = 0; i < PER_TURN; i++) {
+                struct packet_ends ends;
+                ssize_t length = packet_receive(source->descriptor, nat.buffer, NAT_BUFFER, &ends);
+                if (length < 0)
+                        return;
+                if (!is_from_gateway(&ends))
+                        take(source->descriptor, gateway->port, &ends, nat.buffer, (size_t)length);
+        }
+}
+
+void udp_serve(int descriptor, uint16_t port)
+{
+        struct gateway_socket *gateway = str_or_die(calloc(1, sizeof(*gateway)));
+        gateway->port = port;
+        gateway->next = gateways;
+        gateways = gateway;
+        if (!source_add(&gateway->source, descriptor, EPOLLIN, gateway_ready))
+                str_or_die(NULL);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Grants as container engines spell them, each the same struct grant_option that --ro and --rw make, and the
+ * files that are sent in. What has another form is refused with status 2: what is not understood is never
+ * skipped.
+ */
+#ifndef HUTCH_OPTIONS_MOUNT_SYNTAX_H
+#define HUTCH_OPTIONS_MOUNT_SYNTAX_H
+
+#include "options/options.h"
+
+/* Fills a zeroed grant, whose strings the caller frees, also after a refusal. */
+typedef bool spelling_reader(const char *text, struct grant_option *grant, struct error *error);
+
+/* SRC:DST[:ro] */
+spelling_reader mount_syntax_read_volume;
+/* type=bind,source=…,target=…[,readonly] or type=tmpfs,target=…[,tmpfs-size=…] */
+spelling_reader mount_syntax_read_mount;
+/* PATH[:SIZE] */
+spelling_reader mount_syntax_read_tmpfs;
+
+/* PATH[:DEST] of --ro, --rw, their -try and --overlay, which `id` and `name` are. Nothing is to be freed
+ * after a refusal. */
+bool mount_syntax_read_grant(enum option_id id, const char *name, const char *text,
+                             struct grant_option *grant, struct error *error);
+
+/* LOCAL:REMOTE. Fills a zeroed file, whose strings the caller frees, also after a refusal. */
+bool mount_syntax_read_file(const char *text, struct file_option *file, struct error *error);
+
+#endif

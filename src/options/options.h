@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The one option table: parsing, --help, the check of the man pages, shell completions and policy files all
+ * read it. What the person wrote ends up in struct options, as text that was checked for form only; the box
+ * is made of it elsewhere. An option that is read here and used nowhere must never exist.
+ */
+#ifndef HUTCH_OPTIONS_OPTIONS_H
+#define HUTCH_OPTIONS_OPTIONS_H
+
+#include "lib/err.h"
+#include "lib/str.h"
+#include "policy/tools.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum option_argument {
+        ARGUMENT_NONE,
+        ARGUMENT_REQUIRED,
+        ARGUMENT_OPTIONAL, /* only as --name=value */
+};
+
+enum option_id {
+        OPTION_TEMPLATE,
+        OPTION_TIMEOUT,
+        OPTION_OVERLAY,
+        OPTION_PROTECT,
+        OPTION_NO_PROTECT,
+        OPTION_HIDE,
+        OPTION_ENV,
+        OPTION_VERBOSE,
+        OPTION_RO,
+        OPTION_RW,
+        OPTION_RO_TRY,
+        OPTION_RW_TRY,
+        OPTION_VOLUME,
+        OPTION_MOUNT,
+        OPTION_TMPFS,
+        OPTION_FILE,
+        OPTION_NO_AUTO_GRANT,
+        OPTION_UNSAFE_GRANT,
+        OPTION_ENV_FILE,
+        OPTION_NETWORK_ALLOW,
+        OPTION_NETWORK_DENY,
+        OPTION_HOST_PORT,
+        OPTION_PUBLISH,
+        OPTION_LOG,
+        OPTION_ALLOW_TOOL,
+        OPTION_DENY_TOOL,
+        OPTION_PIN,
+        OPTION_PIN_ACCEPT,
+        OPTION_DENY_SAMPLING,
+        OPTION_DENY_ELICITATION,
+        OPTION_DENY_ROOTS,
+        OPTION_MAX_MESSAGE,
+        OPTION_LOG_ARGUMENTS,
+        OPTION_EXPLAIN,
+        OPTION_CWD,
+        OPTION_MEMORY,
+        OPTION_CPUS,
+        OPTION_PIDS,
+        OPTION_DISK,
+        OPTION_REQUIRE,
+        OPTION_RAW_STDOUT,
+        OPTION_SECCOMP,
+        OPTION_ALLOW_USERNS,
+        OPTION_STOP_GRACE,
+        OPTION_PROC,
+        OPTION_DRY_RUN,
+        OPTION_JSON,
+        OPTION_FETCH,
+        OPTION_PERSIST,
+        OPTION_LIST,
+        OPTION_UPDATE,
+        OPTION_VERIFY,
+        OPTION_REMOVE,
+        OPTION_MIN_AGE,
+        OPTION_HELP,
+};
+enum { OPTION_COUNT = OPTION_HELP + 1 };
+
+struct option_row {
+        enum option_id id;
+        const char *name; /* without the dashes */
+        char letter;      /* short form, or 0 */
+        enum option_argument argument;
+        const char *metavariable; /* as help and manual show it, or NULL */
+        const char
+            *complete; /* what a shell completes: "file", "directory", "path", "env", "none", or words */
+        bool repeatable;
+        const char *help; /* one line, no final stop */
+        const char *only; /* the subcommands that have it, blanks between them; NULL: every one that starts a
+                             sandbox */
+};
+
+/* OPTION_COUNT rows, in the order of --help. */
+extern const struct option_row option_table[];
+
+/* True when `subcommand` has the option. Every subcommand that has options has --help. */
+bool option_belongs(const struct option_row *row, const char *subcommand);
+
+struct grant_option {
+        char *path;        /* as written, with a leading ~ expanded; of memory: the place inside, normal */
+        char *destination; /* absolute and normal, never "/"; or NULL: the same path */
+        bool writable;
+        bool overlay;       /* what is written vanishes */
+        bool optional;      /* skipped when there is nothing at `path` */
+        bool memory;        /* nothing of the host: an empty directory in memory */
+        uint64_t bytes;     /* of memory: a budget of its own; 0: the sandbox's common one */
+        const char *option; /* as it was spelled, with its dashes; static */
+};
+
+struct file_option {
+        char *local;  /* as written, with a leading ~ expanded */
+        char *remote; /* absolute and normal, never "/" */
+};
+
+enum option_fetch {
+        OPTION_FETCH_AUTO,
+        OPTION_FETCH_NEVER,
+        OPTION_FETCH_ALWAYS,
+};
+
+struct options {
+        char *template_name;       /* or NULL: the default, mcp-server */
+        struct str_list env;       /* KEY=VALUE, in order; a KEY alone got the caller's value here */
+        struct str_list env_files; /* as written, with a leading ~ expanded */
+        struct grant_option *grants;
+        size_t grant_count;
+        struct file_option *files;
+        size_t file_count;
+        struct str_list unsafe_grants; /* as written, with a leading ~ expanded */
+        bool no_auto_grant;
+        struct str_list protect; /* as written, with a leading ~ expanded */
+        bool no_protect;
+        struct str_list hide;                        /* the same; a pattern when it has one of *?[ */
+        struct str_list network_allow, network_deny; /* as written: lists of destinations */
+        struct str_list host_ports;                  /* as written: [PORT:]HOSTPORT */
+        struct str_list publish;                     /* as written: [HOSTPORT:]PORT */
+        char *log;                                   /* as written, with a leading ~ expanded, or NULL */
+        struct tool_rules tools; /* tools.pins as written, with a leading ~ expanded, or NULL */
+        char *cwd;               /* the same */
+        char *seccomp;           /* the same */
+        unsigned timeout_seconds;
+        unsigned stop_grace_seconds; /* BOX_NO_GRACE: the end of input ends nothing */
+        unsigned verbose;
+        bool raw_stdout;
+        uint64_t memory_bytes, disk_bytes; /* 0: the default */
+        unsigned pids;                     /* the same */
+        unsigned cpus;                     /* hundredths of a processor; 0: no limit */
+        unsigned required;                 /* bits of limits/limits.h */
+        int userns;                        /* enum box_userns */
+        bool no_proc;
+        bool dry_run;
+        bool json;
+        bool help;
+        enum option_fetch fetch;
+        char *persist; /* a name that is one component of a path; or NULL */
+        /* of `hutch fetch` */
+        bool list, update, verify;
+        char *remove; /* as written, or NULL */
+        unsigned min_age_days;
+        struct str_list command; /* what stands after -- */
+
+        /* Set by hutch itself, for the sandbox of a fetch: the real path of the directory to fill, and the
+         * tool.
+         */
+        const char *fetch_into;
+        int fetch_tool; /* enum fetch_tool */
+};
+
+/* Parses what follows the subcommand, argv[0] being the first word after it. `subcommand` is one of
+ * subcommand_table; one that starts no sandbox takes options only, and no command. Status 2 with one sentence
+ * on anything unknown, missing, empty, malformed or contradictory; values of variables never stand in one,
+ * and are blanked in `argv`. After `--help` nothing more is read. Free `options` in both cases. */
+bool options_parse(struct options *options, const char *subcommand, int argc, char **argv,
+                   struct error *error);
+
+void options_free(struct options *options);
+
+/* The first word of `command` that is one of hutch's options: exactly `--long` or `--long=…`, after the
+ * program and before a `--` of the command's own. It was passed to the command; the person may have meant
+ * hutch. NULL when there is none; the word belongs to the list. */
+const char *options_stray(const struct str_list *command);
+
+#endif

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See mounts.h. The cache in an entry was written by hostile programs: it is only mounted, and never looked
+ * into here. What a server must be told to find it stands in the entry's own file, which hutch wrote.
+ */
+#include "packages/mounts.h"
+
+#include "command/search.h"
+#include "fetch/project.h"
+#include "lib/fd.h"
+#include "lib/messages.h"
+#include "lib/suggest.h"
+#include "packages/entry.h"
+#include "packages/request.h"
+#include "packages/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Of the entry in use: its lock ends with the process, which is when the server has ended. */
+static int used_entry = -1;
+
+/* Where the cache of a tool is in a home. */
+static const char *name_of(enum fetch_tool tool)
+{
+        return tool != FETCH_NPM ? ".cache/uv" : ".npm";
+}
+
+/* Where it is mounted. */
+static char *place_of(const struct box *box, enum fetch_tool tool)
+{
+        autofree char *home = mounts_follow_inside(box, box->home);
+        return path_join(home, name_of(tool));
+}
+
+static char *path_of_descriptor(int descriptor)
+{
+        autofree char *link = str_format("/proc/self/fd/%d", descriptor);
+        return realpath(link, NULL);
+}
+
+/* ---- the fetch sandbox ---- */
+
+static bool add_unfinished(struct box *box, struct held_sources *held, const struct options *options,
+                           struct error *error)
+{
+        enum fetch_tool tool = (enum fetch_tool)options->fetch_tool;
+        autofree char *place = place_of(box, tool);
+        return mounts_add_bind(box, held, options->fetch_into, place, true, "the packages that are fetched",
+                               error);
+}
+
+/* ---- the server's ---- */
+
+/* True when the sandbox may reach every registry that the entry came from. */
+static bool may_reach(const struct box *box, const struct entry *entry)
+{
+        for (size_t i = 0; i < entry->registries.count; i++) {
+                const char *text = entry->registries.values[i], *colon = strrchr(text, ':');
+                autofree char *host = str_copy_n(text, colon ? (size_t)(colon - text) : strlen(text));
+                unsigned long port = colon ? strtoul(colon + 1, NULL, 10) : 0;
+                if (rules_judge_name(&box->network.rules, host, (uint16_t)port, TRANSPORT_TCP) !=
+                    VERDICT_ALLOWED)
+                        return false;
+        }
+        return entry->registries.count > 0;
+}
+
+static void add_environment(struct box *box, enum fetch_tool tool, const struct entry *entry)
+{
+        struct str_list *environment = &box->environment;
+        bool online = may_reach(box, entry);
+        for (size_t i = 0; i < entry->environment.count; i++)
+                str_list_add(environment, entry->environment.values[i]);
+        if (tool != FETCH_NPM) {
+                str_list_add(environment, "UV_PYTHON_DOWNLOADS=never");
+                if (!online)
+                        str_list_add(environment, "UV_OFFLINE=1");
+                return;
+        }
+        str_list_add(environment, online ? "npm_config_prefer_offline=true" : "npm_config_offline=true");
+        str_list_add(environment, "npm_config_fetch_retries=0");
+        str_list_add(environment, "npm_config_audit=false");
+        str_list_add(environment, "npm_config_fund=false");
+        str_list_add(environment, "npm_config_logs_max=0");
+}
+
+static bool add_entry(struct box *box, struct held_sources *held, enum fetch_tool tool, const char *name,
+                      int descriptor, struct package_mounts *use, struct error *error)
+{
+        autofree char *directory = path_of_descriptor(descriptor);
+        autofree char *cache = path_join(directory ? directory : "/", "cache");
+        autofree char *place = place_of(box, tool);
+        autofree char *why = str_format(MOUNTS_KEPT "%s, which were fetched", name);
+        if (!entry_read(descriptor, name, &use->entry, error) ||
+            !mounts_add_bind(box, held, cache, place, false, why, error))
+                return false;
+        /* What the server writes there is its own, and vanishes. */
+        box->mounts[box->mount_count - 1].kind = MOUNT_OVERLAY;
+        add_environment(box, tool, &use->entry);
+        use->source = cache;
+        cache = NULL;
+        use->place = path_join(box->home, name_of(tool));
+        return true;
+}
+
+void package_mounts_release(struct package_mounts *use)
+{
+        entry_free(&use->entry);
+        free(use->source);
+        free(use->place);
+        *use = (struct package_mounts){0};
+}
+
+/* A package that npm itself finds without a registry: installed beside it. */
+static bool is_installed_globally(const struct toolchain *toolchain, const struct fetch_request *request)
+{
+        if (request->tool != FETCH_NPM)
+                return false;
+        autofree char *directory = path_parent(toolchain->executable);
+        autofree char *prefix = path_parent(directory);
+        const char *const prefixes[] = {prefix, "/usr/local", "/usr"};
+        for (size_t i = 0; i < request->packages.count; i++) {
+                bool found = false;
+                for (size_t j = 0; j < sizeof(prefixes) / sizeof(*prefixes) && !found; j++) {
+                        autofree char *file = str_format("%s/lib/node_modules/%s/package.json", prefixes[j],
+                                                         request->packages.values[i]);
+                        found = access(file, F_OK) == 0;
+                }
+                if (!found)
+                        return false;
+        }
+        return true;
+}
+
+/* Refuses a path that leads into a writable grant, or by a link out of one. */
+static bool check_own(const struct box *box, const char *path, struct error *error)
+{
+        const struct mount *left = NULL;
+        autofree char *real = mounts_resolve(box, path, &left);
+        const struct mount *holder = left || !real ? left : mounts_find_writable(box, real);
+        return !holder ||
+               error_set(error, EXIT_SETUP,
+                         "refusing to fetch: a program of %s would run outside the sandbox, and the server "
+                         "may have put it there, since %s is writable; fetch once without that grant: hutch "
+                         "fetch -- COMMAND",
+                         path, holder->source);
+}
+
+/* A fetch asks the person's own npm or uv, outside, for its configuration. None of what that starts may be an
+ * earlier run's work: the command, whatever is on PATH, and what the programs there lead to. */
+static bool check_programs(const struct box *box, const struct toolchain *toolchain, struct error *error)
+{
+        static const char *const programs[] = {"", "npm", "npx", "node", "uv", "uvx", "env", "sh"};
+        const char *path = getenv("PATH") ? getenv("PATH") : SEARCH_SYSTEM_PATH;
+        if (!mounts_any_writable(box))
+                return true;
+        autofree char *directory = path_parent(toolchain->executable);
+        autofree char *all = str_format("%s:%s", directory, path);
+        char *rest = all;
+        for (char *part; (part = strsep(&rest, ":"));) {
+                autofree char *place = path_join(caller_homes()->spelled, part);
+                for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
+                        autofree char *program = path_join(place, programs[i]);
+                        if (!check_own(box, program, error))
+                                return false;
+                }
+        }
+        return check_own(box, toolchain->executable, error);
+}
+
+/* What is missing: to be fetched first, left to the command, or said. */
+static bool miss(struct box *box, const struct options *options, const struct toolchain *toolchain,
+                 const struct fetch_request *request, const char *name, struct error *error)
+{
+        bool consents = request->consents || options->fetch == OPTION_FETCH_ALWAYS;
+        bool project = request->tool == FETCH_UV_PROJECT;
+        autofree char *directory = project ? package_project_directory(request) : NULL;
+        autofree char *shown =
+            project ? str_format("the environment of %s, which has no .venv,", error_shown(directory))
+                    : str_copy(error_shown(strchr(name, ':') + 1));
+        if (options->fetch != OPTION_FETCH_NEVER && consents) {
+                if (project)
+                        message(
+                            "note: %s has no .venv; hutch makes an environment for it and keeps that apart, "
+                            "where `uv sync` in the project would make one that is used as it is",
+                            error_shown(directory));
+                if (options->dry_run)
+                        message("note: %s is not here yet and would be fetched first", shown);
+                box->fetch_first = !options->dry_run && check_programs(box, toolchain, error);
+                return options->dry_run;
+        }
+        /* It may be permitted to reach a registry by itself, or find the package where hutch does not look.
+         */
+        if (box_has_network(box) || options->dry_run)
+                return true;
+        autofree char *line = fetch_line(&box->argv);
+        return error_set(error, EXIT_SETUP, "%s is not here, %s; fetch it once with: %s", shown,
+                         consents ? "and --fetch never keeps it from being fetched"
+                                  : "and the command asks before it downloads, which nobody could answer",
+                         error_shown(line));
+}
+
+static bool use_entry(struct box *box, struct held_sources *held, const struct options *options,
+                      const struct toolchain *toolchain, const struct fetch_request *request,
+                      struct package_mounts *use, struct error *error)
+{
+        autofree char *name = fetch_request_name(request);
+        autofree char *file = fetch_name_encode(name);
+        autoclose int store = file ? store_open(false) : -ENAMETOOLONG;
+        autoclose int entry = store < 0 ? store : store_open_entry(store, file);
+        if (entry < 0) {
+                if (!file || entry == -ENOENT)
+                        return miss(box, options, toolchain, request, name, error);
+                return error_set(
+                    error, EXIT_SETUP, "cannot look for %s in hutch's data directory: %s", error_shown(name),
+                    entry == -EPERM ? "it is not this account's alone (mode 0700)" : strerror(-entry));
+        }
+        if (!add_entry(box, held, request->tool, name, entry, use, error))
+                return false;
+        used_entry = fd_take(&entry);
+        return true;
+}
+
+/* What `uv run` needs: of a project that the sandbox shows, and no other. */
+static void read_project(const struct box *box, const char *work, struct fetch_request *request)
+{
+        autofree char *home = realpath(caller_homes()->spelled, NULL);
+        const struct directories directories = {.box = box, .real_home = home ? home : ""};
+        if (!package_project_request(&box->argv, &directories, work, request))
+                return;
+        autofree char *directory = package_project_directory(request);
+        if (!mounts_show(box, directory))
+                fetch_request_free(request);
+}
+
+bool package_mounts_add(struct box *box, struct held_sources *held, const struct options *options,
+                        const char *work, struct toolchain *toolchain, struct package_mounts *use,
+                        struct error *error)
+{
+        if (options->fetch_into)
+                return add_unfinished(box, held, options, error);
+        struct fetch_request request = {0};
+        if (toolchain->missing)
+                fetch_request_read(&box->argv, &request);
+        else
+                read_project(box, work, &request);
+        bool wanted = request.tool != FETCH_NONE && !is_installed_globally(toolchain, &request);
+        if (wanted) {
+                /* Who grants a cache of one's own means that one. */
+                autofree char *place = place_of(box, request.tool);
+                const struct mount *holder = box_find_mount(box, place);
+                wanted = holder && (holder->kind == MOUNT_MEMORY || str_equal(holder->why, PERSIST_OPTION));
+        }
+        bool added = !wanted || use_entry(box, held, options, toolchain, &request, use, error);
+        toolchain->fetches &= used_entry < 0;
+        fetch_request_free(&request);
+        return added;
+}
+
+/* ---- --persist ---- */
+
+bool persist_add(struct box *box, struct held_sources *held, const struct options *options,
+                 struct error *error)
+{
+        if (!options->persist)
+                return true;
+        autoclose int directory = store_open_home(options->persist);
+        autofree char *real = directory < 0 ? NULL : path_of_descriptor(directory);
+        if (!real)
+                return error_set(error, EXIT_SETUP, "cannot make the home of --persist %s: %s",
+                                 error_shown(options->persist),
+                                 directory == -EPERM
+                                     ? "a directory on the way is not this account's alone (mode 0700)"
+                                 : directory < 0 ? strerror(-directory)
+                                                 : strerror(errno));
+        autofree char *home = mounts_follow_inside(box, box->home);
+        return mounts_replace_memory(box, held, real, home, PERSIST_OPTION, error);
+}
+
+/* Opens, from the directory, each component of `path`, and makes the missing ones; no link is followed, which
+ * the server may have put there. */
+static int make_directories(int directory, const char *path)
+{
+        autofree char *rest = str_copy(path);
+        autoclose int at = openat(directory, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        char *left = rest;
+        for (char *part; at >= 0 && (part = strsep(&left, "/"));) {
+                if (!*part)
+                        continue;
+                if (mkdirat(at, part, 0700) < 0 && errno != EEXIST)
+                        return -errno;
+                int next = openat(at, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+                int error = errno;
+                close(at);
+                at = -1;
+                if (next < 0)
+                        return -error;
+                at = next;
+        }
+        return at < 0 ? -errno : fd_take(&at);
+}
+
+static int make_point(int home, const struct mount *mount, const char *path)
+{
+        const char *name = strrchr(path, '/') + 1;
+        autofree char *above = path_parent(path);
+        bool directory = mount->kind == MOUNT_MEMORY || mount->kind == MOUNT_OVERLAY || mount->is_directory;
+        autoclose int parent = make_directories(home, directory ? path : above);
+        if (parent < 0 || directory)
+                return parent < 0 ? parent : 0;
+        if (mount->kind == MOUNT_LINK)
+                return symlinkat(mount->source, parent, name) < 0 && errno != EEXIST ? -errno : 0;
+        autoclose int file = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        if (file < 0)
+                file = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        return file < 0 ? -errno : 0;
+}
+
+bool persist_make_mount_points(const struct box *box, const struct options *options, struct error *error)
+{
+        autofree char *place = mounts_follow_inside(box, box->home);
+        const struct mount *home = options->persist ? box_find_mount(box, place) : NULL;
+        if (!home || !str_equal(home->why, PERSIST_OPTION))
+                return true;
+        autoclose int directory = real_path_open(home->source, O_RDONLY | O_DIRECTORY);
+        for (size_t i = 0; directory >= 0 && i < box->mount_count; i++) {
+                const struct mount *mount = &box->mounts[i];
+                autofree char *above = path_parent(mount->destination);
+                /* What lies in another mount has its place there. */
+                if (mount == home || !path_is_below(mount->destination, home->destination) ||
+                    box_find_mount(box, above) != home)
+                        continue;
+                int made = make_point(directory, mount, mount->destination + strlen(home->destination));
+                if (made < 0)
+                        return error_set(error, EXIT_SETUP,
+                                         "cannot make a place for %s in the home of --persist %s: %s",
+                                         mount->destination, error_shown(options->persist), strerror(-made));
+        }
+        return directory >= 0 ||
+               error_set(error, EXIT_SETUP, "cannot open %s: %s", home->source, strerror(errno));
+}

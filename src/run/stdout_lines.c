@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The line judge. Verdicts depend on the bytes alone, never on how reads happened to cut them: a line that is
+ * longer than LINES_HELD_MAX is judged by its beginning even when its end is already there.
+ *
+ * It must never look at a byte twice for long: memchr finds the line ends, and the search in a held line goes
+ * on where the last one stopped.
+ */
+#include "run/stdout_lines.h"
+
+#include <string.h>
+
+static bool is_blank(char c)
+{
+        return c == ' ' || c == '\t' || c == '\r';
+}
+
+/* `length` bytes of a line without its newline; `whole`: they are all of it. */
+static enum stdout_lines_verdict judge_line(const char *line, size_t length, bool whole)
+{
+        size_t first = 0;
+        size_t end = length;
+
+        while (first < length && is_blank(line[first]))
+                first++;
+        if (first == length)
+                return whole ? LINES_NOTHING : LINES_NOISE;
+        if (line[first] != '{' && line[first] != '[')
+                return LINES_NOISE;
+        if (!whole)
+                return LINES_MESSAGE;
+
+        while (is_blank(line[end - 1]))
+                end--;
+        return line[end - 1] == '}' || line[end - 1] == ']' ? LINES_MESSAGE : LINES_NOISE;
+}
+
+enum stdout_lines_verdict stdout_lines_judge(struct stdout_lines *lines, const char *data, size_t length,
+                                             bool final, size_t *run)
+{
+        size_t passed = 0; /* messages at the front, handed out together */
+
+        while (passed < length) {
+                const char *line = data + passed;
+                size_t rest = length - passed;
+                const char *newline = memchr(line + lines->searched, '\n', rest - lines->searched);
+                size_t text = newline ? (size_t)(newline - line) : rest;
+                size_t taken = newline ? text + 1 : rest;
+                bool ended = newline || final;
+                bool whole = text <= LINES_HELD_MAX;
+                enum stdout_lines_verdict verdict;
+
+                if (lines->state == LINE_IS_MESSAGE) {
+                        verdict = LINES_MESSAGE;
+                } else if (lines->state == LINE_IS_NOISE) {
+                        verdict = LINES_NOTHING;
+                } else if (!ended && whole) {
+                        lines->searched = text;
+                        break;
+                } else {
+                        verdict = judge_line(line, whole ? text : LINES_HELD_MAX, whole);
+                }
+
+                lines->searched = 0;
+                if (verdict != LINES_MESSAGE && passed > 0)
+                        break; /* the messages before it first; the next call comes back to this line */
+                if (ended)
+                        lines->state = LINE_BEGINS;
+                else
+                        lines->state = verdict == LINES_MESSAGE ? LINE_IS_MESSAGE : LINE_IS_NOISE;
+                if (verdict != LINES_MESSAGE) {
+                        *run = taken;
+                        return verdict;
+                }
+                passed += taken;
+        }
+        *run = passed;
+        return passed > 0 ? LINES_MESSAGE : LINES_HOLD;
+}
