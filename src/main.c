@@ -14,6 +14,7 @@
 #include "lib/suggest.h"
 #include "ns/launch.h"
 #include "options/options.h"
+#include "options/subcommands.h"
 #include "prove/prove.h"
 #include "resolve/notes.h"
 #include "resolve/resolve.h"

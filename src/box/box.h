@@ -25,8 +25,6 @@
 #define BOX_USER "nonroot"
 #define BOX_HOST "hutch"
 
-#define BOX_NO_GRACE UINT_MAX
-
 enum box_kind {
         BOX_MCP, /* a stdio server: message lines, ends when the client goes away */
         BOX_RUN, /* any command: bytes, terminal passed through, ends when it ends */
@@ -66,12 +64,6 @@ struct copy_in {
         ino_t inode;
         uint64_t bytes; /* when it was judged: another size at the end of the copy is an error */
         mode_t mode;    /* permission bits only */
-};
-
-enum box_userns {
-        USERNS_NONE,    /* max_user_namespaces is 0 inside */
-        USERNS_ALLOWED, /* --allow-userns: for browsers; every other layer stays */
-        USERNS_FULL,    /* --allow-userns=full: also no masks in /proc and no Landlock file layer */
 };
 
 /* A port of the host's loopback and the sandbox's port that stands for it, or the other way round. */
@@ -127,7 +119,7 @@ struct box {
         uint64_t memory_fs_bytes;    /* everything writable in memory that has no size of its own, together */
         uint64_t memory_fs_inodes;   /* of each memory file system */
         unsigned timeout_seconds;    /* 0: none */
-        unsigned stop_grace_seconds; /* end of input to SIGTERM; BOX_NO_GRACE: it ends nothing */
+        unsigned stop_grace_seconds; /* end of input to SIGTERM; LIMIT_NO_GRACE: it ends nothing */
         bool raw_stdout;
 
         /* what it reaches */
@@ -139,7 +131,7 @@ struct box {
         struct tool_rules tools;
 
         /* the layers */
-        enum box_userns userns;
+        enum userns_mode userns;
         bool proc;          /* false: --proc none */
         unsigned required;  /* bits of --require: not having it is an error */
         char *seccomp_path; /* --seccomp FILE, or NULL: the built-in profile */
@@ -152,6 +144,7 @@ struct box {
 };
 
 void box_free(struct box *box);
+void network_free(struct network *network);
 
 /* Adds a mount, taking ownership of the strings in *mount. */
 void box_add_mount(struct box *box, const struct mount *mount);
@@ -168,5 +161,17 @@ bool box_has_filter(const struct box *box);
 
 /* Writes the box as one JSON object. Values of variables that the caller named are left out. */
 bool box_write_json(const struct box *box, FILE *out);
+
+/* How the reason of a mount begins that shows what hutch itself keeps, and nobody else writes to. */
+#define MOUNT_WHY_KEPT "packages of "
+
+/* The reason of the mount of the home that --persist keeps. */
+#define MOUNT_WHY_PERSIST "--persist"
+
+/* True when the mount shows a part of the host that the person, or the command, named. */
+bool mount_is_grant(const struct mount *mount);
+
+/* True when it is one of the person's own grants, not what the command brings along. */
+bool mount_is_asked_for(const struct mount *mount);
 
 #endif

@@ -147,8 +147,8 @@ static cJSON *make_limits(const struct box *box)
         add(object, "memory_fs_inodes", make_number(box->memory_fs_inodes));
         add(object, "timeout_seconds", make_number(box->timeout_seconds));
         add(object, "stop_grace_seconds",
-            box->stop_grace_seconds == BOX_NO_GRACE ? cJSON_CreateNull()
-                                                    : make_number(box->stop_grace_seconds));
+            box->stop_grace_seconds == LIMIT_NO_GRACE ? cJSON_CreateNull()
+                                                      : make_number(box->stop_grace_seconds));
         return object;
 }
 

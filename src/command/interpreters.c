@@ -89,17 +89,6 @@ static const struct interpreter interpreters[] = {
     },
 };
 
-bool str_words_have(const char *list, const char *word, size_t length)
-{
-        for (const char *item = list; *item; item += strspn(item, " ")) {
-                size_t item_length = strcspn(item, " ");
-                if (item_length == length && memcmp(item, word, length) == 0)
-                        return true;
-                item += item_length;
-        }
-        return false;
-}
-
 /* By the name it is called by, without a version: python3.12, ruby3.1, perl5.36. */
 static const struct interpreter *find_launcher(const char *command)
 {

@@ -23,7 +23,4 @@ const char *interpreter_module(const struct str_list *command);
  */
 const char *interpreter_env_program(char *words);
 
-/* True when the first `length` bytes of `word` are one of the words in `list`, blanks between them. */
-bool str_words_have(const char *list, const char *word, size_t length);
-
 #endif

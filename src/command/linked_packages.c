@@ -76,7 +76,7 @@ void linked_packages_note_unseen(const struct box *box)
         size_t notes = 0;
         for (size_t i = 0; i < box->mount_count; i++) {
                 const struct mount *mount = &box->mounts[i];
-                if (!mount->is_directory || !mounts_is_grant(mount) || mounts_is_asked_for(mount))
+                if (!mount->is_directory || !mount_is_grant(mount) || mount_is_asked_for(mount))
                         continue;
                 autofree char *modules = directory_path_has_name(mount->source, "node_modules")
                                              ? str_copy(mount->source)

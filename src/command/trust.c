@@ -18,6 +18,7 @@
 #include "grants/mounts.h"
 #include "grants/sensitive_paths.h"
 #include "lib/fd.h"
+#include "lib/real_path.h"
 #include "lib/str.h"
 
 #include <limits.h>

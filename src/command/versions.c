@@ -10,15 +10,6 @@
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 
-static const char name_bytes[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-@";
-
-bool str_is_file_name(const char *name)
-{
-        size_t length = strlen(name);
-        return length > 0 && length <= 128 && name[0] != '.' && name[0] != '-' &&
-               strspn(name, name_bytes) == length;
-}
-
 /* Appends a word to `*words`, which begins as NULL. */
 static void add_word(char **words, const char *word, size_t length)
 {
@@ -76,7 +67,7 @@ static const char *value_of(const char *line, const char *key)
         size_t length = strlen(key);
         ptrdiff_t quoted = quoted_length(line);
         const char *name = quoted >= 0 ? line + 1 : line;
-        size_t name_length = quoted >= 0 ? (size_t)quoted : strspn(line, name_bytes);
+        size_t name_length = quoted >= 0 ? (size_t)quoted : strspn(line, STR_FILE_NAME_BYTES);
         if (name_length != length || memcmp(name, key, length) != 0)
                 return NULL;
         const char *rest = name + name_length + (quoted >= 0);

@@ -34,8 +34,4 @@ char *versions_read_toml_setting(const char *text, const char *key);
 /* The string at `tool`, its parts separated by dots: "volta.node" in {"volta": {"node": "20.1.0"}}. */
 char *versions_read_json(const char *text, const char *tool);
 
-/* True when `name` can stand for one directory: letters, digits and ._+-@, and neither a dot nor a dash in
- * front. */
-bool str_is_file_name(const char *name);
-
 #endif

@@ -7,6 +7,7 @@
 #include "command/search.h"
 #include "grants/mounts.h"
 #include "lib/fd.h"
+#include "lib/homes.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -229,7 +229,7 @@ void trial_run(const struct str_list *command, enum trial_kind kind, struct tria
         struct options options = {
             .command = *command,
             .no_proc = kind == TRIAL_NO_PROC,
-            .stop_grace_seconds = BOX_NO_GRACE,
+            .stop_grace_seconds = LIMIT_NO_GRACE,
             .grants = kind == TRIAL_OVERLAY ? &overlay : NULL,
             .grant_count = kind == TRIAL_OVERLAY,
         };

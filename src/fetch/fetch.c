@@ -13,9 +13,11 @@
 #include "fetch/tree_digest.h"
 #include "grants/mounts.h"
 #include "lib/fd.h"
+#include "lib/homes.h"
 #include "lib/messages.h"
 #include "lib/suggest.h"
 #include "packages/entry.h"
+#include "packages/project.h"
 #include "packages/request.h"
 #include "packages/store.h"
 

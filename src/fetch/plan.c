@@ -7,6 +7,7 @@
 #include "grants/mounts.h"
 #include "lib/clock.h"
 #include "lib/fd.h"
+#include "lib/homes.h"
 #include "lib/suggest.h"
 #include "policy/addresses.h"
 

@@ -10,6 +10,7 @@
 #include "lib/fd.h"
 #include "lib/sha512.h"
 #include "lib/suggest.h"
+#include "packages/project.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,65 +20,20 @@
 
 enum {
         FILE_MAX = 16 << 20,
-        DIGEST_DIGITS = 16, /* enough to tell one state of a project from the next */
 };
-
-/* What uv reads of a project to choose versions. */
-static const char *const lists[] = {"pyproject.toml", "uv.lock", ".python-version"};
-enum { LISTS = sizeof(lists) / sizeof(*lists) };
-
-static void digest_lists(const char *directory, char digest[SHA512_HEX])
-{
-        uint8_t bytes[SHA512_BYTES];
-        struct sha512 hash;
-        sha512_begin(&hash);
-        for (size_t i = 0; i < LISTS; i++) {
-                autofree char *path = path_join(directory, lists[i]);
-                autofree char *text = NULL;
-                ssize_t length = fd_read_file(path, FILE_MAX, &text);
-                autofree char *head = str_format("%s %zd\n", lists[i], length);
-                sha512_add(&hash, head, strlen(head));
-                if (length > 0)
-                        sha512_add(&hash, text, (size_t)length);
-        }
-        sha512_end(&hash, bytes);
-        sha512_hex(bytes, digest);
-}
-
-bool package_project_request(const struct str_list *command, const struct directories *directories,
-                             const char *work, struct fetch_request *request)
-{
-        autofree char *spelled = runners_unsynced_project(command, directories, work);
-        autofree char *directory = spelled ? realpath(spelled, NULL) : NULL;
-        char digest[SHA512_HEX];
-        *request = (struct fetch_request){0};
-        if (!directory)
-                return false;
-        digest_lists(directory, digest);
-        request->tool = FETCH_UV_PROJECT;
-        request->consents = true;
-        str_list_take(&request->packages, str_format("%s#%.*s", directory, DIGEST_DIGITS, digest));
-        return true;
-}
-
-char *package_project_directory(const struct fetch_request *request)
-{
-        const char *package = request->packages.values[0];
-        return str_copy_n(package, (size_t)(strrchr(package, '#') - package));
-}
 
 /* Notes the lists that are there. No link: a server that may write in the project could have made one, to any
  * file of the person's. */
 static bool take_lists(struct fetch_plan *plan, const char *directory, bool *locked, struct error *error)
 {
-        for (size_t i = 0; i < LISTS; i++) {
+        for (size_t i = 0; i < PACKAGE_PROJECT_LISTS; i++) {
                 struct stat status;
-                autofree char *path = path_join(directory, lists[i]);
+                autofree char *path = path_join(directory, package_project_lists[i]);
                 if (lstat(path, &status) < 0)
                         continue;
                 if (!S_ISREG(status.st_mode))
                         return error_set(error, EXIT_SETUP, "%s is no file itself", error_shown(path));
-                *locked |= str_equal(lists[i], "uv.lock");
+                *locked |= str_equal(package_project_lists[i], "uv.lock");
                 str_list_add(&plan->files, path);
         }
         return true;
@@ -86,7 +42,7 @@ static bool take_lists(struct fetch_plan *plan, const char *directory, bool *loc
 /* True when the project is a package, which uv installs as well. */
 static bool is_package(const char *directory)
 {
-        autofree char *path = path_join(directory, lists[0]);
+        autofree char *path = path_join(directory, package_project_lists[0]);
         autofree char *text = NULL;
         return fd_read_file(path, FILE_MAX, &text) >= 0 &&
                (str_starts(text, "[build-system]") || strstr(text, "\n[build-system]"));

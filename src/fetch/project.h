@@ -13,15 +13,6 @@
 #include "packages/entry.h"
 #include "packages/request.h"
 
-/* Reads what `command` asks for when it is `uv run` in such a project; `work` is where its paths begin. The
- * request's one package is the project's directory with a digest of its list, so that a changed list is
- * another. False for any other command. */
-bool package_project_request(const struct str_list *command, const struct directories *directories,
-                             const char *work, struct fetch_request *request);
-
-/* The project's directory in such a request. The caller frees. */
-char *package_project_directory(const struct fetch_request *request);
-
 /* Fills the cache (a descriptor) and says in the entry what a server needs to use it. */
 bool fetch_project(int cache, const struct fetch_request *request, const struct options *options,
                    struct fetch_plan *plan, struct entry *entry, struct error *error);

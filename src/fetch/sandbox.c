@@ -10,6 +10,7 @@
 #include "grants/protect.h"
 #include "lib/clock.h"
 #include "lib/fd.h"
+#include "lib/homes.h"
 #include "lib/messages.h"
 #include "lib/suggest.h"
 #include "resolve/resolve.h"
@@ -60,7 +61,7 @@ static void fill_options(struct options *options, const char *cache, enum fetch_
                          const struct options *person)
 {
         *options = (struct options){
-            .stop_grace_seconds = BOX_NO_GRACE,
+            .stop_grace_seconds = LIMIT_NO_GRACE,
             .timeout_seconds = person->timeout_seconds ? person->timeout_seconds : TIMEOUT_SECONDS,
             .verbose = person->verbose,
             .no_protect = true,

@@ -8,6 +8,7 @@
 #include "fetch/plan.h"
 #include "grants/mounts.h"
 #include "lib/fd.h"
+#include "lib/homes.h"
 
 #include <stdlib.h>
 #include <time.h>

@@ -4,7 +4,7 @@
  */
 #include "grants/etc.h"
 
-#include "nat/setup.h"
+#include "policy/network.h"
 
 const char *const etc_host_paths[] = {
     "/etc/ld.so.cache",  /* without it the loader searches every library directory of the machine */
@@ -53,7 +53,7 @@ void etc_add_files(struct box *box)
                  str_copy("127.0.0.1 localhost " BOX_HOST "\n::1 localhost ip6-localhost\n"));
         add_file(box, "/etc/hostname", str_copy(BOX_HOST "\n"));
         add_file(box, "/etc/resolv.conf",
-                 str_copy(box_has_network(box) ? "nameserver " SETUP_GATEWAY4 "\n" : "# no network\n"));
+                 str_copy(box_has_network(box) ? "nameserver " NETWORK_GATEWAY4 "\n" : "# no network\n"));
         add_file(box, "/etc/nsswitch.conf",
                  str_copy("passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nnetworks: files\n"
                           "protocols: files\nservices: files\nethers: files\nrpc: files\n"));

@@ -14,7 +14,9 @@
 #include "grants/git_config.h"
 #include "grants/mounts.h"
 #include "lib/fd.h"
+#include "lib/homes.h"
 #include "lib/messages.h"
+#include "lib/real_path.h"
 #include "lib/suggest.h"
 #include "lib/tree_walk.h"
 

@@ -8,6 +8,7 @@
 #include "grants/mounts.h"
 #include "lib/fd.h"
 #include "lib/messages.h"
+#include "lib/real_path.h"
 #include "lib/suggest.h"
 
 #include <dirent.h>
@@ -176,7 +177,7 @@ static void hide_target(struct walk *walk, const char *path, const char *why)
         if (!real || lstat(real, &status) < 0)
                 return;
         for (size_t i = 0; i < walk->box->mount_count; i++)
-                if (mounts_is_grant(&walk->box->mounts[i]) &&
+                if (mount_is_grant(&walk->box->mounts[i]) &&
                     path_is_below(real, walk->box->mounts[i].source)) {
                         hide_object(walk->box, real, S_ISDIR(status.st_mode), why);
                         return;
@@ -274,7 +275,7 @@ static bool is_walked_with_another(const struct box *box, size_t count, size_t i
 {
         const char *source = box->mounts[index].source;
         for (size_t i = 0; i < count; i++)
-                if (i != index && mounts_is_grant(&box->mounts[i]) && box->mounts[i].is_directory &&
+                if (i != index && mount_is_grant(&box->mounts[i]) && box->mounts[i].is_directory &&
                     path_is_below(source, box->mounts[i].source) &&
                     (i < index || !str_equal(source, box->mounts[i].source)))
                         return true;
@@ -286,7 +287,7 @@ static bool walk_grants(struct walk *walk)
         size_t count = walk->box->mount_count;
         for (size_t i = 0; i < count; i++) {
                 struct mount grant = walk->box->mounts[i];
-                if (mounts_is_grant(&grant) && grant.is_directory &&
+                if (mount_is_grant(&grant) && grant.is_directory &&
                     !is_walked_with_another(walk->box, count, i) && !walk_grant(walk, &grant))
                         return false;
         }

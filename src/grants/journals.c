@@ -8,6 +8,7 @@
 
 #include "grants/mounts.h"
 #include "lib/fd.h"
+#include "lib/real_path.h"
 #include "lib/tree_walk.h"
 
 #include <fcntl.h>
@@ -76,7 +77,7 @@ static bool look_at(struct tree *tree, int directory, const char *relative, cons
 bool journals_check(const struct box *box, struct error *error)
 {
         for (size_t i = 0; i < box->mount_count && !error->status; i++) {
-                if (box->mounts[i].kind != MOUNT_OVERLAY || !mounts_is_grant(&box->mounts[i]))
+                if (box->mounts[i].kind != MOUNT_OVERLAY || !mount_is_grant(&box->mounts[i]))
                         continue;
                 autoclose int root = real_path_open(box->mounts[i].source, O_PATH | O_DIRECTORY);
                 struct search search = {&box->mounts[i], error};

@@ -142,7 +142,7 @@ bool mountinfo_read(struct mountinfo *regions, const struct box *box, struct err
         if (!read_mounts(regions, error))
                 return false;
         for (size_t i = 0; i < box->mount_count; i++)
-                if (mounts_is_grant(&box->mounts[i]) && box->mounts[i].is_directory)
+                if (mount_is_grant(&box->mounts[i]) && box->mounts[i].is_directory)
                         add_grant(regions, box->mounts[i].source);
         return true;
 }

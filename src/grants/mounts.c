@@ -5,11 +5,12 @@
  */
 #include "grants/mounts.h"
 
-#include "grants/etc.h"
 #include "grants/mountinfo.h"
 #include "grants/sensitive_paths.h"
 #include "lib/fd.h"
+#include "lib/homes.h"
 #include "lib/messages.h"
+#include "lib/real_path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,8 +22,6 @@
 
 enum {
         MOST_LINKS = 40, /* as many as the kernel follows (path_resolution(7)) */
-        MOST_PASSWD_BYTES = 16 << 20,
-        FIRST_PERSON = 1000, /* lower ids are the system's own accounts (login.defs(5)) */
 };
 
 void held_sources_release(struct held_sources *held)
@@ -44,56 +43,6 @@ static void hold(struct held_sources *held, int descriptor)
         held->descriptors[held->count++] = descriptor;
 }
 
-static void add_real(struct str_list *list, const char *path)
-{
-        char *real = path ? realpath(path, NULL) : NULL;
-        if (real && real[1] && !str_list_has(list, real))
-                str_list_take(list, real);
-        else
-                free(real);
-}
-
-/* Adds the homes that /etc/passwd names: the caller's, and for root everybody's, since root can grant them
- * all. A client may start hutch with a HOME of its own making, and the person's keys are in the real one. The
- * file itself, not getpwuid(): that loads what nsswitch.conf names into this process and may ask the network.
- * Returns the caller's as it is spelled there, which the caller frees, or NULL. */
-static char *read_passwd(struct str_list *real)
-{
-        autofree char *text = NULL;
-        char *own = NULL;
-        uid_t caller = geteuid();
-        if (fd_read_file("/etc/passwd", MOST_PASSWD_BYTES, &text) < 0)
-                return NULL;
-        /* name:password:uid:gid:comment:home:shell */
-        for (char *rest = text, *line; (line = strsep(&rest, "\n"));) {
-                char *fields[6] = {0};
-                for (size_t i = 0; line && i < sizeof(fields) / sizeof(*fields); i++)
-                        fields[i] = strsep(&line, ":");
-                if (!fields[5] || fields[5][0] != '/')
-                        continue;
-                unsigned long id = strtoul(fields[2], NULL, 10);
-                if (id == caller && !own)
-                        own = str_copy(fields[5]);
-                if (id == caller || (caller == 0 && id >= FIRST_PERSON))
-                        add_real(real, fields[5]);
-        }
-        return own;
-}
-
-const struct caller_homes *caller_homes(void)
-{
-        static struct caller_homes homes;
-        if (homes.spelled)
-                return &homes;
-        const char *variable = getenv("HOME");
-        autofree char *database = read_passwd(&homes.real);
-        if (!variable || variable[0] != '/')
-                variable = database;
-        homes.spelled = variable ? path_join("/", variable) : str_copy("");
-        add_real(&homes.real, variable);
-        return &homes;
-}
-
 const char *mounts_find_sensitive(const char *real_path, bool writable)
 {
         const struct caller_homes *homes = caller_homes();
@@ -103,7 +52,7 @@ const char *mounts_find_sensitive(const char *real_path, bool writable)
         return why;
 }
 
-static struct mount *find_exact(const struct box *box, const char *destination)
+struct mount *mounts_find_exact(const struct box *box, const char *destination)
 {
         for (size_t i = 0; i < box->mount_count; i++)
                 if (str_equal(box->mounts[i].destination, destination))
@@ -113,7 +62,7 @@ static struct mount *find_exact(const struct box *box, const char *destination)
 
 void mounts_add_link(struct box *box, const char *destination, const char *text, const char *why)
 {
-        if (find_exact(box, destination))
+        if (mounts_find_exact(box, destination))
                 return;
         struct mount mount = {
             .kind = MOUNT_LINK,
@@ -124,76 +73,14 @@ void mounts_add_link(struct box *box, const char *destination, const char *text,
         box_add_mount(box, &mount);
 }
 
-/* The symbolic links that a path led through. */
-struct links {
-        struct str_list places; /* absolute, their directory's path real */
-        struct str_list texts;
-};
-
-static void free_links(struct links *links)
+char *mounts_repeat_links(struct box *box, const char *path, const char *why)
 {
-        str_list_free(&links->places);
-        str_list_free(&links->texts);
-}
-
-/* Adds every symbolic link on the way from "/" to `path` to `links`, and returns the real path, which the
- * caller frees. NULL with errno when it does not exist or cannot be reached. */
-static char *resolve(const char *path, struct links *links)
-{
-        autofree char *rest = str_copy(path);
-        char *reached = str_copy("/"); /* real so far */
-        for (unsigned count = 0; rest[strspn(rest, "/")];) {
-                const char *start = rest + strspn(rest, "/");
-                size_t length = strcspn(start, "/");
-                autofree char *component = str_copy_n(start, length);
-                char *next = path_join(reached, component);
-                char text[PATH_MAX];
-                ssize_t size = readlink(next, text, sizeof(text) - 1);
-                if ((size < 0 && errno != EINVAL) || (size >= 0 && ++count > MOST_LINKS)) {
-                        int error = size < 0 ? errno : ELOOP;
-                        free(next);
-                        free(reached);
-                        errno = error;
-                        return NULL;
-                }
-                char *left;
-                if (size < 0) { /* EINVAL: it exists and is no link */
-                        free(reached);
-                        reached = next;
-                        left = str_copy(start + length);
-                } else {
-                        text[size] = 0;
-                        str_list_take(&links->places, next);
-                        str_list_add(&links->texts, text);
-                        left = str_format("%s/%s", text, start + length);
-                        if (text[0] == '/') {
-                                free(reached);
-                                reached = str_copy("/");
-                        }
-                }
-                free(rest);
-                rest = left;
-        }
-        return reached;
-}
-
-void real_path_list_links(const char *path, struct str_list *places)
-{
-        struct links links = {0};
-        free(resolve(path, &links));
-        str_list_free(&links.texts);
-        *places = links.places;
-}
-
-/* The same, and repeats those links inside, so that the path means the same there. */
-static char *follow(struct box *box, const char *path, const char *why)
-{
-        struct links links = {0};
-        char *real = resolve(path, &links);
+        struct path_links links = {0};
+        char *real = real_path_resolve(path, &links);
         int error = errno;
         for (size_t i = 0; i < links.places.count; i++)
                 mounts_add_link(box, links.places.values[i], links.texts.values[i], why);
-        free_links(&links);
+        real_path_free_links(&links);
         errno = error;
         return real;
 }
@@ -237,21 +124,21 @@ static const struct mount *find_left(const struct box *box, const char *place, c
 
 char *mounts_resolve(const struct box *box, const char *path, const struct mount **left)
 {
-        struct links links = {0};
+        struct path_links links = {0};
         *left = NULL;
-        char *real = resolve(path, &links);
+        char *real = real_path_resolve(path, &links);
         int error = errno;
         for (size_t i = 0; real && i < links.places.count && !*left; i++)
                 *left = find_left(box, links.places.values[i], real);
-        free_links(&links);
+        real_path_free_links(&links);
         errno = error;
         return real;
 }
 
-/* resolve(), and remembers the links for mounts_check_links(). */
-static char *resolve_grant(struct held_sources *held, const char *path, struct links *links)
+/* real_path_resolve(), and remembers the links for mounts_check_links(). */
+static char *resolve_grant(struct held_sources *held, const char *path, struct path_links *links)
 {
-        char *real = resolve(path, links);
+        char *real = real_path_resolve(path, links);
         for (size_t i = 0; real && i < links->places.count; i++) {
                 str_list_add(&held->links, links->places.values[i]);
                 str_list_add(&held->reached, real);
@@ -261,11 +148,11 @@ static char *resolve_grant(struct held_sources *held, const char *path, struct l
 
 void mounts_permit_unsafe(struct held_sources *held, const char *path)
 {
-        struct links links = {0};
+        struct path_links links = {0};
         char *real = resolve_grant(held, path, &links);
         if (real)
                 str_list_take(&held->unsafe, real);
-        free_links(&links);
+        real_path_free_links(&links);
 }
 
 bool mounts_check_links(const struct box *box, const struct held_sources *held, struct error *error)
@@ -281,30 +168,6 @@ bool mounts_check_links(const struct box *box, const struct held_sources *held, 
                             held->reached.values[i]);
         }
         return true;
-}
-
-int real_path_open(const char *real, int flags)
-{
-        struct open_how how = {
-            .flags = (unsigned)(flags | O_CLOEXEC),
-            .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
-        };
-        return (int)syscall(SYS_openat2, AT_FDCWD, real, &how, sizeof(how));
-}
-
-char *real_path_of_missing(const char *path)
-{
-        autofree char *above = str_copy(path);
-        char *real = NULL;
-        while (!(real = realpath(above, NULL)) && above[1]) {
-                char *parent = path_parent(above);
-                free(above);
-                above = parent;
-        }
-        const char *rest = path + (above[1] ? strlen(above) : 0);
-        char *whole = str_format("%s%s", real && real[1] ? real : "", rest);
-        free(real);
-        return whole;
 }
 
 static void free_mount(struct mount *mount)
@@ -449,13 +312,13 @@ static bool two_at_one_place(const char *why, const char *path, const struct mou
 bool mounts_add_grant(struct box *box, struct held_sources *held, const char *path, const char *destination,
                       bool writable, const char *why, struct error *error)
 {
-        struct links links = {0};
+        struct path_links links = {0};
         autofree char *real = resolve_grant(held, path, &links);
         int failure = errno;
         /* A grant at another place needs none of the links on the way to its source. */
         for (size_t i = 0; !destination && i < links.places.count; i++)
                 mounts_add_link(box, links.places.values[i], links.texts.values[i], why);
-        free_links(&links);
+        real_path_free_links(&links);
         if (!real)
                 return error_set(error, EXIT_SETUP, "cannot grant %s: %s: check the path after %s%s", path,
                                  strerror(failure), why,
@@ -463,7 +326,7 @@ bool mounts_add_grant(struct box *box, struct held_sources *held, const char *pa
         if (!judge(box, held, real, writable, error))
                 return false;
         autofree char *place = destination ? mounts_follow_inside(box, destination) : str_copy(real);
-        const struct mount *own = find_exact(box, place);
+        const struct mount *own = mounts_find_exact(box, place);
         bool is_own = own && (own->kind == MOUNT_PROC || own->kind == MOUNT_DEV);
         if (is_own || (destination && is_system_place(place)))
                 return error_set(error, EXIT_SETUP,
@@ -472,7 +335,7 @@ bool mounts_add_grant(struct box *box, struct held_sources *held, const char *pa
         /* Two spellings, by a link, of what options.c compares as it is written. */
         bool is_same = own && own->source && own->writable == writable && str_equal(own->source, real) &&
                        (own->kind == MOUNT_OVERLAY) == str_equal(why, "--overlay");
-        if (own && mounts_is_asked_for(own) && !is_same)
+        if (own && mount_is_asked_for(own) && !is_same)
                 return two_at_one_place(why, path, own, error);
         make_room(box, place);
         return mounts_add_bind(box, held, real, place, writable, why, error);
@@ -481,10 +344,10 @@ bool mounts_add_grant(struct box *box, struct held_sources *held, const char *pa
 bool mounts_judge_file(struct box *box, struct held_sources *held, const char *path, const char *why,
                        char **real, struct stat *status, struct error *error)
 {
-        struct links links = {0};
+        struct path_links links = {0};
         *real = resolve_grant(held, path, &links);
         int failure = errno;
-        free_links(&links);
+        real_path_free_links(&links);
         if (!*real)
                 return error_set(error, EXIT_SETUP, "cannot copy %s in: %s: check the path after %s", path,
                                  strerror(failure), why);
@@ -511,22 +374,6 @@ bool mounts_add_overlay(struct box *box, struct held_sources *held, const char *
         return true;
 }
 
-static bool is_asked_overlay(const struct mount *mount)
-{
-        return mount->kind == MOUNT_OVERLAY && !str_starts(mount->why, MOUNTS_KEPT);
-}
-
-bool mounts_is_asked_for(const struct mount *mount)
-{
-        /* Their `why` is the option. */
-        return is_asked_overlay(mount) || (mount->kind == MOUNT_BIND && str_starts(mount->why, "--"));
-}
-
-bool mounts_is_grant(const struct mount *mount)
-{
-        return is_asked_overlay(mount) || (mount->kind == MOUNT_BIND && !str_equal(mount->why, "base"));
-}
-
 char *mounts_place(const struct mount *mount, const char *real)
 {
         return str_format("%s%s", mount->destination, real + strlen(mount->source));
@@ -540,8 +387,8 @@ bool mounts_add_memory(struct box *box, const char *path, uint64_t bytes, const 
                 return error_set(error, EXIT_SETUP,
                                  "cannot put memory at %s: that would hide the sandbox's own %s", path,
                                  place);
-        const struct mount *own = find_exact(box, place);
-        if (own && mounts_is_asked_for(own))
+        const struct mount *own = mounts_find_exact(box, place);
+        if (own && mount_is_asked_for(own))
                 return two_at_one_place(why, path, own, error);
         make_room(box, place);
         struct mount mount = {
@@ -564,7 +411,7 @@ bool mounts_replace_memory(struct box *box, struct held_sources *held, const cha
 bool mounts_add_program(struct box *box, struct held_sources *held, const char *path, const char *why,
                         struct error *error)
 {
-        autofree char *real = follow(box, path, why);
+        autofree char *real = mounts_repeat_links(box, path, why);
         if (!real)
                 return error_set(error, EXIT_SETUP, "cannot grant %s, which the command needs: %s", path,
                                  strerror(errno));
@@ -616,56 +463,4 @@ void mounts_sort(struct box *box)
                         box->mounts[j] = box->mounts[j - 1];
                 box->mounts[j] = moved;
         }
-}
-
-static void add_simple(struct box *box, enum mount_kind kind, const char *destination)
-{
-        struct mount mount = {.kind = kind, .destination = str_copy(destination), .why = str_copy("base")};
-        box_add_mount(box, &mount);
-}
-
-/* A directory of the host tree: itself, or the link that it is (/bin → usr/bin), or nothing. */
-static bool add_tree_directory(struct box *box, struct held_sources *held, const char *path,
-                               struct error *error)
-{
-        char text[PATH_MAX];
-        struct stat status;
-        if (lstat(path, &status) < 0)
-                return true; /* this distribution has none */
-        ssize_t length = S_ISLNK(status.st_mode) ? readlink(path, text, sizeof(text) - 1) : -1;
-        if (length >= 0) {
-                text[length] = 0;
-                mounts_add_link(box, path, text, "base");
-                return true;
-        }
-        return mounts_add_bind(box, held, path, path, false, "base", error);
-}
-
-bool mounts_add_base(struct box *box, struct held_sources *held, struct error *error)
-{
-        static const char *const tree[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
-        for (size_t i = 0; i < sizeof(tree) / sizeof(*tree); i++)
-                if (!add_tree_directory(box, held, tree[i], error))
-                        return false;
-        /* Names and trust that programs look for; each by its real path, whatever the distribution links. */
-        for (const char *const *path = etc_host_paths; *path; path++) {
-                autofree char *real = follow(box, *path, "base");
-                if (!real)
-                        continue;
-                if (!mounts_show(box, real) && !mounts_add_bind(box, held, real, real, false, "base", error))
-                        return false;
-        }
-        etc_add_files(box);
-        if (box->proc)
-                add_simple(box, MOUNT_PROC, "/proc");
-        add_simple(box, MOUNT_DEV, "/dev");
-        add_simple(box, MOUNT_MEMORY, "/dev/shm");
-        add_simple(box, MOUNT_MEMORY, "/tmp");
-        add_simple(box, MOUNT_MEMORY, "/var/tmp");
-        /* The caller's home path, empty: programs write caches and settings there, and configurations name
-         * it. */
-        autofree char *real_home = follow(box, box->home, "base");
-        if (!find_exact(box, real_home ? real_home : box->home))
-                add_simple(box, MOUNT_MEMORY, real_home ? real_home : box->home);
-        return true;
 }

@@ -23,10 +23,6 @@ struct held_sources {
 };
 void held_sources_release(struct held_sources *held);
 
-/* What every sandbox on the host tree has: the programs and libraries of the machine, an /etc of its own,
- * proc, devices, and the writable places in memory. box->home must be set. */
-bool mounts_add_base(struct box *box, struct held_sources *held, struct error *error);
-
 /* Lets mounts_add_grant() grant what is at `path` (absolute and normal) although that voids the sandbox. */
 void mounts_permit_unsafe(struct held_sources *held, const char *path);
 
@@ -55,10 +51,6 @@ bool mounts_add_memory(struct box *box, const char *path, uint64_t bytes, const 
  * link. */
 char *mounts_resolve(const struct box *box, const char *path, const struct mount **left);
 
-/* `places` becomes every symbolic link that `path` (absolute and normal) leads through, as far as it exists,
- * each by its directory's real path. */
-void real_path_list_links(const char *path, struct str_list *places);
-
 /* True when the box has any writable grant. */
 bool mounts_any_writable(const struct box *box);
 
@@ -66,12 +58,6 @@ bool mounts_any_writable(const struct box *box);
  * shows it; or NULL. The server may have put there what is there. */
 const struct mount *mounts_find_writable(const struct box *box, const char *path);
 
-/* The real path of something that need not exist: that of the nearest directory above that does, and the
- * rest. The caller frees. */
-char *real_path_of_missing(const char *path);
-
-/* Opens a real path, on which any link was put after it was judged. A descriptor, or -1 with errno. */
-int real_path_open(const char *real, int flags);
 /* The same for a directory whose changes are to vanish: only reading it is granted. */
 bool mounts_add_overlay(struct box *box, struct held_sources *held, const char *path, const char *destination,
                         struct error *error);
@@ -83,15 +69,6 @@ bool mounts_add_bind(struct box *box, struct held_sources *held, const char *rea
 /* Puts a directory of hutch's own, writable, in the place of the memory at `destination`. */
 bool mounts_replace_memory(struct box *box, struct held_sources *held, const char *real,
                            const char *destination, const char *why, struct error *error);
-
-/* How the reason of a mount begins that shows what hutch itself keeps, and nobody else writes to. */
-#define MOUNTS_KEPT "packages of "
-
-/* True when the mount shows a part of the host that the person, or the command, named. */
-bool mounts_is_grant(const struct mount *mount);
-
-/* True when it is one of the person's own grants, not what the command brings along. */
-bool mounts_is_asked_for(const struct mount *mount);
 
 /* Where `mount` would show the host object `real`, which its source holds or is. The caller frees. */
 char *mounts_place(const struct mount *mount, const char *real);
@@ -114,14 +91,14 @@ void mounts_sort(struct box *box);
 /* True when `path` inside shows the host object of the same path. */
 bool mounts_show(const struct box *box, const char *path);
 
-/* Where the caller's keys may be. */
-struct caller_homes {
-        char *spelled;        /* $HOME, or the user database's: absolute and normal; "" when there is none */
-        struct str_list real; /* real paths: of $HOME, of the database's, and for root of everybody's */
-};
-const struct caller_homes *caller_homes(void);
-
 /* Why granting a real path would void the sandbox, by every home the caller has; or NULL. */
 const char *mounts_find_sensitive(const char *real_path, bool writable);
+
+/* The mount whose destination is exactly this, or NULL. */
+struct mount *mounts_find_exact(const struct box *box, const char *destination);
+
+/* The real path of `path`, which the caller frees, or NULL with errno; adds the links that lead there, so
+ * that the path means the same inside. */
+char *mounts_repeat_links(struct box *box, const char *path, const char *why);
 
 #endif

@@ -8,9 +8,9 @@
 #include "grants/mountinfo.h"
 #include "lib/fd.h"
 #include "lib/messages.h"
+#include "lib/real_path.h"
 #include "lib/suggest.h"
 #include "lib/tree_walk.h"
-#include "packages/mounts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -126,7 +126,7 @@ static bool is_writable_directory(const struct mount *mount)
 {
         /* The home of --persist is no place where anything of the person's is started from. */
         return mount->kind == MOUNT_BIND && mount->writable && mount->is_directory &&
-               !str_equal(mount->why, PERSIST_OPTION);
+               !str_equal(mount->why, MOUNT_WHY_PERSIST);
 }
 
 static bool find_grants(struct protecting *protecting)
@@ -324,7 +324,7 @@ bool protect_names(const struct box *box, const char *path)
         const struct mount *grant = NULL; /* the deepest, and no pin, for which no name is protected */
         for (size_t i = 0; i < box->mount_count; i++) {
                 const struct mount *mount = &box->mounts[i];
-                if (is_writable_directory(mount) && mounts_is_asked_for(mount) &&
+                if (is_writable_directory(mount) && mount_is_asked_for(mount) &&
                     path_is_below(path, mount->destination) &&
                     (!grant || path_depth(mount->destination) >= path_depth(grant->destination)))
                         grant = mount;

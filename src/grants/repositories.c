@@ -10,6 +10,7 @@
 #include "grants/mounts.h"
 #include "grants/sensitive_paths.h"
 #include "lib/fd.h"
+#include "lib/homes.h"
 #include "lib/messages.h"
 #include "lib/suggest.h"
 

@@ -39,7 +39,7 @@ struct search {
 static bool is_granted_itself(const struct box *box, const char *real)
 {
         for (size_t i = 0; i < box->mount_count; i++)
-                if (mounts_is_asked_for(&box->mounts[i]) && str_equal(box->mounts[i].source, real))
+                if (mount_is_asked_for(&box->mounts[i]) && str_equal(box->mounts[i].source, real))
                         return true;
         return false;
 }
@@ -89,7 +89,7 @@ static void walk_grants(struct search *search)
         bool complete = true;
         for (size_t i = 0; i < search->box->mount_count; i++) {
                 const struct mount *mount = &search->box->mounts[i];
-                if (!mounts_is_grant(mount) || !mount->is_directory)
+                if (!mount_is_grant(mount) || !mount->is_directory)
                         continue;
                 mountinfo_list_silent(&search->regions, mount->source, &closed);
                 complete &= socket_walk(mount->source, &closed, &budget, &found);
@@ -108,7 +108,7 @@ static void walk_grants(struct search *search)
 bool sockets_can_appear(const struct box *box)
 {
         for (size_t i = 0; i < box->mount_count; i++)
-                if (mounts_is_grant(&box->mounts[i]) && box->mounts[i].is_directory)
+                if (mount_is_grant(&box->mounts[i]) && box->mounts[i].is_directory)
                         return true;
         return false;
 }
@@ -118,7 +118,7 @@ bool sockets_can_appear(const struct box *box)
 static bool any_asked_for(const struct box *box)
 {
         for (size_t i = 0; i < box->mount_count; i++)
-                if (mounts_is_asked_for(&box->mounts[i]) && box->mounts[i].is_directory)
+                if (mount_is_asked_for(&box->mounts[i]) && box->mounts[i].is_directory)
                         return true;
         return false;
 }

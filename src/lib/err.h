@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 /* Exit statuses of hutch itself (the command's own are passed on unchanged). */
 enum {
@@ -33,5 +34,9 @@ bool error_set(struct error *error, int status, const char *format, ...)
 /* Copies `length` bytes of untrusted text into `out` (capacity `size`, > 0) so that it is one printable line:
  * control bytes and invalid UTF-8 become \xNN, too long a text ends in "…". Returns out. */
 char *error_quote(char *out, size_t size, const char *text, size_t length);
+
+/* `text` as it can stand in a sentence: printable and cut where it would push the rest of the sentence out.
+ * The result lives as long as the enclosing block. */
+#define error_shown(text) error_quote((char[224]){0}, 224, (text), strlen(text))
 
 #endif

@@ -155,3 +155,36 @@ size_t str_distance(const char *a, const char *b)
         }
         return line[columns];
 }
+
+bool str_words_have(const char *list, const char *word, size_t length)
+{
+        for (const char *item = list; *item; item += strspn(item, " ")) {
+                size_t item_length = strcspn(item, " ");
+                if (item_length == length && memcmp(item, word, length) == 0)
+                        return true;
+                item += item_length;
+        }
+        return false;
+}
+
+bool str_is_file_name(const char *name)
+{
+        size_t length = strlen(name);
+        return length > 0 && length <= 128 && name[0] != '.' && name[0] != '-' &&
+               strspn(name, STR_FILE_NAME_BYTES) == length;
+}
+
+static bool is_letter(char c)
+{
+        return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
+}
+
+bool str_is_variable_name(const char *text, size_t length)
+{
+        if (length == 0 || !is_letter(text[0]))
+                return false;
+        for (size_t i = 1; i < length; i++)
+                if (!is_letter(text[i]) && !(text[i] >= '0' && text[i] <= '9'))
+                        return false;
+        return true;
+}

@@ -60,4 +60,15 @@ const char *path_base(const char *path);
  * mean". */
 size_t str_distance(const char *a, const char *b);
 
+/* True when the first `length` bytes of `word` are one of the words in `list`, blanks between them. */
+bool str_words_have(const char *list, const char *word, size_t length);
+
+/* True when `name` can stand for one directory: letters, digits and ._+-@, and neither a dot nor a dash in
+ * front. */
+#define STR_FILE_NAME_BYTES "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-@"
+bool str_is_file_name(const char *name);
+
+/* True when `length` bytes are a variable's name: [A-Za-z_][A-Za-z0-9_]*. */
+bool str_is_variable_name(const char *text, size_t length);
+
 #endif

@@ -8,21 +8,6 @@
 
 #include <stdint.h>
 
-static bool is_letter(char c)
-{
-        return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
-}
-
-bool str_is_variable_name(const char *text, size_t length)
-{
-        if (length == 0 || !is_letter(text[0]))
-                return false;
-        for (size_t i = 1; i < length; i++)
-                if (!is_letter(text[i]) && !(text[i] >= '0' && text[i] <= '9'))
-                        return false;
-        return true;
-}
-
 /* Whether `name` is `text` with its words, which hyphens separate, turned around: allow-network. */
 static bool is_turned(const char *text, const char *name)
 {

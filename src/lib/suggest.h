@@ -13,13 +13,6 @@
 #include <stddef.h>
 #include <string.h>
 
-/* `text` as it can stand in a sentence: printable and cut where it would push the rest of the sentence out.
- * The result lives as long as the enclosing block. */
-#define error_shown(text) error_quote((char[224]){0}, 224, (text), strlen(text))
-
-/* True when `length` bytes are a variable's name: [A-Za-z_][A-Za-z0-9_]*. */
-bool str_is_variable_name(const char *text, size_t length);
-
 /* The nearest of `names` (NULL-terminated) to `text`, when it is near enough to be meant; else NULL. */
 const char *suggest_nearest(const char *text, const char *const *names);
 

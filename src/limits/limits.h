@@ -10,6 +10,7 @@
 
 #include "lib/err.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -117,5 +118,14 @@ int limits_systemd_socket(uid_t caller, char *path);
 /* The directory of the caller's own control group of version 2, where all of them are; a negative errno else.
  */
 int limits_own_cgroup(char *path);
+
+/* Of --stop-grace: the end of input ends nothing. */
+#define LIMIT_NO_GRACE UINT_MAX
+
+enum userns_mode {
+        USERNS_NONE,    /* max_user_namespaces is 0 inside */
+        USERNS_ALLOWED, /* --allow-userns: for browsers; every other layer stays */
+        USERNS_FULL,    /* --allow-userns=full: also no masks in /proc and no Landlock file layer */
+};
 
 #endif

@@ -105,7 +105,7 @@ static bool serve_every_port(int link, bool v6)
  * datagram, to a port that nothing listens on. */
 enum {
         PER_PORT = 2, /* instructions */
-        PER_FAMILY = 3 * PER_PORT * (SETUP_PORTS_MAX + 1) + 20,
+        PER_FAMILY = 3 * PER_PORT * (NETWORK_PORTS_MAX + 1) + 20,
 };
 struct filter {
         struct sock_filter code[2 * PER_FAMILY + 20];

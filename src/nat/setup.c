@@ -168,11 +168,11 @@ static bool address_gateway(int socket_, bool v6, struct setup_failure *failure)
         if (v6)
                 add_no_own_addresses(&batch, GATEWAY_LINK);
         add_up(&batch, GATEWAY_LINK);
-        add_route(&batch, AF_INET, RT_TABLE_LOCAL, RTN_UNICAST, GATEWAY_LINK, SETUP_SANDBOX4, 32, NULL);
+        add_route(&batch, AF_INET, RT_TABLE_LOCAL, RTN_UNICAST, GATEWAY_LINK, NETWORK_SANDBOX4, 32, NULL);
         add_route(&batch, AF_INET, RT_TABLE_LOCAL, RTN_LOCAL, LOOPBACK, NULL, 0, NULL);
         if (v6) {
-                add_address(&batch, GATEWAY_LINK, SETUP_GATEWAY6, 128);
-                add_route(&batch, AF_INET6, RT_TABLE_MAIN, RTN_UNICAST, GATEWAY_LINK, SETUP_SANDBOX6, 128,
+                add_address(&batch, GATEWAY_LINK, NETWORK_GATEWAY6, 128);
+                add_route(&batch, AF_INET6, RT_TABLE_MAIN, RTN_UNICAST, GATEWAY_LINK, NETWORK_SANDBOX6, 128,
                           NULL);
                 add_route(&batch, AF_INET6, RT_TABLE_MAIN, RTN_LOCAL, LOOPBACK, NULL, 0, NULL);
         }
@@ -186,16 +186,16 @@ static bool address_sandbox(int socket_, bool v6, struct setup_failure *failure)
         if (v6)
                 add_no_own_addresses(&batch, SANDBOX_LINK);
         add_up(&batch, SANDBOX_LINK);
-        add_address(&batch, SANDBOX_LINK, SETUP_SANDBOX4, 15);
-        add_route(&batch, AF_INET, RT_TABLE_MAIN, RTN_UNICAST, SANDBOX_LINK, NULL, 0, SETUP_GATEWAY4);
+        add_address(&batch, SANDBOX_LINK, NETWORK_SANDBOX4, 15);
+        add_route(&batch, AF_INET, RT_TABLE_MAIN, RTN_UNICAST, SANDBOX_LINK, NULL, 0, NETWORK_GATEWAY4);
         if (v6) {
-                add_address(&batch, SANDBOX_LINK, SETUP_SANDBOX6, 64);
+                add_address(&batch, SANDBOX_LINK, NETWORK_SANDBOX6, 64);
                 /* The kernel's own route to the address comes later, from a thread: what arrived before would
                  * be lost. */
-                add_route(&batch, AF_INET6, RT_TABLE_LOCAL, RTN_LOCAL, SANDBOX_LINK, SETUP_SANDBOX6, 128,
+                add_route(&batch, AF_INET6, RT_TABLE_LOCAL, RTN_LOCAL, SANDBOX_LINK, NETWORK_SANDBOX6, 128,
                           NULL);
                 add_route(&batch, AF_INET6, RT_TABLE_MAIN, RTN_UNICAST, SANDBOX_LINK, NULL, 0,
-                          SETUP_GATEWAY6);
+                          NETWORK_GATEWAY6);
         }
         int error = run(socket_, &batch);
         return error == 0 || fail(failure, "cannot set up the sandbox's routes", error);

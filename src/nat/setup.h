@@ -5,26 +5,16 @@
 #ifndef HUTCH_NAT_SETUP_H
 #define HUTCH_NAT_SETUP_H
 
+#include "policy/network.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Addresses of the sandbox's network. Names get theirs from the rest of 198.18.0.0/15 (set aside for
- * benchmarks by RFC 2544, so that no host is shadowed) and from a unique local prefix. */
-#define SETUP_GATEWAY4 "198.18.0.1" /* what the resolv.conf inside names */
-#define SETUP_SANDBOX4 "198.18.0.2"
-#define SETUP_GATEWAY6 "fd68:7574:6368::1"
-#define SETUP_SANDBOX6 "fd68:7574:6368::2"
-
-enum {
-        SETUP_PORTS_MAX = 64,      /* listeners of single ports; more ports take one transparent listener */
-        SETUP_HOST_PORTS_MAX = 64, /* of --host-port */
-};
-
 /* What the gateway listens for. */
 struct gateway_plan {
         const uint16_t *tcp_ports; /* sorted, none twice */
-        size_t tcp_count;          /* up to SETUP_PORTS_MAX, unless every_port */
+        size_t tcp_count;          /* up to NETWORK_PORTS_MAX, unless every_port */
         bool every_port;           /* one transparent listener for all TCP ports */
         const uint16_t *udp_ports;
         size_t udp_count;

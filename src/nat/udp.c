@@ -240,8 +240,8 @@ static bool is_from_gateway(const struct packet_ends *ends)
         if (!own)
                 return false;
         /* A port of the same number is the sandbox's right, at its own addresses. */
-        address_parse(SETUP_SANDBOX4, &sandbox4);
-        address_parse(SETUP_SANDBOX6, &sandbox6);
+        address_parse(NETWORK_SANDBOX4, &sandbox4);
+        address_parse(NETWORK_SANDBOX6, &sandbox6);
         return !IN6_ARE_ADDR_EQUAL(&client, &sandbox4) && !IN6_ARE_ADDR_EQUAL(&client, &sandbox6);
 }
 

@@ -113,7 +113,7 @@ static void allow_below(const struct entering *entering, int ruleset, const char
 }
 
 /* What the place of one mount permits, of the `handled` rights; 0: nothing. */
-static uint64_t rights_at(const struct mount *mount, uint64_t handled, enum box_userns userns)
+static uint64_t rights_at(const struct mount *mount, uint64_t handled, enum userns_mode userns)
 {
         uint64_t resolve = handled & ACCESS_RESOLVE_UNIX;
         switch (mount->kind) {

@@ -46,7 +46,7 @@ static _Noreturn void make_gateway(const struct entering *entering)
 {
         const struct network *network = &entering->box->network;
         struct network_result *result = entering->network_result;
-        uint16_t host_ports[SETUP_HOST_PORTS_MAX];
+        uint16_t host_ports[NETWORK_HOST_PORTS_MAX];
         for (size_t i = 0; i < network->host_port_count; i++)
                 host_ports[i] = network->host_ports[i].inside;
         struct gateway_plan plan = {

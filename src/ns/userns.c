@@ -53,7 +53,7 @@ void userns_set_budgets(const struct entering *entering)
          */
         static const struct {
                 const char *path, *value;
-                enum box_userns kept_from; /* not lowered from this kind of sandbox on */
+                enum userns_mode kept_from; /* not lowered from this kind of sandbox on */
         } budgets[] = {
             {"/proc/sys/user/max_user_namespaces", "0", USERNS_ALLOWED},
             /* With one of its own a nested sandbox could mount the caller's control group and end what is in

@@ -7,18 +7,14 @@
  */
 #include "options/options.h"
 
-#include "box/box.h"
-#include "cli/help.h"
-#include "command/interpreters.h"
-#include "command/versions.h"
 #include "lib/fd.h"
 #include "lib/suggest.h"
 #include "options/conflicts.h"
 #include "options/foreign_options.h"
 #include "options/mount_syntax.h"
+#include "options/subcommands.h"
 #include "options/tool_options.h"
 #include "options/values.h"
-#include "resolve/env.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -609,7 +605,7 @@ bool options_parse(struct options *options, const char *subcommand, int argc, ch
                               .error = error};
         bool ends_with_client = str_equal(subcommand, "mcp");
         *options =
-            (struct options){.stop_grace_seconds = ends_with_client ? STOP_GRACE_DEFAULT : BOX_NO_GRACE};
+            (struct options){.stop_grace_seconds = ends_with_client ? STOP_GRACE_DEFAULT : LIMIT_NO_GRACE};
         if (!starts_sandbox(subcommand))
                 return parse_options_alone(&parse);
         for (;;) {

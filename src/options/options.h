@@ -9,6 +9,7 @@
 
 #include "lib/err.h"
 #include "lib/str.h"
+#include "limits/limits.h"
 #include "policy/tools.h"
 
 #include <stdbool.h>
@@ -143,14 +144,14 @@ struct options {
         char *cwd;               /* the same */
         char *seccomp;           /* the same */
         unsigned timeout_seconds;
-        unsigned stop_grace_seconds; /* BOX_NO_GRACE: the end of input ends nothing */
+        unsigned stop_grace_seconds; /* LIMIT_NO_GRACE: the end of input ends nothing */
         unsigned verbose;
         bool raw_stdout;
         uint64_t memory_bytes, disk_bytes; /* 0: the default */
         unsigned pids;                     /* the same */
         unsigned cpus;                     /* hundredths of a processor; 0: no limit */
         unsigned required;                 /* bits of limits/limits.h */
-        int userns;                        /* enum box_userns */
+        enum userns_mode userns;
         bool no_proc;
         bool dry_run;
         bool json;

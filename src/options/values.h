@@ -11,6 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The kernel's own bound for one string of the environment, with its NUL. */
+enum { ENV_VARIABLE_MAX = 128 * 1024 };
+
 /* A copy of `text` with a leading `~` or `~/` replaced by the caller's home: a client's config runs through
  * no shell that would have done it. Replaces *path, which the caller frees. */
 bool value_expand_path(const char *option, const char *text, char **path, struct error *error);

@@ -6,11 +6,13 @@
 #include "packages/mounts.h"
 
 #include "command/search.h"
-#include "fetch/project.h"
 #include "lib/fd.h"
+#include "lib/homes.h"
 #include "lib/messages.h"
+#include "lib/real_path.h"
 #include "lib/suggest.h"
 #include "packages/entry.h"
+#include "packages/project.h"
 #include "packages/request.h"
 #include "packages/store.h"
 
@@ -37,12 +39,6 @@ static char *place_of(const struct box *box, enum fetch_tool tool)
 {
         autofree char *home = mounts_follow_inside(box, box->home);
         return path_join(home, name_of(tool));
-}
-
-static char *path_of_descriptor(int descriptor)
-{
-        autofree char *link = str_format("/proc/self/fd/%d", descriptor);
-        return realpath(link, NULL);
 }
 
 /* ---- the fetch sandbox ---- */
@@ -94,10 +90,10 @@ static void add_environment(struct box *box, enum fetch_tool tool, const struct 
 static bool add_entry(struct box *box, struct held_sources *held, enum fetch_tool tool, const char *name,
                       int descriptor, struct package_mounts *use, struct error *error)
 {
-        autofree char *directory = path_of_descriptor(descriptor);
+        autofree char *directory = real_path_of_descriptor(descriptor);
         autofree char *cache = path_join(directory ? directory : "/", "cache");
         autofree char *place = place_of(box, tool);
-        autofree char *why = str_format(MOUNTS_KEPT "%s, which were fetched", name);
+        autofree char *why = str_format(MOUNT_WHY_KEPT "%s, which were fetched", name);
         if (!entry_read(descriptor, name, &use->entry, error) ||
             !mounts_add_bind(box, held, cache, place, false, why, error))
                 return false;
@@ -256,7 +252,8 @@ bool package_mounts_add(struct box *box, struct held_sources *held, const struct
                 /* Who grants a cache of one's own means that one. */
                 autofree char *place = place_of(box, request.tool);
                 const struct mount *holder = box_find_mount(box, place);
-                wanted = holder && (holder->kind == MOUNT_MEMORY || str_equal(holder->why, PERSIST_OPTION));
+                wanted =
+                    holder && (holder->kind == MOUNT_MEMORY || str_equal(holder->why, MOUNT_WHY_PERSIST));
         }
         bool added = !wanted || use_entry(box, held, options, toolchain, &request, use, error);
         toolchain->fetches &= used_entry < 0;
@@ -265,84 +262,3 @@ bool package_mounts_add(struct box *box, struct held_sources *held, const struct
 }
 
 /* ---- --persist ---- */
-
-bool persist_add(struct box *box, struct held_sources *held, const struct options *options,
-                 struct error *error)
-{
-        if (!options->persist)
-                return true;
-        autoclose int directory = store_open_home(options->persist);
-        autofree char *real = directory < 0 ? NULL : path_of_descriptor(directory);
-        if (!real)
-                return error_set(error, EXIT_SETUP, "cannot make the home of --persist %s: %s",
-                                 error_shown(options->persist),
-                                 directory == -EPERM
-                                     ? "a directory on the way is not this account's alone (mode 0700)"
-                                 : directory < 0 ? strerror(-directory)
-                                                 : strerror(errno));
-        autofree char *home = mounts_follow_inside(box, box->home);
-        return mounts_replace_memory(box, held, real, home, PERSIST_OPTION, error);
-}
-
-/* Opens, from the directory, each component of `path`, and makes the missing ones; no link is followed, which
- * the server may have put there. */
-static int make_directories(int directory, const char *path)
-{
-        autofree char *rest = str_copy(path);
-        autoclose int at = openat(directory, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-        char *left = rest;
-        for (char *part; at >= 0 && (part = strsep(&left, "/"));) {
-                if (!*part)
-                        continue;
-                if (mkdirat(at, part, 0700) < 0 && errno != EEXIST)
-                        return -errno;
-                int next = openat(at, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-                int error = errno;
-                close(at);
-                at = -1;
-                if (next < 0)
-                        return -error;
-                at = next;
-        }
-        return at < 0 ? -errno : fd_take(&at);
-}
-
-static int make_point(int home, const struct mount *mount, const char *path)
-{
-        const char *name = strrchr(path, '/') + 1;
-        autofree char *above = path_parent(path);
-        bool directory = mount->kind == MOUNT_MEMORY || mount->kind == MOUNT_OVERLAY || mount->is_directory;
-        autoclose int parent = make_directories(home, directory ? path : above);
-        if (parent < 0 || directory)
-                return parent < 0 ? parent : 0;
-        if (mount->kind == MOUNT_LINK)
-                return symlinkat(mount->source, parent, name) < 0 && errno != EEXIST ? -errno : 0;
-        autoclose int file = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-        if (file < 0)
-                file = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-        return file < 0 ? -errno : 0;
-}
-
-bool persist_make_mount_points(const struct box *box, const struct options *options, struct error *error)
-{
-        autofree char *place = mounts_follow_inside(box, box->home);
-        const struct mount *home = options->persist ? box_find_mount(box, place) : NULL;
-        if (!home || !str_equal(home->why, PERSIST_OPTION))
-                return true;
-        autoclose int directory = real_path_open(home->source, O_RDONLY | O_DIRECTORY);
-        for (size_t i = 0; directory >= 0 && i < box->mount_count; i++) {
-                const struct mount *mount = &box->mounts[i];
-                autofree char *above = path_parent(mount->destination);
-                /* What lies in another mount has its place there. */
-                if (mount == home || !path_is_below(mount->destination, home->destination) ||
-                    box_find_mount(box, above) != home)
-                        continue;
-                int made = make_point(directory, mount, mount->destination + strlen(home->destination));
-                if (made < 0)
-                        return error_set(error, EXIT_SETUP,
-                                         "cannot make a place for %s in the home of --persist %s: %s",
-                                         mount->destination, error_shown(options->persist), strerror(-made));
-        }
-        return directory >= 0 ||
-               error_set(error, EXIT_SETUP, "cannot open %s: %s", home->source, strerror(errno));
-}

@@ -14,9 +14,6 @@
 #include "options/options.h"
 #include "packages/entry.h"
 
-/* What the mount of the home says of itself. */
-#define PERSIST_OPTION "--persist"
-
 /* The entry that a server gets. Zero it to begin. */
 struct package_mounts {
         struct entry entry;
@@ -33,13 +30,5 @@ void package_mounts_release(struct package_mounts *use);
 bool package_mounts_add(struct box *box, struct held_sources *held, const struct options *options,
                         const char *work, struct toolchain *toolchain, struct package_mounts *use,
                         struct error *error);
-
-/* Makes the home of --persist the home, after the base was added. */
-bool persist_add(struct box *box, struct held_sources *held, const struct options *options,
-                 struct error *error);
-
-/* Makes, in the home of --persist, the places of what is mounted there. Before protect_add(), which
- * holds them in their places. */
-bool persist_make_mount_points(const struct box *box, const struct options *options, struct error *error);
 
 #endif

@@ -9,8 +9,10 @@
 #include "command/interpreters.h"
 #include "grants/copy_in.h"
 #include "grants/mounts.h"
+#include "lib/environment.h"
 #include "lib/fd.h"
 #include "lib/messages.h"
+#include "lib/real_path.h"
 #include "lib/suggest.h"
 #include "packages/program.h"
 #include "packages/request.h"
@@ -201,12 +203,12 @@ static void start(struct box *box, const struct package_mounts *use, struct fetc
 {
         autofree char *directory = path_join(use->place, use->entry.directory);
         autofree char *front = program->uv ? str_copy(directory) : list_directories(box, directory);
-        const char *path = env_find(&box->environment, "PATH");
-        env_set(&box->environment, str_format("PATH=%s:%s", front, path ? path : ""));
+        const char *path = environment_find(&box->environment, "PATH");
+        environment_set(&box->environment, str_format("PATH=%s:%s", front, path ? path : ""));
         if (!program->uv) {
-                env_set(&box->environment, str_format("INIT_CWD=%s", box->cwd));
-                env_set(&box->environment, str_copy("npm_command=exec"));
-                env_set(&box->environment, str_copy("npm_lifecycle_event=npx"));
+                environment_set(&box->environment, str_format("INIT_CWD=%s", box->cwd));
+                environment_set(&box->environment, str_copy("npm_command=exec"));
+                environment_set(&box->environment, str_copy("npm_lifecycle_event=npx"));
         }
         message_verbose("the fetched package's program %s is started itself, without %s",
                         error_shown(program->words.values[0]), error_shown(box->argv.values[0]));

@@ -7,6 +7,8 @@
 
 #include "grants/mounts.h"
 #include "lib/fd.h"
+#include "lib/homes.h"
+#include "lib/real_path.h"
 #include "lib/tree_remove.h"
 #include "packages/request.h"
 

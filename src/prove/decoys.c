@@ -6,6 +6,7 @@
 
 #include "grants/mounts.h"
 #include "lib/fd.h"
+#include "lib/homes.h"
 #include "lib/str.h"
 
 #include <arpa/inet.h>

@@ -86,7 +86,7 @@ int prove_results_read(struct prove_results *results, const char *line)
 static const struct mount *find_below(const struct box *box, const char *directory)
 {
         for (size_t i = 0; i < box->mount_count; i++)
-                if (mounts_is_asked_for(&box->mounts[i]) &&
+                if (mount_is_asked_for(&box->mounts[i]) &&
                     path_is_below(box->mounts[i].destination, directory))
                         return &box->mounts[i];
         return NULL;
@@ -138,11 +138,11 @@ static char *opened_by(const struct prove_row *row, const struct box *box, const
         if (!row->path || row->path[0] != '/')
                 return NULL;
         const struct mount *mount = box_find_mount(box, row->path);
-        if (mount && str_equal(mount->why, PERSIST_OPTION))
-                return str_format("%s %s", PERSIST_OPTION, strrchr(mount->source, '/') + 1);
-        if ((!mount || !mounts_is_asked_for(mount)) && str_equal(row->group, "files"))
+        if (mount && str_equal(mount->why, MOUNT_WHY_PERSIST))
+                return str_format("%s %s", MOUNT_WHY_PERSIST, strrchr(mount->source, '/') + 1);
+        if ((!mount || !mount_is_asked_for(mount)) && str_equal(row->group, "files"))
                 mount = find_below(box, row->path);
-        if (!mount || !mounts_is_asked_for(mount) || path_is_below(mount->destination, own))
+        if (!mount || !mount_is_asked_for(mount) || path_is_below(mount->destination, own))
                 return NULL;
         return str_format("%s %s",
                           str_list_has(&box->unsafe_grants, mount->source) ? "--unsafe-grant" : mount->why,
@@ -185,7 +185,7 @@ static void judge_storm(struct prove_row *row, const struct limits *limits)
 /* The home of --persist stands at the place of the caller's, from where nothing of the caller's starts. */
 static void judge_persisted(struct prove_row *row)
 {
-        if (!row->option || !str_starts(row->option, PERSIST_OPTION " "))
+        if (!row->option || !str_starts(row->option, MOUNT_WHY_PERSIST " "))
                 return;
         free(row->gain);
         row->gain = str_copy("the home that its runs share");

@@ -6,7 +6,7 @@
 #include "prove/attempts.h"
 
 #include "lib/fd.h"
-#include "nat/setup.h" /* the sandbox's own address */
+#include "policy/network.h" /* the sandbox's own address */
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -78,7 +78,7 @@ static enum outcome udp4(const struct attempt *attempt)
 /* The interface that leads to hutch-nat and nowhere else: no host has its address. */
 static bool is_hutchs_own(int fd, struct ifreq request)
 {
-        struct sockaddr_in own = address4(SETUP_SANDBOX4, 0), found;
+        struct sockaddr_in own = address4(NETWORK_SANDBOX4, 0), found;
         if (!is_inside() || ioctl(fd, SIOCGIFADDR, &request) < 0)
                 return false;
         memcpy(&found, &request.ifr_addr, sizeof(found));

@@ -4,6 +4,7 @@
  */
 #include "resolve/env.h"
 
+#include "lib/environment.h"
 #include "lib/fd.h"
 #include "lib/suggest.h"
 
@@ -13,28 +14,6 @@
 enum {
         ENVIRONMENT_MAX = 1024 * 1024
 }; /* with the kernel's bound on argv and environment, 2 MiB, well in sight */
-
-void env_set(struct str_list *environment, char *entry)
-{
-        size_t length = strcspn(entry, "=") + 1;
-        for (size_t i = 0; i < environment->count; i++)
-                if (strncmp(environment->values[i], entry, length) == 0) {
-                        free(environment->values[i]);
-                        environment->values[i] = entry;
-                        return;
-                }
-        str_list_take(environment, entry);
-}
-
-const char *env_find(const struct str_list *environment, const char *name)
-{
-        size_t length = strlen(name);
-        for (size_t i = 0; i < environment->count; i++)
-                if (strncmp(environment->values[i], name, length) == 0 &&
-                    environment->values[i][length] == '=')
-                        return environment->values[i] + length + 1;
-        return NULL;
-}
 
 static char *make_path(const struct str_list *front, const struct str_list *base)
 {
@@ -87,7 +66,7 @@ static void set_named(struct box *box, const struct str_list *named)
                 autofree char *name = str_copy_n(entry, strcspn(entry, "="));
                 if (!str_list_has(&box->secret_names, name))
                         str_list_add(&box->secret_names, name);
-                env_set(&box->environment, str_copy(entry));
+                environment_set(&box->environment, str_copy(entry));
         }
 }
 
@@ -97,16 +76,16 @@ bool env_make(struct box *box, const struct options *options, const struct templ
         struct str_list *environment = &box->environment;
         size_t bytes = 0;
 
-        env_set(environment, make_path(front, &template->path));
-        env_set(environment, str_format("HOME=%s", box->home));
-        env_set(environment, str_copy("USER=" BOX_USER));
-        env_set(environment, str_copy("LOGNAME=" BOX_USER));
-        env_set(environment, str_format("LANG=%s", choose_language()));
-        env_set(environment, str_format("TERM=%s", choose_terminal()));
-        env_set(environment, str_copy("TMPDIR=/tmp"));
-        env_set(environment, str_copy("SHELL=/bin/sh"));
+        environment_set(environment, make_path(front, &template->path));
+        environment_set(environment, str_format("HOME=%s", box->home));
+        environment_set(environment, str_copy("USER=" BOX_USER));
+        environment_set(environment, str_copy("LOGNAME=" BOX_USER));
+        environment_set(environment, str_format("LANG=%s", choose_language()));
+        environment_set(environment, str_format("TERM=%s", choose_terminal()));
+        environment_set(environment, str_copy("TMPDIR=/tmp"));
+        environment_set(environment, str_copy("SHELL=/bin/sh"));
         for (size_t i = 0; i < template->environment.count; i++)
-                env_set(environment, str_copy(template->environment.values[i]));
+                environment_set(environment, str_copy(template->environment.values[i]));
         set_named(box, from_files);
         set_named(box, &options->env);
 

@@ -11,19 +11,10 @@
 #include "options/options.h"
 #include "policy/template.h"
 
-/* The kernel's own bound for one string of the environment, with its NUL. */
-enum { ENV_VARIABLE_MAX = 128 * 1024 };
-
 /* Fills box->environment and box->secret_names; box->home must be set. `front`: directories inside that stand
  * before the template's on PATH. `from_files`: KEY=VALUE of --env-file, which --env replaces. Status 2 when
  * all of it together is more than the kernel takes. */
 bool env_make(struct box *box, const struct options *options, const struct template *template,
               const struct str_list *front, const struct str_list *from_files, struct error *error);
-
-/* Sets one variable, replacing what it was; takes ownership of `entry`, KEY=VALUE. */
-void env_set(struct str_list *environment, char *entry);
-
-/* The value of a variable, or NULL. It belongs to the list. */
-const char *env_find(const struct str_list *environment, const char *name);
 
 #endif

@@ -7,7 +7,9 @@
 #include "grants/mounts.h"
 #include "lib/fd.h"
 #include "lib/messages.h"
+#include "lib/real_path.h"
 #include "lib/suggest.h"
+#include "options/values.h"
 #include "resolve/env.h"
 
 #include <errno.h>

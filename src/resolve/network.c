@@ -5,33 +5,13 @@
 #include "resolve/network.h"
 
 #include "lib/fd.h"
-#include "nat/setup.h"
+#include "policy/network.h"
 #include "resolve/proxy.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { DNS_PORT = 53 };
-
-void network_free(struct network *network)
-{
-        destinations_free(&network->rules.allow);
-        destinations_free(&network->rules.deny);
-        free(network->tcp_ports);
-        free(network->udp_ports);
-        free(network->host_ports);
-        free(network->publish);
-        free(network->proxy);
-        free(network->proxy_credentials);
-        str_list_free(&network->no_proxy);
-        *network = (struct network){0};
-}
-
-bool box_has_network(const struct box *box)
-{
-        const struct network *network = &box->network;
-        return network->rules.allow.count > 0 || network->host_port_count > 0 || network->publish_count > 0;
-}
 
 static bool add_pair(struct port_pair **pairs, size_t *count, struct port_pair pair, const char *option,
                      struct error *error)
@@ -44,8 +24,8 @@ static bool add_pair(struct port_pair **pairs, size_t *count, struct port_pair p
         for (size_t i = 0; i < *count; i++)
                 if ((*pairs)[i].inside == pair.inside)
                         return true;
-        if (*count == SETUP_HOST_PORTS_MAX)
-                return error_set(error, EXIT_USAGE, "%s: more than %d ports", option, SETUP_HOST_PORTS_MAX);
+        if (*count == NETWORK_HOST_PORTS_MAX)
+                return error_set(error, EXIT_USAGE, "%s: more than %d ports", option, NETWORK_HOST_PORTS_MAX);
         *pairs = str_or_die(reallocarray(*pairs, *count + 1, sizeof(**pairs)));
         (*pairs)[(*count)++] = pair;
         return true;
@@ -147,22 +127,22 @@ static size_t without_resolver(uint16_t *ports, size_t count)
         return count;
 }
 
-/* The ports to listen on; more than SETUP_PORTS_MAX of TCP take them all. */
+/* The ports to listen on; more than NETWORK_PORTS_MAX of TCP take them all. */
 static bool count_ports(struct network *network, struct error *error)
 {
-        uint16_t ports[SETUP_PORTS_MAX];
-        size_t count = rules_ports(&network->rules, TRANSPORT_TCP, ports, SETUP_PORTS_MAX);
-        network->every_port = count > SETUP_PORTS_MAX;
+        uint16_t ports[NETWORK_PORTS_MAX];
+        size_t count = rules_ports(&network->rules, TRANSPORT_TCP, ports, NETWORK_PORTS_MAX);
+        network->every_port = count > NETWORK_PORTS_MAX;
         if (!network->every_port) {
                 count = without_resolver(ports, count);
                 network->tcp_ports = str_or_die(calloc(count + 1, sizeof(*ports)));
                 memcpy(network->tcp_ports, ports, count * sizeof(*ports));
                 network->tcp_count = count;
         }
-        count = rules_ports(&network->rules, TRANSPORT_UDP, ports, SETUP_PORTS_MAX);
-        if (count > SETUP_PORTS_MAX)
+        count = rules_ports(&network->rules, TRANSPORT_UDP, ports, NETWORK_PORTS_MAX);
+        if (count > NETWORK_PORTS_MAX)
                 return error_set(error, EXIT_USAGE, "--network-allow: more than %d ports of UDP; name fewer",
-                                 SETUP_PORTS_MAX);
+                                 NETWORK_PORTS_MAX);
         count = without_resolver(ports, count);
         network->udp_ports = str_or_die(calloc(count + 1, sizeof(*ports)));
         memcpy(network->udp_ports, ports, count * sizeof(*ports));

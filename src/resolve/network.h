@@ -11,6 +11,4 @@
 /* Fills box->network. False with a sentence: 2 for words that are no destination or port. */
 bool network_make(struct box *box, const struct options *options, struct error *error);
 
-void network_free(struct network *network);
-
 #endif

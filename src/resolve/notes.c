@@ -97,7 +97,7 @@ static void note_secrets_beside_program(const struct box *box)
 {
         for (size_t i = 0; i < box->mount_count; i++) {
                 const struct mount *mount = &box->mounts[i];
-                if (!mount->is_directory || !mounts_is_grant(mount) || mounts_is_asked_for(mount))
+                if (!mount->is_directory || !mount_is_grant(mount) || mount_is_asked_for(mount))
                         continue;
                 autofree char *file = path_join(mount->source, ".env");
                 autofree char *place = path_join(mount->destination, ".env");

@@ -5,6 +5,7 @@
 #include "resolve/resolve.h"
 
 #include "command/toolchain.h"
+#include "grants/base.h"
 #include "grants/certificates.h"
 #include "grants/copy_in.h"
 #include "grants/hide.h"
@@ -12,9 +13,11 @@
 #include "grants/protect.h"
 #include "grants/sockets.h"
 #include "lib/fd.h"
+#include "lib/homes.h"
 #include "lib/messages.h"
 #include "lib/suggest.h"
 #include "packages/mounts.h"
+#include "packages/persist.h"
 #include "packages/start.h"
 #include "policy/template.h"
 #include "resolve/env.h"
@@ -133,7 +136,7 @@ static bool leads_to_grant(const struct box *box, const char *directory)
 {
         for (size_t i = 0; i < box->mount_count; i++) {
                 const struct mount *mount = &box->mounts[i];
-                if (mounts_is_grant(mount) && directory[1] && path_is_below(mount->destination, directory))
+                if (mount_is_grant(mount) && directory[1] && path_is_below(mount->destination, directory))
                         return true;
         }
         return false;
@@ -336,7 +339,7 @@ static bool fill(struct box *box, struct held_sources *held, const struct option
         };
         /* The grants come first: what a writable one holds may have been put there by an earlier run of the
          * server, and the toolchain does not follow such links. */
-        if (!network_make(box, options, error) || !mounts_add_base(box, held, error) ||
+        if (!network_make(box, options, error) || !base_add(box, held, error) ||
             !persist_add(box, held, options, error) || !add_grants(box, held, options, cwd, error) ||
             !check_template(box, cwd, error) ||
             !toolchain_find(&options->command, &caller, toolchain, error) || !check_userns(box, error) ||
@@ -394,7 +397,7 @@ bool resolve_box(struct box *box, struct held_sources *held, enum box_kind kind,
             .timeout_seconds = options->timeout_seconds,
             .stop_grace_seconds = options->stop_grace_seconds,
             .raw_stdout = options->raw_stdout,
-            .userns = (enum box_userns)options->userns,
+            .userns = (enum userns_mode)options->userns,
             .proc = !options->no_proc,
             .required = options->required,
             .verbose = options->verbose,

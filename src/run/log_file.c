@@ -7,6 +7,7 @@
 
 #include "grants/mounts.h"
 #include "lib/fd.h"
+#include "lib/real_path.h"
 
 #include <errno.h>
 #include <fcntl.h>

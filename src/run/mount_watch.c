@@ -117,7 +117,7 @@ static void add_places(struct mount_watch *watch, const struct box *box, const s
                 autofree char *directory = path_parent(inside);
                 const struct mount *holder = box_find_mount(box, directory);
                 /* A changed layer of an overlay does not take what is mounted on it. */
-                if (!holder || holder->kind != MOUNT_BIND || !mounts_is_grant(holder))
+                if (!holder || holder->kind != MOUNT_BIND || !mount_is_grant(holder))
                         return;
                 autofree char *place = str_format("%s%s", holder->source[1] ? holder->source : "",
                                                   inside + strlen(holder->destination));

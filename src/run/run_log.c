@@ -83,7 +83,7 @@ static void put_grants(struct log_line *line, const struct box *box)
         log_line_list(line, "grants");
         for (size_t i = 0; i < box->mount_count; i++) {
                 const struct mount *mount = &box->mounts[i];
-                if (!mounts_is_asked_for(mount))
+                if (!mount_is_asked_for(mount))
                         continue;
                 const char *how = mount->kind == MOUNT_OVERLAY ? "overlay" : mount->writable ? "rw" : "ro";
                 autofree char *grant = str_format("%s %s", how, mount->source);

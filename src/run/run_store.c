@@ -9,6 +9,7 @@
 #include "command/server_name.h"
 #include "grants/mounts.h"
 #include "lib/fd.h"
+#include "lib/homes.h"
 #include "lib/str.h"
 
 #include <dirent.h>

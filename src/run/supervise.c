@@ -364,7 +364,7 @@ static bool is_drained(const struct supervisor *supervisor)
  * last took some of the input that is left. */
 static void watch_client(struct supervisor *supervisor)
 {
-        if (supervisor->box->stop_grace_seconds == BOX_NO_GRACE || supervisor->hurried)
+        if (supervisor->box->stop_grace_seconds == LIMIT_NO_GRACE || supervisor->hurried)
                 return;
         if (!client_ended(supervisor))
                 return;

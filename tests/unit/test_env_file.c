@@ -5,6 +5,7 @@
  */
 #include "lib/fd.h"
 #include "lib/messages.h"
+#include "options/values.h"
 #include "resolve/env.h"
 #include "resolve/env_file.h"
 

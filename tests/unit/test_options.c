@@ -9,6 +9,7 @@
 #include "lib/suggest.h"
 #include "options/foreign_options.h"
 #include "options/options.h"
+#include "options/subcommands.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What `uv run` asks for in a project that has no environment: a request like that for a package, named by
+ * the directory of the project and a digest of its list of dependencies.
+ */
+#ifndef HUTCH_PACKAGES_PROJECT_H
+#define HUTCH_PACKAGES_PROJECT_H
+
+#include "command/directories.h"
+#include "packages/request.h"
+
+/* Reads what `command` asks for when it is `uv run` in such a project; `work` is where its paths begin. The
+ * request's one package is the project's directory with a digest of its list, so that a changed list is
+ * another. False for any other command. */
+bool package_project_request(const struct str_list *command, const struct directories *directories,
+                             const char *work, struct fetch_request *request);
+
+/* The project's directory in such a request. The caller frees. */
+char *package_project_directory(const struct fetch_request *request);
+
+/* The files of a project that uv reads to choose versions. */
+enum { PACKAGE_PROJECT_LISTS = 3 };
+extern const char *const package_project_lists[PACKAGE_PROJECT_LISTS];
+
+#endif
