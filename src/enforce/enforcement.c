@@ -29,8 +29,8 @@ static enum enforcement_event end_at_limit(struct enforcement *enforcement, cons
         if (!enforcement->hit) {
                 message("--memory %s is used up%s: the sandbox was ended; --memory SIZE permits more", limit,
                         used);
-                run_log_limit(enforcement->record, "memory", limit,
-                              limit_mechanism_name(enforcement->limits.memory));
+                enforcement->limit_reached(enforcement->context, "memory", limit,
+                                           limit_mechanism_name(enforcement->limits.memory));
         }
         enforcement->hit = true;
         return ENFORCEMENT_HIT;
@@ -43,8 +43,8 @@ static void say_processes(const struct enforcement *enforcement)
         message(
             "--pids %s is used up: the command can start no further process or thread; --pids N permits more",
             limit);
-        run_log_limit(enforcement->record, "pids", limit,
-                      limit_mechanism_name(enforcement->limits.processes));
+        enforcement->limit_reached(enforcement->context, "pids", limit,
+                                   limit_mechanism_name(enforcement->limits.processes));
 }
 
 static enum enforcement_event read_watchdog(struct enforcement *enforcement, bool ended)
@@ -64,7 +64,7 @@ static enum enforcement_event read_watchdog(struct enforcement *enforcement, boo
                 (void)limits_write_size(enforcement->box->memory_fs_bytes, text);
                 message("what is writable in memory is full: --disk %s, or the SIZE of a --tmpfs, is used up",
                         text);
-                run_log_limit(enforcement->record, "disk", text, "file system");
+                enforcement->limit_reached(enforcement->context, "disk", text, "file system");
                 break;
         case WATCHDOG_BLIND:
         case WATCHDOG_GONE:
@@ -146,11 +146,12 @@ static bool begin_group(struct enforcement *enforcement, struct error *error)
         return true;
 }
 
-bool enforcement_begin(struct enforcement *enforcement, const struct box *box, struct run_log *record,
-                       struct error *error)
+bool enforcement_begin(struct enforcement *enforcement, const struct box *box, limit_reached *limit_reached,
+                       void *context, struct error *error)
 {
         enforcement->box = box;
-        enforcement->record = record;
+        enforcement->limit_reached = limit_reached;
+        enforcement->context = context;
         enforcement->limits = box->limits;
         if (!begin_group(enforcement, error))
                 return false;

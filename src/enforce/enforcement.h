@@ -11,15 +11,19 @@
 #include "enforce/cgroup.h"
 #include "enforce/watchdog.h"
 #include "ns/launch.h"
-#include "run/run_log.h"
 
 #include <poll.h>
 
 enum { ENFORCEMENT_POLLS = 4 }; /* how many descriptors it waits for */
 
+/* Called when a limit ends the sandbox or refuses it something: the option without its dashes, the value of
+ * the limit, and the mechanism that holds it. */
+typedef void limit_reached(void *context, const char *limit, const char *value, const char *mechanism);
+
 struct enforcement {
         const struct box *box;
-        struct run_log *record;
+        limit_reached *limit_reached;
+        void *context;        /* of limit_reached */
         struct limits limits; /* the box's, with what really holds them */
         struct cgroup group;
         struct watchdog watchdog;
@@ -37,10 +41,10 @@ enum enforcement_event {
 /* An enforcement without anything. */
 void enforcement_init(struct enforcement *enforcement);
 
-/* Before the launch: makes, or prepares to ask for, a group; prepares the watchdog. `record` hears of limits
- * that are reached. */
-bool enforcement_begin(struct enforcement *enforcement, const struct box *box, struct run_log *record,
-                       struct error *error);
+/* Before the launch: makes, or prepares to ask for, a group; prepares the watchdog. `limit_reached` is called
+ * with `context`. */
+bool enforcement_begin(struct enforcement *enforcement, const struct box *box, limit_reached *limit_reached,
+                       void *context, struct error *error);
 
 /* The directory of a group that the sandbox begins in, or -1. */
 int enforcement_group(const struct enforcement *enforcement);

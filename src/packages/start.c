@@ -16,7 +16,6 @@
 #include "lib/suggest.h"
 #include "packages/program.h"
 #include "packages/request.h"
-#include "resolve/env.h"
 
 #include <cjson/cJSON.h>
 #include <fcntl.h>

@@ -29,6 +29,7 @@
 #include "run/mount_watch.h"
 #include "run/nat_helper.h"
 #include "run/poller.h"
+#include "run/run_log.h"
 #include "run/terminal.h"
 
 #include <errno.h>
@@ -568,6 +569,11 @@ static bool connect_helpers(int *nat_end, int *filter_end, struct error *error)
         return true;
 }
 
+static void log_limit(void *record, const char *limit, const char *value, const char *mechanism)
+{
+        run_log_limit(record, limit, value, mechanism);
+}
+
 /* Connects and clones. */
 static bool start(struct supervisor *supervisor, struct held_sources *held, struct error *error)
 {
@@ -595,7 +601,7 @@ static bool start(struct supervisor *supervisor, struct held_sources *held, stru
         }
         if (box_has_network(box) && !nat_helper_start(&supervisor->nat, box, nat_end, error))
                 return false;
-        if (!enforcement_begin(&supervisor->enforcement, box, supervisor->record, error))
+        if (!enforcement_begin(&supervisor->enforcement, box, log_limit, supervisor->record, error))
                 return false;
         if (filtered && !filter_helper_await(&supervisor->filter, error))
                 return false;
