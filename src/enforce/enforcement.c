@@ -146,8 +146,8 @@ static bool begin_group(struct enforcement *enforcement, struct error *error)
         return true;
 }
 
-bool enforcement_begin(struct enforcement *enforcement, const struct box *box, limit_reached *limit_reached,
-                       void *context, struct error *error)
+bool enforcement_begin(struct enforcement *enforcement, const struct box *box,
+                       enforcement_limit *limit_reached, void *context, struct error *error)
 {
         enforcement->box = box;
         enforcement->limit_reached = limit_reached;

@@ -18,11 +18,11 @@ enum { ENFORCEMENT_POLLS = 4 }; /* how many descriptors it waits for */
 
 /* Called when a limit ends the sandbox or refuses it something: the option without its dashes, the value of
  * the limit, and the mechanism that holds it. */
-typedef void limit_reached(void *context, const char *limit, const char *value, const char *mechanism);
+typedef void enforcement_limit(void *context, const char *limit, const char *value, const char *mechanism);
 
 struct enforcement {
         const struct box *box;
-        limit_reached *limit_reached;
+        enforcement_limit *limit_reached;
         void *context;        /* of limit_reached */
         struct limits limits; /* the box's, with what really holds them */
         struct cgroup group;
@@ -43,8 +43,8 @@ void enforcement_init(struct enforcement *enforcement);
 
 /* Before the launch: makes, or prepares to ask for, a group; prepares the watchdog. `limit_reached` is called
  * with `context`. */
-bool enforcement_begin(struct enforcement *enforcement, const struct box *box, limit_reached *limit_reached,
-                       void *context, struct error *error);
+bool enforcement_begin(struct enforcement *enforcement, const struct box *box,
+                       enforcement_limit *limit_reached, void *context, struct error *error);
 
 /* The directory of a group that the sandbox begins in, or -1. */
 int enforcement_group(const struct enforcement *enforcement);
