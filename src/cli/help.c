@@ -9,9 +9,40 @@
 #include "lib/suggest.h"
 #include "options/options.h"
 
-static void write_options(const struct subcommand_row *subcommand, FILE *out)
+static const char *const headings[OPTION_GROUPS] = {
+    [OPTIONS_COMMON] = "Most used",
+    [OPTIONS_FILES] = "Files",
+    [OPTIONS_ENVIRONMENT] = "Environment",
+    [OPTIONS_NETWORK] = "Network",
+    [OPTIONS_TOOLS] = "Tools and messages",
+    [OPTIONS_LIMITS] = "Limits",
+    [OPTIONS_PACKAGES] = "Packages",
+    [OPTIONS_SANDBOX] = "Sandbox",
+    [OPTIONS_OUTPUT] = "Output",
+};
+
+static void write_option(const struct option_row *row, FILE *out)
 {
         enum { COLUMN = 27 };
+        const char letter[] = {'-', row->letter, ',', 0};
+        autofree char *value = row->argument == ARGUMENT_NONE       ? str_copy("")
+                               : row->argument == ARGUMENT_OPTIONAL ? str_format("[=%s]", row->metavariable)
+                                                                    : str_format(" %s", row->metavariable);
+        fprintf(out, "  %-3s --%s%s", row->letter ? letter : "", row->name, value);
+        int used = 8 + (int)(strlen(row->name) + strlen(value));
+        /* A name that leaves no gap gets its own line. */
+        if (used + 2 > 2 + COLUMN) {
+                fputc('\n', out);
+                used = 0;
+        }
+        fprintf(out, "%*s%s%s\n", 2 + COLUMN - used, "", row->help,
+                row->repeatable && row->argument ? "; repeatable" : "");
+}
+
+/* Headings where a sandbox is started: other subcommands have few options. */
+static void write_options(const struct subcommand_row *subcommand, FILE *out)
+{
+        int group = -1;
         fputs(subcommand->sandbox
                   ? "\nOptions (--name VALUE or --name=VALUE; a leading ~/ in a path is your home):\n"
                   : "\nOptions:\n",
@@ -20,20 +51,10 @@ static void write_options(const struct subcommand_row *subcommand, FILE *out)
                 const struct option_row *row = &option_table[i];
                 if (!option_belongs(row, subcommand->name))
                         continue;
-                const char letter[] = {'-', row->letter, ',', 0};
-                autofree char *value = row->argument == ARGUMENT_NONE ? str_copy("")
-                                       : row->argument == ARGUMENT_OPTIONAL
-                                           ? str_format("[=%s]", row->metavariable)
-                                           : str_format(" %s", row->metavariable);
-                fprintf(out, "  %-3s --%s%s", row->letter ? letter : "", row->name, value);
-                int used = 8 + (int)(strlen(row->name) + strlen(value));
-                /* A name that leaves no gap gets a line of its own. */
-                if (used + 2 > 2 + COLUMN) {
-                        fputc('\n', out);
-                        used = 0;
-                }
-                fprintf(out, "%*s%s%s\n", 2 + COLUMN - used, "", row->help,
-                        row->repeatable && row->argument ? "; repeatable" : "");
+                if (subcommand->sandbox && (int)row->group != group)
+                        fprintf(out, "\n%s:\n", headings[row->group]);
+                group = (int)row->group;
+                write_option(row, out);
         }
 }
 

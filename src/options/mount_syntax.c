@@ -217,33 +217,29 @@ static bool path_exists(const char *path)
         return lstat(path, &status) == 0;
 }
 
-static const char *spell_grant(enum option_id id)
+/* What each option grants. */
+static const struct grant_option grant_options[] = {
+    {.option = "--ro"},
+    {.option = "--rw", .writable = true},
+    {.option = "--ro-try", .optional = true},
+    {.option = "--rw-try", .writable = true, .optional = true},
+    {.option = "--overlay", .overlay = true},
+};
+
+static const struct grant_option *find_grant(const char *name)
 {
-        switch (id) {
-        case OPTION_RO:
-                return "--ro";
-        case OPTION_RW:
-                return "--rw";
-        case OPTION_RO_TRY:
-                return "--ro-try";
-        case OPTION_OVERLAY:
-                return "--overlay";
-        default:
-                return "--rw-try";
-        }
+        size_t i = 0;
+        while (!str_equal(grant_options[i].option + 2, name))
+                i++; /* the option table has no others */
+        return &grant_options[i];
 }
 
 /* Splits PATH[:DEST]. A file's own name may hold colons, so a text that names something is a path as a whole.
  */
-bool mount_syntax_read_grant(enum option_id id, const char *name, const char *text,
-                             struct grant_option *grant, struct error *error)
+bool mount_syntax_read_grant(const char *name, const char *text, struct grant_option *grant,
+                             struct error *error)
 {
-        *grant = (struct grant_option){
-            .writable = id == OPTION_RW || id == OPTION_RW_TRY,
-            .optional = id == OPTION_RO_TRY || id == OPTION_RW_TRY,
-            .overlay = id == OPTION_OVERLAY,
-            .option = spell_grant(id),
-        };
+        *grant = *find_grant(name);
         autofree char *path = NULL, *destination = NULL;
         if (!value_expand_path(grant->option, text, &path, error))
                 return false;

@@ -10,19 +10,19 @@
 #include "options/options.h"
 
 /* Fills a zeroed grant, whose strings the caller frees, also after a refusal. */
-typedef bool spelling_reader(const char *text, struct grant_option *grant, struct error *error);
+typedef bool mount_syntax_reader(const char *text, struct grant_option *grant, struct error *error);
 
 /* SRC:DST[:ro] */
-spelling_reader mount_syntax_read_volume;
+mount_syntax_reader mount_syntax_read_volume;
 /* type=bind,source=…,target=…[,readonly] or type=tmpfs,target=…[,tmpfs-size=…] */
-spelling_reader mount_syntax_read_mount;
+mount_syntax_reader mount_syntax_read_mount;
 /* PATH[:SIZE] */
-spelling_reader mount_syntax_read_tmpfs;
+mount_syntax_reader mount_syntax_read_tmpfs;
 
-/* PATH[:DEST] of --ro, --rw, their -try and --overlay, which `id` and `name` are. Nothing is to be freed
- * after a refusal. */
-bool mount_syntax_read_grant(enum option_id id, const char *name, const char *text,
-                             struct grant_option *grant, struct error *error);
+/* PATH[:DEST] of --ro, --rw, their -try and --overlay; `name` is the option without its dashes. Nothing is to
+ * be freed after a refusal. */
+bool mount_syntax_read_grant(const char *name, const char *text, struct grant_option *grant,
+                             struct error *error);
 
 /* LOCAL:REMOTE. Fills a zeroed file, whose strings the caller frees, also after a refusal. */
 bool mount_syntax_read_file(const char *text, struct file_option *file, struct error *error);

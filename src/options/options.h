@@ -22,67 +22,24 @@ enum option_argument {
         ARGUMENT_OPTIONAL, /* only as --name=value */
 };
 
-enum option_id {
-        OPTION_TEMPLATE,
-        OPTION_TIMEOUT,
-        OPTION_OVERLAY,
-        OPTION_PROTECT,
-        OPTION_NO_PROTECT,
-        OPTION_HIDE,
-        OPTION_ENV,
-        OPTION_VERBOSE,
-        OPTION_RO,
-        OPTION_RW,
-        OPTION_RO_TRY,
-        OPTION_RW_TRY,
-        OPTION_VOLUME,
-        OPTION_MOUNT,
-        OPTION_TMPFS,
-        OPTION_FILE,
-        OPTION_NO_AUTO_GRANT,
-        OPTION_UNSAFE_GRANT,
-        OPTION_ENV_FILE,
-        OPTION_NETWORK_ALLOW,
-        OPTION_NETWORK_DENY,
-        OPTION_HOST_PORT,
-        OPTION_PUBLISH,
-        OPTION_LOG,
-        OPTION_ALLOW_TOOL,
-        OPTION_DENY_TOOL,
-        OPTION_PIN,
-        OPTION_PIN_ACCEPT,
-        OPTION_DENY_SAMPLING,
-        OPTION_DENY_ELICITATION,
-        OPTION_DENY_ROOTS,
-        OPTION_MAX_MESSAGE,
-        OPTION_LOG_ARGUMENTS,
-        OPTION_EXPLAIN,
-        OPTION_CWD,
-        OPTION_MEMORY,
-        OPTION_CPUS,
-        OPTION_PIDS,
-        OPTION_DISK,
-        OPTION_REQUIRE,
-        OPTION_RAW_STDOUT,
-        OPTION_SECCOMP,
-        OPTION_ALLOW_USERNS,
-        OPTION_STOP_GRACE,
-        OPTION_PROC,
-        OPTION_DRY_RUN,
-        OPTION_JSON,
-        OPTION_FETCH,
-        OPTION_PERSIST,
-        OPTION_LIST,
-        OPTION_UPDATE,
-        OPTION_VERIFY,
-        OPTION_REMOVE,
-        OPTION_MIN_AGE,
-        OPTION_HELP,
+/* The headings of --help and of the manuals, in their order. */
+enum option_group {
+        OPTIONS_COMMON,
+        OPTIONS_FILES,
+        OPTIONS_ENVIRONMENT,
+        OPTIONS_NETWORK,
+        OPTIONS_TOOLS,
+        OPTIONS_LIMITS,
+        OPTIONS_PACKAGES,
+        OPTIONS_SANDBOX,
+        OPTIONS_OUTPUT,
+        OPTION_GROUPS
 };
-enum { OPTION_COUNT = OPTION_HELP + 1 };
+
+struct options;
 
 struct option_row {
-        enum option_id id;
+        enum option_group group;
         const char *name; /* without the dashes */
         char letter;      /* short form, or 0 */
         enum option_argument argument;
@@ -90,12 +47,21 @@ struct option_row {
         const char
             *complete; /* what a shell completes: "file", "directory", "path", "env", "none", or words */
         bool repeatable;
-        const char *help; /* one line, no final stop */
+        bool secret;      /* the value after = is blanked in argv once it is read */
+        bool always;      /* every subcommand that has options has it */
+        bool fetch;       /* `hutch fetch` has it besides those in `only` */
         const char *only; /* the subcommands that have it, blanks between them; NULL: every one that starts a
                              sandbox */
+        /* Checks `value` ("" for none) and stores it. Status 2 with a sentence for what cannot be meant. */
+        bool (*read)(struct options *options, const struct option_row *row, const char *value,
+                     struct error *error);
+        size_t field;     /* of struct options: where `read` stores a flag, a text, a path or a list */
+        const char *help; /* one line, no final stop */
 };
 
-/* OPTION_COUNT rows, in the order of --help. */
+enum { OPTION_COUNT = 55 };
+
+/* In the order of --help, group after group. */
 extern const struct option_row option_table[];
 
 /* True when `subcommand` has the option. Every subcommand that has options has --help. */

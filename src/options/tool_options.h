@@ -7,8 +7,8 @@
 
 #include "options/options.h"
 
-/* Stores the value of one of them ("" for none). Status 2 with a sentence for what cannot be meant. */
-bool tool_option_read(struct options *options, enum option_id id, const char *value, struct error *error);
+/* Reads the value of --max-message. Status 2 with a sentence for what is no size, or out of bounds. */
+bool tool_options_read_message_max(struct tool_rules *rules, const char *value, struct error *error);
 
 /* What takes two options to judge, once all are read. */
 bool tool_options_check(struct options *options, struct error *error);
