@@ -3,21 +3,23 @@
  * The table of subcommands, and what they share: descriptors, one sentence when something is wrong, the exit
  * status.
  */
-#include "cli/help.h"
 #include "cli/ps.h"
 #include "command/search.h"
 #include "doctor/doctor.h"
-#include "fetch/fetch.h"
 #include "grants/protect.h"
 #include "lib/fd.h"
 #include "lib/messages.h"
+#include "lib/program.h"
+#include "lib/standard_fds.h"
 #include "lib/suggest.h"
 #include "ns/launch.h"
+#include "options/help.h"
 #include "options/options.h"
 #include "options/subcommands.h"
 #include "prove/prove.h"
 #include "resolve/notes.h"
 #include "resolve/resolve.h"
+#include "run/fetch_first.h"
 #include "run/run_log.h"
 #include "run/supervise.h"
 
@@ -27,46 +29,11 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-/* Says the sentence, and the usage line when it was the command line's fault. Returns the status. */
-static int complain(const struct error *error, const struct subcommand_row *row)
-{
-        message("%s", error->text);
-        if (error->status == EXIT_USAGE) {
-                autofree char *usage = help_usage(row);
-                message("usage: %s", usage);
-        }
-        return error->status;
-}
-
-static int print(bool written)
-{
-        if (written && fflush(stdout) == 0)
-                return 0;
-        message("cannot write to standard output: %s", strerror(errno));
-        return 1;
-}
-
-/* Whatever the caller has open beside 0, 1 and 2 is closed, so that nothing of it can reach a sandbox; and 0,
- * 1 and 2 are open, so that no descriptor of hutch's lands there. */
-static bool settle_descriptors(struct error *error)
-{
-        for (int i = 0; i < 3; i++)
-                if (fcntl(i, F_GETFD) < 0 && open("/dev/null", O_RDWR) != i)
-                        return error_set(error, EXIT_SETUP, "cannot open /dev/null: %s", strerror(errno));
-        if (syscall(SYS_close_range, 3, ~0U, 0) < 0)
-                return error_set(
-                    error, EXIT_SETUP,
-                    "cannot close the caller's descriptors (close_range): %s: hutch needs Linux 5.14 or "
-                    "newer",
-                    strerror(errno));
-        return true;
-}
-
 static int run_box(const struct box *box, struct held_sources *held, const struct options *options,
                    struct run_log *record, struct error *error)
 {
         if (options->dry_run)
-                return print(box_write_json(box, stdout));
+                return help_print(box_write_json(box, stdout));
         /* Options that a container engine has are its own there. */
         const char *stray = notes_is_container_engine(box) ? NULL : options_stray(&options->command);
         if (stray)
@@ -107,15 +74,15 @@ static int start_sandbox(const struct subcommand_row *row, enum box_kind kind, i
         int status = 0;
 
         run_log_prepare(&record, argc, argv);
-        bool ready = settle_descriptors(&error) && options_parse(&options, row->name, argc, argv, &error);
+        bool ready = standard_fds_settle(&error) && options_parse(&options, row->name, argc, argv, &error);
         messages_set_verbose(options.verbose);
         record.cwd = options.cwd;
         if (ready && options.help)
-                status = print(help_write(row, stdout));
+                status = help_print(help_write(row, stdout));
         else if (ready && make_box(&box, &held, kind, &options, &error))
                 status = run_box(&box, &held, &options, &record, &error);
         if (error.status)
-                status = complain(&error, row);
+                status = help_complain(&error, row);
         /* What failed before there was a sandbox is what a person looks for in the log. */
         if (error.status && !record.begun && !options.dry_run)
                 run_log_begin(&record, &box);
@@ -143,35 +110,32 @@ static int subcommand_prove(const struct subcommand_row *row, int argc, char **a
         struct str_list words = {0};
         int status = 0;
 
-        bool ready = settle_descriptors(&error) && prove_words(argc, argv, &words, &error) &&
+        bool ready = standard_fds_settle(&error) && prove_words(argc, argv, &words, &error) &&
                      options_parse(&options, row->name, (int)words.count, words.values, &error);
         messages_set_verbose(options.verbose);
         if (ready && options.help)
-                status = print(help_write(row, stdout));
+                status = help_print(help_write(row, stdout));
         else if (ready)
                 status = prove(&options, &error);
         if (error.status)
-                status = complain(&error, row);
+                status = help_complain(&error, row);
         options_free(&options);
         free(words.values);
         return status;
 }
 
+/* A program of its own: downloading needs libraries and code that a start of a server does not. */
 static int subcommand_fetch(const struct subcommand_row *row, int argc, char **argv)
 {
         struct error error = {0};
-        struct options options = {0};
-        int status = 0;
-        bool ready = settle_descriptors(&error) && options_parse(&options, row->name, argc, argv, &error);
-        messages_set_verbose(options.verbose);
-        if (ready && options.help)
-                status = print(help_write(row, stdout));
-        else if (ready)
-                status = fetch(&options, &error);
-        if (error.status)
-                status = complain(&error, row);
-        options_free(&options);
-        return status;
+        autofree char *program = program_find("hutch-fetch");
+        if (program)
+                execv(program, argv - 1);
+        (void)argc;
+        error_set(&error, EXIT_SETUP,
+                  "cannot start hutch-fetch, which downloads packages: %s; reinstall hutch",
+                  program ? strerror(errno) : "it is not installed");
+        return help_complain(&error, row);
 }
 
 static int subcommand_doctor(const struct subcommand_row *row, int argc, char **argv)
@@ -181,12 +145,12 @@ static int subcommand_doctor(const struct subcommand_row *row, int argc, char **
         bool runs = false;
         int status = 0;
         if (!options_parse(&options, row->name, argc, argv, &error)) {
-                status = complain(&error, row);
+                status = help_complain(&error, row);
         } else if (options.help) {
-                status = print(help_write(row, stdout));
+                status = help_print(help_write(row, stdout));
         } else {
-                (void)settle_descriptors(&settled);
-                status = print(doctor_run(&settled, options.json, stdout, &runs)) || !runs;
+                (void)standard_fds_settle(&settled);
+                status = help_print(doctor_run(&settled, options.json, stdout, &runs)) || !runs;
         }
         options_free(&options);
         return status;
@@ -196,28 +160,28 @@ static int subcommand_ps(const struct subcommand_row *row, int argc, char **argv
 {
         struct error error = {0};
         int status = ps_show(row, argc, argv, &error);
-        return error.status ? complain(&error, row) : status;
+        return error.status ? help_complain(&error, row) : status;
 }
 
 static int subcommand_logs(const struct subcommand_row *row, int argc, char **argv)
 {
         struct error error = {0};
         int status = logs_show(row, argc, argv, &error);
-        return error.status ? complain(&error, row) : status;
+        return error.status ? help_complain(&error, row) : status;
 }
 
 static int refuse_arguments(const struct subcommand_row *row, const char *argument)
 {
         struct error error = {0};
         error_set(&error, EXIT_USAGE, "%s takes no %s", row->name, argument);
-        return complain(&error, row);
+        return help_complain(&error, row);
 }
 
 static int subcommand_version(const struct subcommand_row *row, int argc, char **argv)
 {
         if (argc > 0)
                 return refuse_arguments(row, argv[0]);
-        return print(printf("hutch %s\n", HUTCH_VERSION) > 0);
+        return help_print(printf("hutch %s\n", HUTCH_VERSION) > 0);
 }
 
 static int subcommand_help(const struct subcommand_row *row, int argc, char **argv)
@@ -226,11 +190,11 @@ static int subcommand_help(const struct subcommand_row *row, int argc, char **ar
         if (argc == 1 && !about) {
                 struct error error = {0};
                 error_set(&error, EXIT_USAGE, "no subcommand %s: `hutch --help` lists them", argv[0]);
-                return complain(&error, row);
+                return help_complain(&error, row);
         }
         if (argc > 1)
                 return refuse_arguments(row, argv[1]);
-        return print(help_write(about, stdout));
+        return help_print(help_write(about, stdout));
 }
 
 static const struct {
@@ -284,5 +248,5 @@ int main(int argc, char **argv)
                 error_set(&error, EXIT_USAGE, "no subcommand %s: did you mean %s?", name, nearest);
         else
                 error_set(&error, EXIT_USAGE, "no subcommand %s: `hutch --help` lists them", name);
-        return complain(&error, NULL);
+        return help_complain(&error, NULL);
 }

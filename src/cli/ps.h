@@ -6,8 +6,8 @@
 #ifndef HUTCH_CLI_PS_H
 #define HUTCH_CLI_PS_H
 
-#include "cli/help.h"
 #include "lib/err.h"
+#include "options/help.h"
 
 /* argv[0] is the first word after the subcommand. The exit status, or *error set: 2 for a wrong word, 1 when
  * the state cannot be read or standard output takes nothing, or `logs NAME` knows no run of it. */

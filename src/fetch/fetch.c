@@ -45,12 +45,6 @@ static bool refuse_store(int store, struct error *error)
                          explain(store));
 }
 
-static void copy_list(struct str_list *to, const struct str_list *from)
-{
-        for (size_t i = 0; i < from->count; i++)
-                str_list_add(to, from->values[i]);
-}
-
 /* ---- npm ---- */
 
 /* npm's own words, beside the npx of the command. */
@@ -99,7 +93,7 @@ static bool fetch_npm(int cache, const struct fetch_request *request, const stru
         bool scripts;
         if (!plan_read_npm(plan, &options->command, options->min_age_days, error))
                 return false;
-        copy_list(&entry->environment, &plan->environment);
+        str_list_add_all(&entry->environment, &plan->environment);
         str_list_add(&plan->environment, "npm_config_script_shell=/bin/sh");
         str_list_add(&plan->environment, "npm_config_logs_max=0");
         str_list_add(&plan->environment, "npm_config_audit=false");
@@ -150,7 +144,7 @@ static bool fetch_uv(int cache, const struct fetch_request *request, const struc
         struct str_list words = {0};
         if (!plan_read_uv(plan, &options->command, options->min_age_days, error))
                 return false;
-        copy_list(&entry->environment, &plan->environment);
+        str_list_add_all(&entry->environment, &plan->environment);
         str_list_add(&words, first);
         size_t length = strlen(first);
         if (length < 3 || !str_equal(first + length - 3, "uvx")) {
@@ -178,22 +172,11 @@ static bool fetch_uv(int cache, const struct fetch_request *request, const struc
 
 /* ---- one entry ---- */
 
-/* What the command asks for; tool FETCH_NONE where that is nothing to fetch. */
-static void read_request(const struct str_list *command, struct fetch_request *request)
-{
-        autofree char *home = realpath(caller_homes()->spelled, NULL);
-        autofree char *work = getcwd(NULL, 0);
-        const struct directories directories = {.real_home = home ? home : ""};
-        fetch_request_read(command, request);
-        if (request->tool == FETCH_NONE && work)
-                (void)package_project_request(command, &directories, work, request);
-}
-
 static void copy_command(struct entry *entry, const struct fetch_request *request,
                          const struct str_list *command)
 {
         if (request->tool != FETCH_UV_PROJECT) {
-                copy_list(&entry->command, command);
+                str_list_add_all(&entry->command, command);
                 return;
         }
         /* The same from any working directory. */
@@ -248,7 +231,7 @@ static bool fill(int directory, const struct fetch_request *request, const char 
         if (done && tree_digest(cache, digest, error)) {
                 entry.digest = str_copy(digest);
                 copy_command(&entry, request, &options->command);
-                copy_list(&entry.registries, &plan.registries);
+                str_list_add_all(&entry.registries, &plan.registries);
                 done = entry_write(directory, &entry, error);
         } else {
                 done = false;
@@ -286,7 +269,7 @@ static bool has_entry(int store, const char *file)
 static bool fetch_entry(int store, const struct options *options, struct error *error)
 {
         struct fetch_request request;
-        read_request(&options->command, &request);
+        package_request_read(&options->command, &request);
         autofree char *name = request.tool == FETCH_NONE ? NULL : fetch_request_name(&request);
         autofree char *file = name ? fetch_name_encode(name) : NULL;
         if (!file)
@@ -392,7 +375,7 @@ static bool visit(int store, const struct options *options, entry_visitor *visit
         struct str_list files = {0};
         struct fetch_request request = {0};
         if (options->command.count > 0) {
-                read_request(&options->command, &request);
+                package_request_read(&options->command, &request);
                 autofree char *name = request.tool == FETCH_NONE ? NULL : fetch_request_name(&request);
                 char *file = name ? fetch_name_encode(name) : NULL;
                 if (file)
@@ -488,123 +471,4 @@ int fetch(const struct options *options, struct error *error)
         if (done && fflush(stdout) != 0)
                 done = error_set(error, 1, "cannot write to standard output: %s", strerror(errno));
         return done ? 0 : error->status;
-}
-
-/* Passes the line of the fetch on, and into the record of this run, but for what a tool may have written. */
-static void pass_line(const char *line, size_t length, bool verbose)
-{
-        static const char prefix[] = "[hutch] ";
-        size_t skipped = sizeof(prefix) - 1;
-        if (!verbose && length > skipped && memcmp(line, prefix, skipped) == 0) {
-                message("%.*s", (int)(length - skipped), line + skipped);
-                return;
-        }
-        (void)fd_write_all(STDERR_FILENO, line, length);
-        (void)fd_write_all(STDERR_FILENO, "\n", 1);
-}
-
-struct passing {
-        char line[4096];
-        size_t length;
-        bool verbose;
-};
-
-/* Passes what has come on, line by line. False at its end. */
-static bool pass_lines(struct passing *passing, int lines)
-{
-        ssize_t got = read(lines, passing->line + passing->length, sizeof(passing->line) - passing->length);
-        if (got <= 0) {
-                if (got == 0 && passing->length > 0)
-                        pass_line(passing->line, passing->length, passing->verbose);
-                return got < 0 && errno == EINTR;
-        }
-        passing->length += (size_t)got;
-        char *start = passing->line, *end = start + passing->length, *newline;
-        while ((newline = memchr(start, '\n', (size_t)(end - start)))) {
-                pass_line(start, (size_t)(newline - start), passing->verbose);
-                start = newline + 1;
-        }
-        if (start == passing->line && passing->length == sizeof(passing->line)) {
-                pass_line(start, passing->length, passing->verbose);
-                start = end;
-        }
-        passing->length = (size_t)(end - start);
-        memmove(passing->line, start, passing->length);
-        return true;
-}
-
-/* A registry may take a quarter of an hour. A client that has gone meanwhile is known by its end of standard
- * output: that of standard input may be closed by one that still waits for answers. */
-static void await_fetch(pid_t child, int lines, bool verbose)
-{
-        struct passing passing = {.verbose = verbose};
-        struct pollfd polls[] = {{.fd = lines, .events = POLLIN}, {.fd = STDOUT_FILENO}};
-        for (;;) {
-                if (poll(polls, 2, -1) < 0) {
-                        if (errno != EINTR)
-                                return;
-                        continue;
-                }
-                if (polls[1].revents & (POLLERR | POLLHUP))
-                        (void)kill(child, SIGTERM);
-                if (polls[1].revents) /* whatever it says, it says it again */
-                        polls[1].fd = -1;
-                if (polls[0].revents && !pass_lines(&passing, lines))
-                        return;
-        }
-}
-
-/* What the command asks for, as it stands in a sentence. The caller frees. */
-static char *describe_request(const struct str_list *command)
-{
-        struct fetch_request request;
-        read_request(command, &request);
-        autofree char *name = request.tool == FETCH_NONE ? NULL : fetch_request_name(&request);
-        autofree char *directory =
-            request.tool == FETCH_UV_PROJECT ? package_project_directory(&request) : NULL;
-        fetch_request_free(&request);
-        return directory ? str_format("the environment of %s", error_shown(directory))
-               : name    ? str_copy(error_shown(strchr(name, ':') + 1))
-                         : str_format("what %s asks for", error_shown(command->values[0]));
-}
-
-bool fetch_first(const struct options *options, struct error *error)
-{
-        int ends[2];
-        struct str_list words = {0};
-        if (pipe2(ends, O_CLOEXEC) < 0)
-                return error_set(error, EXIT_SETUP, "cannot make a pipe: %s", strerror(errno));
-        str_list_add(&words, "hutch");
-        str_list_add(&words, "fetch");
-        for (unsigned i = 0; i < options->verbose; i++)
-                str_list_add(&words, "--verbose");
-        str_list_add(&words, "--");
-        copy_list(&words, &options->command);
-        autofree char *shown = describe_request(&options->command);
-        message("fetching first, once: %s is not here yet", shown);
-
-        pid_t hutch = getpid(), child = fork();
-        if (child == 0) {
-                autoclose int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-                (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-                if (getppid() != hutch || null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 ||
-                    dup2(ends[1], 2) < 0)
-                        _exit(EXIT_SETUP);
-                execv("/proc/self/exe", words.values);
-                _exit(EXIT_SETUP);
-        }
-        close(ends[1]);
-        autoclose int lines = ends[0];
-        str_list_free(&words);
-        int status = 0;
-        if (child > 0)
-                await_fetch(child, lines, options->verbose > 0);
-        while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-                ;
-        if (child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)
-                return true;
-        autofree char *line = fetch_line(&options->command);
-        return error_set(error, EXIT_SETUP,
-                         "it could not be fetched; the lines above say why, and so does: %s",
-                         error_shown(line));
 }

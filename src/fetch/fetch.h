@@ -12,8 +12,4 @@
 /* Runs it with options that options_parse() read. Returns the exit status, or *error set. */
 int fetch(const struct options *options, struct error *error);
 
-/* Runs `hutch fetch -- COMMAND` as a process of its own, which has its own sandbox and dies with this one,
- * for a server that is about to start. False with a sentence when it failed. */
-bool fetch_first(const struct options *options, struct error *error);
-
 #endif

@@ -188,3 +188,9 @@ bool str_is_variable_name(const char *text, size_t length)
                         return false;
         return true;
 }
+
+void str_list_add_all(struct str_list *to, const struct str_list *from)
+{
+        for (size_t i = 0; i < from->count; i++)
+                str_list_add(to, from->values[i]);
+}

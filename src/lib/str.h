@@ -37,6 +37,7 @@ struct str_list {
 };
 void str_list_take(struct str_list *list, char *value); /* the list owns value from now on */
 void str_list_add(struct str_list *list, const char *value);
+void str_list_add_all(struct str_list *to, const struct str_list *from);
 void str_list_free(struct str_list *list);
 bool str_list_has(const struct str_list *list, const char *value);
 

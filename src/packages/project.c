@@ -6,6 +6,7 @@
 
 #include "command/runners.h"
 #include "lib/fd.h"
+#include "lib/homes.h"
 #include "lib/sha512.h"
 
 #include <stdlib.h>
@@ -56,4 +57,14 @@ char *package_project_directory(const struct fetch_request *request)
 {
         const char *package = request->packages.values[0];
         return str_copy_n(package, (size_t)(strrchr(package, '#') - package));
+}
+
+void package_request_read(const struct str_list *command, struct fetch_request *request)
+{
+        autofree char *home = realpath(caller_homes()->spelled, NULL);
+        autofree char *work = getcwd(NULL, 0);
+        const struct directories directories = {.real_home = home ? home : ""};
+        fetch_request_read(command, request);
+        if (request->tool == FETCH_NONE && work)
+                (void)package_project_request(command, &directories, work, request);
 }

@@ -237,6 +237,8 @@ static void list_directories(struct str_list *directories)
                 autofree char *directory = path_parent(program);
                 str_list_take(directories, path_join(directory, "policy/templates"));
                 str_list_take(directories, path_join(directory, "../share/hutch/templates"));
+                /* libexec/hutch */
+                str_list_take(directories, path_join(directory, "../../share/hutch/templates"));
         }
         str_list_add(directories, HUTCH_DATADIR "/templates");
 }

@@ -4,7 +4,7 @@
  * and no sentence may hold a variable's value. The completions are held against the table.
  */
 #include "box/box.h"
-#include "cli/help.h"
+#include "options/help.h"
 #include "lib/fd.h"
 #include "lib/suggest.h"
 #include "options/foreign_options.h"

@@ -2,12 +2,15 @@
  *
  * See help.h.
  */
-#include "cli/help.h"
+#include "options/help.h"
 
 #include "lib/fd.h"
+#include "lib/messages.h"
 #include "lib/str.h"
 #include "lib/suggest.h"
 #include "options/options.h"
+
+#include <errno.h>
 
 static const char *const headings[OPTION_GROUPS] = {
     [OPTIONS_COMMON] = "Most used",
@@ -106,4 +109,22 @@ char *help_usage(const struct subcommand_row *row)
                 return str_format("hutch %s %s   (hutch %s --help lists the options)", row->name,
                                   row->arguments, row->name);
         return str_format("hutch %s%s%s", row->name, row->arguments[0] ? " " : "", row->arguments);
+}
+
+int help_complain(const struct error *error, const struct subcommand_row *row)
+{
+        message("%s", error->text);
+        if (error->status == EXIT_USAGE) {
+                autofree char *usage = help_usage(row);
+                message("usage: %s", usage);
+        }
+        return error->status;
+}
+
+int help_print(bool written)
+{
+        if (written && fflush(stdout) == 0)
+                return 0;
+        message("cannot write to standard output: %s", strerror(errno));
+        return 1;
 }

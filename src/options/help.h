@@ -3,9 +3,10 @@
  * What hutch says about itself, made of the option table and the table of subcommands, so that neither can
  * say what the program does not do. It writes where it is told and never ends the process.
  */
-#ifndef HUTCH_CLI_HELP_H
-#define HUTCH_CLI_HELP_H
+#ifndef HUTCH_OPTIONS_HELP_H
+#define HUTCH_OPTIONS_HELP_H
 
+#include "lib/err.h"
 #include "options/subcommands.h"
 
 #include <stdbool.h>
@@ -17,5 +18,12 @@ bool help_write(const struct subcommand_row *row, FILE *out);
 /* The one usage line that follows an error, without `usage:` and without a newline; row NULL: hutch itself.
  * The caller frees. */
 char *help_usage(const struct subcommand_row *row);
+
+/* Writes the sentence to stderr, with the usage line when the command line is at fault. Returns the exit
+ * status. */
+int help_complain(const struct error *error, const struct subcommand_row *row);
+
+/* The exit status of a subcommand that wrote to stdout: `written` says whether stdout took it so far. */
+int help_print(bool written);
 
 #endif
