@@ -92,8 +92,8 @@ char *limits_describe_unheld(const struct limits *limits)
         if (!*options)
                 return NULL;
         return str_format(
-            "nothing here enforces %s: %s; --require %s refuses to run then, and hutch doctor "
-            "says what is missing",
+            "nothing here enforces %s: %s; --require %s makes hutch refuse to run then, and hutch doctor "
+            "shows what is missing",
             options, limits->no_cgroup ? limits->no_cgroup : "the control group does not hold the processors",
             names);
 }
@@ -125,14 +125,14 @@ int limits_own_cgroup(char *path)
                 return -ENODEV;
         own = strstr(own, "::") + 2;
         int size = (int)strcspn(own, "\n");
-        /* A group outside of the caller's own namespace of groups. */
+        /* A group outside the caller's cgroup namespace. */
         if (str_starts(own, "/.."))
                 return -ENOENT;
         int written = snprintf(path, LIMITS_PATH_SIZE, "%s%.*s", CGROUP_ROOT, size == 1 ? 0 : size, own);
         return written < LIMITS_PATH_SIZE ? 0 : -ENAMETOOLONG;
 }
 
-/* Whether the groups below `directory` have what the limits need. */
+/* Whether groups below `directory` have the controllers that the limits need. */
 static bool has_controllers(const char *directory, bool processors)
 {
         autofree char *path = str_format("%s/cgroup.subtree_control", directory);
@@ -150,9 +150,9 @@ static bool has_controllers(const char *directory, bool processors)
         return memory && pids && (cpu || !processors);
 }
 
-/* The nearest directory, from the caller's own group upward, in which the caller may make a group and put
- * processes into it. Only groups are used whose controllers somebody has enabled: the kernel enables none
- * where processes live, and moving those is not hutch's business. */
+/* The nearest directory, from the caller's cgroup upward, in which the caller may make a group and put
+ * processes into it. Only groups whose controllers are already enabled count: the kernel enables none in a
+ * group with processes, and hutch does not move other processes. */
 static bool find_delegated(char *directory, bool processors)
 {
         if (limits_own_cgroup(directory) < 0)
@@ -160,7 +160,7 @@ static bool find_delegated(char *directory, bool processors)
         for (;;) {
                 autofree char *procs = str_format("%s/cgroup.procs", directory);
                 if (access(directory, W_OK) < 0 || access(procs, W_OK) < 0)
-                        return false; /* the kernel lets nobody move processes across such a group */
+                        return false; /* the kernel does not let processes move across such a group */
                 if (has_controllers(directory, processors))
                         return true;
                 char *slash = strrchr(directory, '/');
@@ -210,10 +210,10 @@ void limits_choose(struct limits *limits, uid_t caller, bool proc)
         char path[LIMITS_PATH_SIZE];
         int own = limits_own_cgroup(path);
         if (own < 0) {
-                limits_choose_without_cgroup(limits, caller, proc,
-                                             own == -ENOENT ? "the caller's own control group is not visible"
-                                                            : "control groups of version 2 are not at "
-                                                              "/sys/fs/cgroup, or not all are");
+                limits_choose_without_cgroup(
+                    limits, caller, proc,
+                    own == -ENOENT ? "the caller's control group is not visible"
+                                   : "/sys/fs/cgroup does not have all control groups in version 2");
                 return;
         }
         if (limits_systemd_socket(caller, path) == 0)
@@ -221,9 +221,9 @@ void limits_choose(struct limits *limits, uid_t caller, bool proc)
         else if (find_delegated(limits->cgroup, limits->cpus))
                 limits->way = CGROUP_WAY_DELEGATED;
         if (limits->way == CGROUP_WAY_NONE) {
-                limits_choose_without_cgroup(limits, caller, proc,
-                                             "no control group is delegated to you, and no systemd of yours "
-                                             "is there to ask");
+                limits_choose_without_cgroup(
+                    limits, caller, proc,
+                    "no control group is delegated to you, and no systemd user manager runs for you");
                 return;
         }
         limits->memory = limits->processes = LIMIT_CGROUP;
@@ -241,8 +241,8 @@ void limits_settle(struct limits *limits, unsigned holds, uid_t caller, bool pro
 static bool refuse(const struct limits *limits, const char *what, enum limit_mechanism mechanism,
                    struct error *error)
 {
-        return error_set(error, EXIT_SETUP, "--require %s cannot be met: it would be held by %s%s%s", what,
-                         mechanism == LIMIT_NONE ? "nothing" : limit_mechanism_name(mechanism),
+        return error_set(error, EXIT_SETUP, "--require %s cannot be met: the limit would be held by %s%s%s",
+                         what, mechanism == LIMIT_NONE ? "nothing" : limit_mechanism_name(mechanism),
                          limits->no_cgroup ? ": " : "", limits->no_cgroup ? limits->no_cgroup : "");
 }
 

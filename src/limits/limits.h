@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a sandbox may take of the machine, and what holds it to that. Three ways, the first that there is: a
- * control group that the caller's systemd makes, one below a group that was delegated to the caller, and
- * without control groups what the kernel has for processes alone. Choosing looks at the machine and changes
- * nothing.
+ * What a sandbox may use of the machine, and which mechanism holds each limit. The first that exists of
+ * three: a control group that the caller's systemd makes, a group below one that was delegated to the caller,
+ * and what the kernel has for single processes. Choosing looks at the machine and changes nothing.
  */
 #ifndef HUTCH_LIMITS_LIMITS_H
 #define HUTCH_LIMITS_LIMITS_H
@@ -19,8 +18,8 @@
 #define LIMITS_MEMORY_DEFAULT (2ULL << 30)
 #define LIMITS_DISK_DEFAULT   (1ULL << 30)
 
-/* With less, an ordinary interpreter dies before its first line, without a word; a forgotten unit gives less.
- */
+/* With less, an ordinary interpreter dies without a message before its first line. A forgotten unit gives
+ * less. */
 #define LIMITS_MEMORY_LEAST (6ULL << 20)
 #define LIMITS_DISK_LEAST   (64ULL << 10)
 
@@ -34,12 +33,12 @@ enum {
 /* What holds a limit. */
 enum limit_mechanism {
         LIMIT_UNASKED,  /* there is no such limit */
-        LIMIT_NONE,     /* there is, and nothing on this machine holds it */
+        LIMIT_NONE,     /* there is one, and nothing on this machine holds it */
         LIMIT_CGROUP,   /* a control group of version 2 */
-        LIMIT_PID_MAX,  /* the pid namespace's own highest number: up to 300 more than asked for */
+        LIMIT_PID_MAX,  /* pid_max of the pid namespace: up to 300 more than asked for */
         LIMIT_RLIMIT,   /* a resource limit that the kernel counts for the user namespace */
-        LIMIT_WATCHDOG, /* enforce/watchdog.h: measured, so that more may be taken for a moment */
-        LIMIT_AFFINITY, /* so many processors and no other */
+        LIMIT_WATCHDOG, /* enforce/watchdog.h: measured, so that the sandbox may exceed it for a moment */
+        LIMIT_AFFINITY, /* the affinity mask: so many processors and no others */
         LIMIT_MECHANISMS
 };
 
@@ -66,7 +65,7 @@ struct limits {
 
         enum cgroup_way way;
         char cgroup[LIMITS_PATH_SIZE]; /* of CGROUP_WAY_DELEGATED: the directory in which the group is made */
-        const char *no_cgroup;         /* why there is none, half a sentence; NULL when there is one */
+        const char *no_cgroup;         /* why there is no group, half a sentence; NULL when there is one */
         enum limit_mechanism memory, processes, processors;
 };
 
@@ -76,7 +75,7 @@ void limits_choose(struct limits *limits, uid_t caller, bool proc);
 /* The same without control groups, for `why` (static). */
 void limits_choose_without_cgroup(struct limits *limits, uid_t caller, bool proc, const char *why);
 
-/* What a control group turned out to hold, as bits; nothing: it is not used. */
+/* What a control group holds, read back, as bits; 0: the group is not used. */
 enum {
         CGROUP_HOLDS = 1, /* memory and processes */
         CGROUP_HOLDS_PROCESSORS = 2,
@@ -97,25 +96,25 @@ const char *limit_mechanism_name(enum limit_mechanism mechanism);
 /* The name of a bit of --require, or NULL behind the last: index 0 and up. */
 const char *limits_requirement(unsigned index);
 
-/* The limits with what holds them, one line without an end, for people. The caller frees. */
+/* The limits with what holds each, as one line for users. The caller frees. */
 char *limits_describe(const struct limits *limits, uint64_t disk_bytes);
 
-/* What was given and nothing holds, with why, one line without an end; NULL when there is no such limit. The
+/* The limits that were given and that nothing holds, with why, as one line; NULL when there is none. The
  * caller frees. */
 char *limits_describe_unheld(const struct limits *limits);
 
-/* A size as a person writes it: 2g, 512m. `text` has room for 24 bytes; returns it. */
+/* A size as options have it: 2g, 512m. `text` has room for 24 bytes; returns it. */
 char *limits_write_size(uint64_t bytes, char *text);
 
-/* True where each pid namespace has a pid_max of its own (Linux 6.14); elsewhere there is one for the
- * machine, which must never be written. */
+/* True where each pid namespace has its own pid_max (Linux 6.14). Elsewhere the machine has one, which must
+ * never be written. */
 bool limits_pid_max_is_own(void);
 
 /* The socket of the systemd that manages the caller's processes: 0, or a negative errno. For `path` of
  * LIMITS_PATH_SIZE bytes. */
 int limits_systemd_socket(uid_t caller, char *path);
 
-/* The directory of the caller's own control group of version 2, where all of them are; a negative errno else.
+/* The directory of the caller's control group, where all controllers are in version 2; else a negative errno.
  */
 int limits_own_cgroup(char *path);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See conflicts.h. Paths are compared as text, for nothing of the host is looked at while options are read.
+ * See conflicts.h. Paths are compared as text: reading options looks at nothing on the host.
  */
 #include "options/conflicts.h"
 
@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-/* Drops a grant that stands there twice, and refuses two for one place inside. */
+/* Drops a repeated grant, and refuses two grants with one destination. */
 static bool compare_grants(struct options *options, struct error *error)
 {
         autofree char *cwd = getcwd(NULL, 0);
@@ -28,7 +28,7 @@ static bool compare_grants(struct options *options, struct error *error)
                         if (one->memory != other->memory || one->bytes != other->bytes ||
                             !str_equal(path, other_path))
                                 return error_set(error, EXIT_USAGE,
-                                                 "two grants have one place inside, %s: %s %s and %s %s",
+                                                 "two grants have the same destination %s: %s %s and %s %s",
                                                  error_shown(inside), one->option, error_shown(one->path),
                                                  other->option, error_shown(other->path));
                         if (one->writable != other->writable || one->overlay != other->overlay)
@@ -44,19 +44,19 @@ static bool compare_grants(struct options *options, struct error *error)
         return true;
 }
 
-/* The same for files: a place has one content. */
+/* The same for files: one destination has one content. */
 static bool compare_files(struct options *options, struct error *error)
 {
         for (size_t i = 0; i < options->file_count; i++)
                 for (size_t j = i + 1; j < options->file_count; j++)
                         if (str_equal(options->files[i].remote, options->files[j].remote) &&
                             !str_equal(options->files[i].local, options->files[j].local))
-                                return error_set(error, EXIT_USAGE,
-                                                 "two files have one place inside, %s: --file %s and --file "
-                                                 "%s",
-                                                 error_shown(options->files[i].remote),
-                                                 error_shown(options->files[i].local),
-                                                 error_shown(options->files[j].local));
+                                return error_set(
+                                    error, EXIT_USAGE,
+                                    "two files have the same destination %s: --file %s and --file %s",
+                                    error_shown(options->files[i].remote),
+                                    error_shown(options->files[i].local),
+                                    error_shown(options->files[j].local));
         return true;
 }
 

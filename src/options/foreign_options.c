@@ -10,15 +10,13 @@
 static const char grants[] = "grant a file or directory with --ro PATH[:DEST] or --rw PATH[:DEST]";
 static const char read_only[] = "write --ro PATH[:DEST]";
 static const char writable[] = "write --rw PATH[:DEST]";
-static const char no_network[] =
-    "a sandbox reaches nothing but what --network-allow names; leave the option out";
-static const char network[] = "name what may be reached with --network-allow, as api.example.com or public";
+static const char no_network[] = "a sandbox reaches only what --network-allow names; leave the option out";
+static const char network[] = "name the destinations with --network-allow, as api.example.com or public";
 static const char capabilities[] = "a sandbox never has a capability; leave the option out";
 static const char own_namespaces[] = "a sandbox always has its own namespaces; leave the option out";
 static const char input[] = "standard input is always passed on; leave the option out";
 static const char identity[] =
-    "inside, the command is always the user nonroot (65532), outside it is you; leave the "
-    "option out";
+    "the command is always the user nonroot (65532) inside and you outside; leave the option out";
 static const char memory_directories[] = "/tmp and the home are empty directories in memory already; leave "
                                          "the option out, or write --tmpfs PATH for "
                                          "another one";
@@ -40,7 +38,7 @@ static const struct hint hints[] = {
     {"--dev-bind", devices},
     {"--device", devices},
     {"--gpus", devices},
-    {"--dev", "a sandbox always has a /dev of its own; leave the option out"},
+    {"--dev", "a sandbox always has its own /dev; leave the option out"},
     {"--private", memory_directories},
     {"--whitelist", grants},
     {"--network", no_network},
@@ -49,8 +47,7 @@ static const struct hint hints[] = {
     {"--share-net", network},
     {"-p", "write --publish [HOSTPORT:]PORT"},
     {"--expose", "write --publish [HOSTPORT:]PORT"},
-    {"--add-host",
-     "names are looked up as this machine does it, its hosts file included; leave the option out"},
+    {"--add-host", "names are looked up as on this machine, with its hosts file; leave the option out"},
     {"--dns", "names are looked up with this machine's own name servers; leave the option out"},
     {"--read-only",
      "everything but /tmp, the home and --rw grants is read-only already; leave the option out"},
@@ -82,7 +79,7 @@ static const struct hint hints[] = {
     {"--ipc", own_namespaces},
     {"--uts", own_namespaces},
     {"--userns", own_namespaces},
-    {"--hostname", "inside, the machine is always called hutch; leave the option out"},
+    {"--hostname", "the host name inside is always hutch; leave the option out"},
     {"--die-with-parent",
      "a sandbox always ends with hutch, and under `hutch mcp` when its client goes away; leave "
      "the option out"},
@@ -93,14 +90,14 @@ static const struct hint hints[] = {
     {"--workdir", working_directory},
     {"-w", working_directory},
     {"--setenv", variables},
-    {"--clearenv", "a sandbox has nothing of your environment but what --env names; leave the option out"},
+    {"--clearenv", "a sandbox has only the variables that --env names; leave the option out"},
     {"--allow-read", read_only},
     {"--allow-write", writable},
     {"--allow-net", network},
     {"-m", "write --memory SIZE"},
-    {"--name", "`hutch ps` and `hutch logs` make a server's name from its command; leave the option out"},
+    {"--name", "`hutch ps` and `hutch logs` derive a server's name from its command; leave the option out"},
     {"--readonly",
-     "write --ro PATH[:DEST] for what the command may read; what no --rw names is read-only already"},
+     "write --ro PATH[:DEST] for what the command may read; everything without --rw is read-only already"},
 };
 
 const char *foreign_option_find(const char *word, size_t length)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Options of other sandboxes and container engines that people paste. hutch takes none of them, silently
- * least of all: each is refused with the one hint that says what to write instead, or that it is so anyway. A
- * hint must be true of this version.
+ * Options of other sandboxes and container engines that users paste. hutch accepts none of them. It refuses
+ * each with a hint: what to write instead, or that a sandbox behaves that way anyway. A hint must be true of
+ * this version.
  */
 #ifndef HUTCH_OPTIONS_FOREIGN_OPTIONS_H
 #define HUTCH_OPTIONS_FOREIGN_OPTIONS_H

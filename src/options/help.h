@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What hutch says about itself, made of the option table and the table of subcommands, so that neither can
- * say what the program does not do. It writes where it is told and never ends the process.
+ * The help text, generated from the option table and the subcommand table, so that it cannot describe what
+ * the program does not do. Nothing here ends the process.
  */
 #ifndef HUTCH_OPTIONS_HELP_H
 #define HUTCH_OPTIONS_HELP_H
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* `hutch --help` (row NULL) or the help of one subcommand. False when `out` could not take it. */
+/* Writes `hutch --help` (row NULL) or the help of one subcommand. False on a write error. */
 bool help_write(const struct subcommand_row *row, FILE *out);
 
 /* The one usage line that follows an error, without `usage:` and without a newline; row NULL: hutch itself.

@@ -16,13 +16,13 @@ static bool is_absolute(const char *path)
         return path[0] == '/' || str_equal(path, "~") || str_starts(path, "~/");
 }
 
-/* Reads a place inside into *place: an absolute path, or one below the home. */
+/* Reads a destination into *place: an absolute path, or one below the home. */
 static bool read_place(const char *option, const char *text, char **place, struct error *error)
 {
         autofree char *path = NULL;
         if (!is_absolute(text))
-                return error_set(error, EXIT_USAGE, "%s: the place inside, %s, is not an absolute path",
-                                 option, error_shown(text));
+                return error_set(error, EXIT_USAGE, "%s: the destination %s is not an absolute path", option,
+                                 error_shown(text));
         if (!value_expand_path(option, text, &path, error))
                 return false;
         *place = path_join("/", path);
@@ -51,22 +51,22 @@ bool mount_syntax_read_volume(const char *text, struct grant_option *grant, stru
                 *colon = 0;
         }
         colon = find_destination(source);
-        /* A colon in DST is an engine's further option, as :z, which would be lost. */
+        /* A further colon in DST begins an engine's option, as :z; ignoring it would lose its meaning. */
         if (!colon || colon == source || strchr(colon + 1, ':'))
-                return error_set(error, EXIT_USAGE,
-                                 "--volume %s: write SRC:DST, DST an absolute path inside, and nothing but "
-                                 ":ro behind it",
-                                 error_shown(text));
+                return error_set(
+                    error, EXIT_USAGE,
+                    "--volume %s: write SRC:DST or SRC:DST:ro, where DST is an absolute path inside",
+                    error_shown(text));
         *colon = 0;
         if (!strchr(source, '/') && source[0] != '.' && source[0] != '~')
                 return error_set(error, EXIT_USAGE,
-                                 "--volume %s: there are no named volumes here; SRC is a path of yours: ./%s",
+                                 "--volume %s: hutch has no named volumes; write a path: ./%s",
                                  error_shown(text), error_shown(source));
         return value_expand_path("--volume", source, &grant->path, error) &&
                read_place("--volume", colon + 1, &grant->destination, error);
 }
 
-/* What --mount may say, and what it said. */
+/* The keys of --mount, and the values given. */
 enum mount_field { FIELD_TYPE, FIELD_SOURCE, FIELD_TARGET, FIELD_READ_ONLY, FIELD_SIZE, FIELD_COUNT };
 
 static const struct {
@@ -101,7 +101,7 @@ static bool read_field(char *item, const char *fields[FIELD_COUNT], struct error
         if (!value || !value[0])
                 return error_set(error, EXIT_USAGE, "--mount: %s has no value: %s=…", item, item);
         if (fields[field])
-                return error_set(error, EXIT_USAGE, "--mount: %s stands there twice", item);
+                return error_set(error, EXIT_USAGE, "--mount: %s is given twice", item);
         fields[field] = value;
         return true;
 }
@@ -111,7 +111,7 @@ static bool read_bind(const char *const fields[FIELD_COUNT], struct grant_option
         const char *read_only = fields[FIELD_READ_ONLY] ? fields[FIELD_READ_ONLY] : "false";
         if (!fields[FIELD_SOURCE] || !fields[FIELD_TARGET] || fields[FIELD_SIZE])
                 return error_set(error, EXIT_USAGE,
-                                 "--mount: write type=bind,source=PATH,target=DEST, with readonly if so");
+                                 "--mount: write type=bind,source=PATH,target=DEST[,readonly]");
         grant->writable = str_equal(read_only, "false") || str_equal(read_only, "0");
         if (!grant->writable && !str_equal(read_only, "true") && !str_equal(read_only, "1"))
                 return error_set(error, EXIT_USAGE, "--mount: readonly=%s is neither true nor false",
@@ -125,7 +125,7 @@ static bool read_memory(const char *const fields[FIELD_COUNT], struct grant_opti
 {
         if (!fields[FIELD_TARGET] || fields[FIELD_SOURCE] || fields[FIELD_READ_ONLY])
                 return error_set(error, EXIT_USAGE,
-                                 "--mount: write type=tmpfs,target=PATH, with tmpfs-size=SIZE if so");
+                                 "--mount: write type=tmpfs,target=PATH[,tmpfs-size=SIZE]");
         grant->memory = true;
         if (fields[FIELD_SIZE] && !value_read_size("--mount", fields[FIELD_SIZE], &grant->bytes, error))
                 return false;
@@ -146,8 +146,7 @@ bool mount_syntax_read_mount(const char *text, struct grant_option *grant, struc
         if (str_equal(type, "tmpfs"))
                 return read_memory(fields, grant, error);
         return error_set(error, EXIT_USAGE,
-                         "--mount: type=%s is not possible here; write type=bind (a path of yours) or "
-                         "type=tmpfs (memory)",
+                         "--mount: type=%s is not supported; write type=bind (a path) or type=tmpfs (memory)",
                          error_shown(type));
 }
 
@@ -165,7 +164,7 @@ bool mount_syntax_read_tmpfs(const char *text, struct grant_option *grant, struc
         return read_place("--tmpfs", path, &grant->path, error);
 }
 
-/* True when `path` has an empty part, `.` or `..`, which a person would read as another place. */
+/* True when `path` has an empty part, `.` or `..`: the user may mean another path than the kernel would. */
 static bool has_odd_part(const char *path)
 {
         for (const char *part = strchr(path, '/'); part; part = strchr(part + 1, '/')) {
@@ -183,8 +182,7 @@ static bool refuse_file(const char *text, struct error *error)
                 return error_set(error, EXIT_USAGE,
                                  "--file %s: write LOCAL:REMOTE, as in server.py:/tmp/server.py",
                                  error_shown(text));
-        return error_set(error, EXIT_USAGE,
-                         "--file %s: REMOTE, %s, is a place inside and absolute: write /tmp/%s",
+        return error_set(error, EXIT_USAGE, "--file %s: REMOTE, %s, is not an absolute path: write /tmp/%s",
                          error_shown(text), error_shown(last + 1), error_shown(last + 1));
 }
 
@@ -201,7 +199,7 @@ bool mount_syntax_read_file(const char *text, struct file_option *file, struct e
                 return false;
         if (remote[strlen(remote) - 1] == '/')
                 return error_set(error, EXIT_USAGE,
-                                 "--file %s: REMOTE is the place of the file itself: write %s/%s",
+                                 "--file %s: REMOTE names the file, not its directory: write %s/%s",
                                  error_shown(text), error_shown(file->remote), error_shown(path_base(local)));
         if (has_odd_part(remote))
                 return error_set(error, EXIT_USAGE, "--file %s: REMOTE has empty, . or .. parts: write %s",
@@ -209,7 +207,7 @@ bool mount_syntax_read_file(const char *text, struct file_option *file, struct e
         return true;
 }
 
-/* ---- hutch's own ---- */
+/* ---- --ro, --rw, their -try, --overlay ---- */
 
 static bool path_exists(const char *path)
 {
@@ -234,8 +232,7 @@ static const struct grant_option *find_grant(const char *name)
         return &grant_options[i];
 }
 
-/* Splits PATH[:DEST]. A file's own name may hold colons, so a text that names something is a path as a whole.
- */
+/* Splits PATH[:DEST]. A file name may contain colons, so a text that names something is a path as a whole. */
 bool mount_syntax_read_grant(const char *name, const char *text, struct grant_option *grant,
                              struct error *error)
 {
@@ -265,9 +262,9 @@ bool mount_syntax_read_grant(const char *name, const char *text, struct grant_op
                         *strrchr(path, ':') = 0;
                         if (path_exists(path))
                                 return error_set(error, EXIT_USAGE,
-                                                 "--%s %s: the DEST of PATH:DEST is an absolute path inside",
-                                                 name, error_shown(text));
-                        /* Neither way does it name anything: that is for the step that opens it to say. */
+                                                 "--%s %s: DEST in PATH:DEST must be an absolute path", name,
+                                                 error_shown(text));
+                        /* It names nothing either way: the step that opens it reports that. */
                         path[strlen(path)] = ':';
                 }
         }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Grants as container engines spell them, each the same struct grant_option that --ro and --rw make, and the
- * files that are sent in. What has another form is refused with status 2: what is not understood is never
- * skipped.
+ * Grants in the syntax of container engines, each read into the struct grant_option of --ro and --rw, and the
+ * files of --file. Any other form is refused with status 2; nothing that is not understood is skipped.
  */
 #ifndef HUTCH_OPTIONS_MOUNT_SYNTAX_H
 #define HUTCH_OPTIONS_MOUNT_SYNTAX_H

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See options.h. One pass over the words before `--`: each is found in the table by its whole name (an
- * abbreviation would change its meaning with the next option), its value is taken and checked for form, and
- * stored. What needs two options to judge is judged at the end. Whether a path exists is asked here only to
- * split PATH:DEST; whether it may be granted is judged elsewhere. No sentence may hold a variable's value.
+ * See options.h. One pass over the words before `--` finds each option in the table by its whole name (an
+ * abbreviation could change its meaning with the next version) and has the table read its value. Checks that
+ * need two options come last. No message may contain the value of a variable.
  */
 #include "options/options.h"
 
@@ -20,15 +19,14 @@
 
 enum { STOP_GRACE_DEFAULT = 5 };
 
-/* The words that are still to be read, and what was given before. */
+/* The words, the next one to read, and the values given so far. */
 struct parse {
         struct options *options;
         const char *subcommand;
         char **words;
         size_t count;
         size_t next;
-        const char
-            *given[OPTION_COUNT]; /* the value an option had ("" for none), NULL before it stood there */
+        const char *given[OPTION_COUNT]; /* the value of each option ("" for none), NULL when not given */
         struct error *error;
 };
 
@@ -67,8 +65,8 @@ bool option_belongs(const struct option_row *row, const char *subcommand)
 
 /* ---- words ---- */
 
-/* Blanks VALUE of KEY=VALUE, which `value` is and which ends `word`, in the process's own argv: until hutch
- * ends every user of the machine could read it in /proc. */
+/* `word` ends with `value`, which is KEY=VALUE: blanks VALUE in the argv of the process, where every user of
+ * the machine could read it in /proc until hutch ends. */
 static void hide_value(char *word, const char *value)
 {
         size_t name = strcspn(value, "=");
@@ -76,7 +74,8 @@ static void hide_value(char *word, const char *value)
                 memset(word + strlen(word) - strlen(value) + name + 1, '*', strlen(value) - name - 1);
 }
 
-/* Judges the value's presence, and an option that stands there a second time, before the value itself. */
+/* Checks that a value is there where it must be, and that a repeated option agrees, before the value itself.
+ */
 static bool take(struct parse *parse, const struct option_row *row, const char *value)
 {
         if (!option_belongs(row, parse->subcommand))
@@ -119,14 +118,13 @@ static bool refuse_unknown(struct parse *parse, const char *word)
                         names[count++] = option_table[i].name;
         size_t length = strcspn(word, "=");
         const char *hint = foreign_option_find(word, length);
-        /* What follows = may be anything, a secret too. */
+        /* What follows = may be a secret. */
         autofree char *option = str_copy_n(word, length);
         if (strchr(option, ' '))
-                return error_set(
-                    parse->error, EXIT_USAGE,
-                    "unknown option %s: an option and its value are two words, in a client's \"args\" "
-                    "two items",
-                    error_shown(option));
+                return error_set(parse->error, EXIT_USAGE,
+                                 "unknown option %s: an option and its value are two words; in a client's "
+                                 "\"args\", two items",
+                                 error_shown(option));
         if (hint)
                 return error_set(parse->error, EXIT_USAGE, "%s is not an option of hutch: %s", option, hint);
         const char *nearest = str_starts(option, "--") ? suggest_nearest(option + 2, names) : NULL;
@@ -145,7 +143,7 @@ static bool take_letters(struct parse *parse, const char *word)
                 return refuse_unknown(parse, word);
         if (row->argument == ARGUMENT_REQUIRED && word[2])
                 return error_set(parse->error, EXIT_USAGE,
-                                 "the value of -%c is a word of its own: -%c %s, or --%s=%s", row->letter,
+                                 "-%c and its value are two words: -%c %s, or --%s=%s", row->letter,
                                  row->letter, row->metavariable, row->name, row->metavariable);
         for (const char *letter = word + 1; *letter; letter++) {
                 if (*letter != row->letter)
@@ -159,7 +157,7 @@ static bool take_letters(struct parse *parse, const char *word)
 static bool refuse_word(struct parse *parse, const char *word)
 {
         const char *before = parse->next >= 2 ? parse->words[parse->next - 2] : "";
-        /* KEY=VALUE without its --env: the value may be a secret. */
+        /* It may be KEY=VALUE without --env, and the value a secret. */
         autofree char *shown = str_copy_n(word, strcspn(word, "="));
         if (str_equal(before, "-v") && strchr(word, ':'))
                 return error_set(
@@ -170,7 +168,7 @@ static bool refuse_word(struct parse *parse, const char *word)
                 if (str_equal(parse->words[i], "--"))
                         return error_set(parse->error, EXIT_USAGE,
                                          "%s is neither an option nor an option's value", error_shown(shown));
-        /* Word processors and chats make one dash of the two. */
+        /* Word processors and chat programs turn two dashes into one. */
         if (str_starts(word, "\u2013") || str_starts(word, "\u2014"))
                 return error_set(parse->error, EXIT_USAGE,
                                  "%s begins with a long dash; write two short ones, --", error_shown(shown));
@@ -190,9 +188,9 @@ static bool take_word(struct parse *parse, const char *word)
         return take(parse, row, word[2 + length] ? word + 2 + length + 1 : NULL);
 }
 
-/* ---- what needs two options ---- */
+/* ---- all words ---- */
 
-/* Everything of a subcommand that starts no sandbox of the command's; a command may follow some. */
+/* The words of a subcommand that does not start the sandbox of a command; a command may still follow some. */
 static bool parse_options_alone(struct parse *parse)
 {
         const struct subcommand_row *row = subcommand_find(parse->subcommand);
@@ -245,7 +243,7 @@ bool options_parse(struct options *options, const char *subcommand, int argc, ch
                 return error_set(error, EXIT_USAGE, "no command after --");
         if (str_starts(options->command.values[0], "--"))
                 return error_set(error, EXIT_USAGE,
-                                 "%s stands after --, where the command begins; options stand before",
+                                 "%s comes after --, where the command begins; put options before --",
                                  error_shown(options->command.values[0]));
         if (options->command.values[0][0] == 0)
                 return error_set(error, EXIT_USAGE, "the command after -- is an empty word");
@@ -297,7 +295,7 @@ const char *options_stray(const struct str_list *command)
                 const struct option_row *row = find_long(word + 2, length - 2);
                 if (row && !option_belongs(row, "mcp") && !option_belongs(row, "run"))
                         continue;
-                /* Many programs have these of their own; Node.js has the last. */
+                /* Many programs have options of these names; Node.js has the last. */
                 if (row && str_words_have("help verbose file env-file", row->name, strlen(row->name)))
                         continue;
                 if (row)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The one option table: parsing, --help, the check of the man pages, shell completions and policy files all
- * read it. What the person wrote ends up in struct options, as text that was checked for form only; the box
- * is made of it elsewhere. An option that is read here and used nowhere must never exist.
+ * The one option table: parsing, --help, the check of the man pages and of the shell completions all read it.
+ * struct options holds what the user wrote, checked for form only; resolve/ makes the box of it. Every option
+ * that is read here must be used there.
  */
 #ifndef HUTCH_OPTIONS_OPTIONS_H
 #define HUTCH_OPTIONS_OPTIONS_H
@@ -71,10 +71,10 @@ struct grant_option {
         char *path;        /* as written, with a leading ~ expanded; of memory: the place inside, normal */
         char *destination; /* absolute and normal, never "/"; or NULL: the same path */
         bool writable;
-        bool overlay;       /* what is written vanishes */
+        bool overlay;       /* changes stay in memory and vanish */
         bool optional;      /* skipped when there is nothing at `path` */
         bool memory;        /* nothing of the host: an empty directory in memory */
-        uint64_t bytes;     /* of memory: a budget of its own; 0: the sandbox's common one */
+        uint64_t bytes;     /* of memory: its size; 0: it shares the common one */
         const char *option; /* as it was spelled, with its dashes; static */
 };
 
@@ -91,7 +91,7 @@ enum option_fetch {
 
 struct options {
         char *template_name;       /* or NULL: the default, mcp-server */
-        struct str_list env;       /* KEY=VALUE, in order; a KEY alone got the caller's value here */
+        struct str_list env;       /* KEY=VALUE, in order; a KEY alone has the caller's value by now */
         struct str_list env_files; /* as written, with a leading ~ expanded */
         struct grant_option *grants;
         size_t grant_count;
@@ -128,7 +128,7 @@ struct options {
         bool list, update, verify;
         char *remove; /* as written, or NULL */
         unsigned min_age_days;
-        struct str_list command; /* what stands after -- */
+        struct str_list command; /* the words after -- */
 
         /* Set by hutch itself, for the sandbox of a fetch: the real path of the directory to fill, and the
          * tool.
@@ -139,16 +139,17 @@ struct options {
 
 /* Parses what follows the subcommand, argv[0] being the first word after it. `subcommand` is one of
  * subcommand_table; one that starts no sandbox takes options only, and no command. Status 2 with one sentence
- * on anything unknown, missing, empty, malformed or contradictory; values of variables never stand in one,
- * and are blanked in `argv`. After `--help` nothing more is read. Free `options` in both cases. */
+ * on anything unknown, missing, empty, malformed or contradictory. No sentence contains the value of a
+ * variable, and values are blanked in `argv`. After `--help` nothing more is read. Free `options` in both
+ * cases. */
 bool options_parse(struct options *options, const char *subcommand, int argc, char **argv,
                    struct error *error);
 
 void options_free(struct options *options);
 
-/* The first word of `command` that is one of hutch's options: exactly `--long` or `--long=…`, after the
- * program and before a `--` of the command's own. It was passed to the command; the person may have meant
- * hutch. NULL when there is none; the word belongs to the list. */
+/* The first word of `command` that is an option of hutch, exactly `--long` or `--long=…`, after the program
+ * and before any further `--`. The command gets it although the user may have meant hutch. NULL when there is
+ * none; the word belongs to the list. */
 const char *options_stray(const struct str_list *command);
 
 #endif

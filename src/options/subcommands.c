@@ -29,8 +29,7 @@ const struct subcommand_row subcommand_table[] = {
      "offline.\n",
      true},
     {"doctor", "[OPTIONS]", true, false, "show what this machine can enforce",
-     "A sandbox is really started; what stands in its way, or weakens it, is named with the fix. Exit "
-     "status:\n"
+     "Starts a real sandbox, and names what prevents or weakens it, with the fix. Exit status:\n"
      "0 when hutch mcp runs here, 1 when not; 2 a mistake in the options.\n",
      false},
     {"ps", "[--json]", false, false, "list the sandboxes that are running",

@@ -11,10 +11,10 @@ struct subcommand_row {
         const char *name;
         const char *arguments; /* as usage shows them */
         bool options;          /* rows of option_table apply: those for which option_belongs() */
-        bool sandbox;          /* it starts the sandbox of a command, which stands behind -- */
+        bool sandbox;          /* it starts the sandbox of the command after -- */
         const char *help;      /* one line, no final stop */
         const char *detail;    /* the paragraph of its own help, or NULL */
-        bool command;          /* a command may stand behind -- although its sandbox is not started */
+        bool command;          /* a command may follow -- although its sandbox is not started */
 };
 
 /* Ends with a row whose name is NULL. */
@@ -23,7 +23,7 @@ extern const struct subcommand_row subcommand_table[];
 /* The row of `name`, or NULL. */
 const struct subcommand_row *subcommand_find(const char *name);
 
-/* The nearest subcommand's name when `name` was probably meant to be one, else NULL. */
+/* The name of the nearest subcommand when `name` is probably a misspelling of it, else NULL. */
 const char *subcommand_nearest(const char *name);
 
 #endif

@@ -98,7 +98,7 @@ static bool read_seconds(struct options *options, const struct option_row *row, 
                                          row->name, error_shown(value));
                 seconds = seconds * 10 + (unsigned long)(*digit - '0');
                 if (seconds > SECONDS_MAX)
-                        return error_set(error, EXIT_USAGE, "--%s %s: the most is %d seconds", row->name,
+                        return error_set(error, EXIT_USAGE, "--%s %s: the maximum is %d seconds", row->name,
                                          error_shown(value), SECONDS_MAX);
         }
         *(unsigned *)field_of(options, row) = (unsigned)seconds;
@@ -488,7 +488,7 @@ const struct option_row option_table[] = {
      .repeatable = true,
      .read = add_text,
      .field = offsetof(struct options, host_ports),
-     .help = "show a port of your own 127.0.0.1 inside, as 127.0.0.1:PORT"},
+     .help = "make a port of your 127.0.0.1 reachable inside, as 127.0.0.1:PORT"},
     {.group = OPTIONS_NETWORK,
      .name = "publish",
      .argument = ARGUMENT_REQUIRED,
@@ -497,7 +497,7 @@ const struct option_row option_table[] = {
      .repeatable = true,
      .read = add_text,
      .field = offsetof(struct options, publish),
-     .help = "open a port that the command listens on, on your own 127.0.0.1 only"},
+     .help = "open a port that the command listens on, on your 127.0.0.1 only"},
     {.group = OPTIONS_TOOLS,
      .name = "allow-tool",
      .argument = ARGUMENT_REQUIRED,
@@ -562,7 +562,7 @@ const struct option_row option_table[] = {
      .complete = "none",
      .only = "mcp",
      .read = read_message_max,
-     .help = "with a rule for tools: refuse longer messages (default: 64m)"},
+     .help = "refuse longer messages, where a rule for tools applies (default: 64m)"},
     {.group = OPTIONS_TOOLS,
      .name = "explain",
      .complete = "none",

@@ -45,10 +45,11 @@ bool value_read_count(const char *option, const char *text, unsigned most, unsig
         for (; *next >= '0' && *next <= '9' && value <= most; next++)
                 value = value * 10 + (uint64_t)(*next - '0');
         if (next == text || (*next && value <= most) || value == 0)
-                return error_set(error, EXIT_USAGE, "%s %s: not a whole number from 1 on", option,
+                return error_set(error, EXIT_USAGE, "%s %s: not a whole number of at least 1", option,
                                  error_shown(text));
         if (value > most)
-                return error_set(error, EXIT_USAGE, "%s %s: the most is %u", option, error_shown(text), most);
+                return error_set(error, EXIT_USAGE, "%s %s: the maximum is %u", option, error_shown(text),
+                                 most);
         *count = (unsigned)value;
         return true;
 }
@@ -83,18 +84,18 @@ bool value_read_size(const char *option, const char *text, uint64_t *bytes, stru
         const char *next = text;
         for (; *next >= '0' && *next <= '9' && value <= SIZE_MOST; next++)
                 value = value * 10 + (uint64_t)(*next - '0');
-        /* 64K and 64k are the same to people. */
+        /* 64K and 64k mean the same. */
         const char *unit = next > text && *next ? strchr(units, *next | 0x20) : NULL;
         for (size_t i = 0; unit && i <= (size_t)(unit - units) && value <= SIZE_MOST; i++)
                 value *= 1024;
         if (next > text && value > SIZE_MOST)
-                return error_set(error, EXIT_USAGE, "%s: the size %s is too large; the most is 1024g", option,
-                                 error_shown(text));
-        if (next == text || next[unit ? 1 : 0])
-                return error_set(error, EXIT_USAGE,
-                                 "%s: %s is not a size: write a number of bytes, or one with k, m or g "
-                                 "behind it, as in 64m",
+                return error_set(error, EXIT_USAGE, "%s: the size %s is too large; the maximum is 1024g",
                                  option, error_shown(text));
+        if (next == text || next[unit ? 1 : 0])
+                return error_set(
+                    error, EXIT_USAGE,
+                    "%s: %s is not a size: write a number of bytes, or a number with k, m or g, as in 64m",
+                    option, error_shown(text));
         if (value == 0)
                 return error_set(error, EXIT_USAGE, "%s: a size of 0 holds nothing", option);
         *bytes = value;
@@ -114,7 +115,7 @@ bool value_read_size_from(const char *option, const char *text, uint64_t least, 
                                  value << MIB_SHIFT >= least;
                 (void)limits_write_size(forgotten ? value << MIB_SHIFT : least, size);
                 autofree char *proposed = str_copy(size);
-                return error_set(error, EXIT_USAGE, "%s %s: the least is %s; write %s %s%s", option,
+                return error_set(error, EXIT_USAGE, "%s %s: the minimum is %s; write %s %s%s", option,
                                  error_shown(text), limits_write_size(least, size), option, proposed,
                                  forgotten ? ", if that was meant" : " or more");
         }

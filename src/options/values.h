@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kinds of value that options have: paths, sizes and numbers. `option` stands in messages, with its dashes;
- * what is wrong is status 2.
+ * Kinds of option values: paths, sizes and numbers. `option` is the name for messages, with its dashes. A
+ * wrong value is status 2.
  */
 #ifndef HUTCH_OPTIONS_VALUES_H
 #define HUTCH_OPTIONS_VALUES_H
@@ -21,7 +21,7 @@ bool value_expand_path(const char *option, const char *text, char **path, struct
 /* A number of bytes, at least 1, with k, m or g behind it for units of 1024. */
 bool value_read_size(const char *option, const char *text, uint64_t *bytes, struct error *error);
 
-/* The same, from `least` on: fewer is a forgotten unit, and the sentence proposes one. */
+/* The same with a minimum. A smaller value usually lacks its unit, and the message proposes one. */
 bool value_read_size_from(const char *option, const char *text, uint64_t least, uint64_t *bytes,
                           struct error *error);
 
@@ -32,7 +32,7 @@ bool value_read_count(const char *option, const char *text, unsigned most, unsig
 /* A number of processors with at most two places, as hundredths; at least one of them. */
 bool value_read_cpus(const char *option, const char *text, unsigned *hundredths, struct error *error);
 
-/* A list of what must be enforced, added to *required as bits of limits/limits.h. */
+/* Adds the names of a --require list to *required, as bits of limits/limits.h. */
 bool value_read_require(const char *text, unsigned *required, struct error *error);
 
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See template.h. cJSON reads the text and is lenient in ways that policy must not be (it cuts strings at
- * \u0000, keeps repeated keys, ignores case when asked for a key), so the text is judged before and the tree
- * is walked by hand, in the order in which it was written: counting the keys on the way gives each error its
- * line.
+ * See template.h. cJSON parses the text, but is too lenient for policy: it cuts strings at \u0000, keeps
+ * repeated keys and ignores the case of keys. So this module checks the text first and walks the tree in the
+ * order of the text; counting the keys gives each error its line.
  */
 #include "policy/template.h"
 
@@ -33,7 +32,7 @@ enum {
 struct reader {
         const char *file;
         const char *text;
-        size_t keys; /* how many keys stand before the one that is looked at, itself included */
+        size_t keys; /* number of the current key, from 1 */
         struct template *result;
         struct error *error;
 };
@@ -46,8 +45,7 @@ static size_t line_of_offset(const char *text, size_t offset)
         return line;
 }
 
-/* The line of the n-th key (from 1) of text that is known to be JSON: a key is a string with a colon behind
- * it. */
+/* The line of the n-th key (from 1) of valid JSON: a key is a string that a colon follows. */
 static size_t line_of_key(const char *text, size_t n)
 {
         for (size_t i = 0; text[i]; i++) {
@@ -63,7 +61,7 @@ static size_t line_of_key(const char *text, size_t n)
         return 1;
 }
 
-/* An error at the key that was looked at last. */
+/* An error at the current key. */
 static bool refuse(const struct reader *reader, const char *sentence)
 {
         return error_set(reader->error, EXIT_USAGE, "%s line %zu: %s", error_shown(reader->file),
@@ -76,7 +74,7 @@ static bool refuse_key(const struct reader *reader, const char *key, const char 
         return refuse(reader, sentence);
 }
 
-/* Goes on to `item` of an object: it must not have the name of one before it. */
+/* Makes `item` of an object current. Refuses a repeated key. */
 static bool next_key(struct reader *reader, const cJSON *object, const cJSON *item)
 {
         reader->keys++;
@@ -89,7 +87,7 @@ static bool next_key(struct reader *reader, const cJSON *object, const cJSON *it
 static bool read_description(struct reader *reader, const cJSON *item)
 {
         if (!cJSON_IsString(item) || !item->valuestring[0])
-                return refuse_key(reader, item->string, "must be a text");
+                return refuse_key(reader, item->string, "must be a string");
         reader->result->description = str_copy(item->valuestring);
         return true;
 }
@@ -97,7 +95,7 @@ static bool read_description(struct reader *reader, const cJSON *item)
 static bool read_tree(struct reader *reader, const cJSON *item)
 {
         if (!cJSON_IsString(item) || !str_equal(item->valuestring, "host"))
-                return refuse_key(reader, item->string, "must be \"host\", the one tree there is");
+                return refuse_key(reader, item->string, "must be \"host\", the only tree");
         return true;
 }
 
@@ -123,9 +121,9 @@ static bool read_environment(struct reader *reader, const cJSON *item)
                 if (!next_key(reader, item, variable))
                         return false;
                 if (!str_is_variable_name(variable->string, strlen(variable->string)))
-                        return refuse_key(reader, variable->string, "is no name of a variable");
+                        return refuse_key(reader, variable->string, "is not the name of a variable");
                 if (!cJSON_IsString(variable))
-                        return refuse_key(reader, variable->string, "must be a text");
+                        return refuse_key(reader, variable->string, "must be a string");
                 str_list_take(&reader->result->environment,
                               str_format("%s=%s", variable->string, variable->valuestring));
         }
@@ -145,7 +143,7 @@ static bool read_commands(struct reader *reader, const cJSON *item)
                                           "must be the name of a command, without a directory");
                 if (!cJSON_IsString(command) || !command->valuestring[0])
                         return refuse_key(reader, command->string,
-                                          "must name the package that has the command");
+                                          "must name the package that contains the command");
                 result->commands = str_or_die(
                     reallocarray(result->commands, result->command_count + 1, sizeof(*result->commands)));
                 result->commands[result->command_count++] = (struct template_command){
@@ -206,7 +204,7 @@ bool template_parse(const char *name, const char *file, const char *json, size_t
 {
         *result = (struct template){.name = str_copy(name), .file = str_copy(file)};
         if (length > FILE_MAX)
-                return error_set(error, EXIT_USAGE, "%s: larger than %d bytes, no template is",
+                return error_set(error, EXIT_USAGE, "%s: larger than %d bytes; templates are smaller",
                                  error_shown(file), FILE_MAX);
         autofree char *text = str_copy_n(json, length);
         const char *null = memmem(text, strlen(text), "\\u0000", 6);
@@ -226,8 +224,8 @@ bool template_parse(const char *name, const char *file, const char *json, size_t
 
 /* ---- from files ---- */
 
-/* The directories that hold templates: of a build tree, of an installed hutch wherever its prefix was moved,
- * and the one chosen at build time. */
+/* The directories that hold templates: those of a build tree, of an installed hutch whatever its prefix, and
+ * of the prefix chosen at build time. */
 static void list_directories(struct str_list *directories)
 {
         char program[4096];
@@ -279,7 +277,8 @@ static bool name_is_plain(const char *name)
 static bool refuse_file(const char *file, ssize_t result, struct error *error)
 {
         if (result == -EFBIG)
-                return error_set(error, EXIT_USAGE, "template %s: larger than %d bytes, no template is",
+                return error_set(error, EXIT_USAGE,
+                                 "template %s: larger than %d bytes; templates are smaller",
                                  error_shown(file), FILE_MAX);
         if (result == -EISDIR || result == -EINVAL)
                 return error_set(error, EXIT_USAGE, "template %s: not a regular file", error_shown(file));

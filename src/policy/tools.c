@@ -17,7 +17,7 @@ bool tool_pattern_check(const char *option, const char *pattern, struct error *e
                 if (*c == ',')
                         return error_set(
                             error, EXIT_USAGE,
-                            "%s %s: one tool or pattern for each %s; repeat the option instead of a comma",
+                            "%s %s: each %s takes one tool or pattern; repeat the option in place of a comma",
                             option, error_shown(pattern), option);
                 if (strchr("[]{}", *c))
                         return error_set(
@@ -28,7 +28,7 @@ bool tool_pattern_check(const char *option, const char *pattern, struct error *e
         return true;
 }
 
-/* Behind one character of UTF-8; of what is no UTF-8, one byte. */
+/* The position after one UTF-8 character; after one byte where it is not UTF-8. */
 static const char *next_character(const char *at, const char *end)
 {
         do

@@ -173,7 +173,7 @@ def test_dry_run_and_verbose_show_it(hutch, local, granted):
 
 @pytest.mark.parametrize("value, says", [
     ("server.py", "write LOCAL:REMOTE, as in server.py:/tmp/server.py"), ("server.py:", "write LOCAL:REMOTE"), (":/tmp/f", "write LOCAL:REMOTE"),
-    (":", "write LOCAL:REMOTE"), ("server.py:f", "write /tmp/f"), ("server.py:../f", "is a place inside and absolute"), ("server.py:/tmp/../x/f", "write /x/f"),
+    (":", "write LOCAL:REMOTE"), ("server.py:f", "write /tmp/f"), ("server.py:../f", "is not an absolute path"), ("server.py:/tmp/../x/f", "write /x/f"),
     ("server.py:/tmp//f", "write /tmp/f"), ("server.py:/tmp/./f", "write /tmp/f"), ("server.py:/tmp/", "write /tmp/server.py"),
     ("server.py:/", "root of the sandbox")])
 def test_another_form_is_a_usage_error_that_says_what_to_write(hutch, local, value, says):
@@ -184,7 +184,7 @@ def test_another_form_is_a_usage_error_that_says_what_to_write(hutch, local, val
 def test_one_place_has_one_content(hutch, local):
     (hutch.directory / "other").write_text("")
     done = hutch("run", "-f", "server.py:/tmp/f", "-f", "other:/tmp/f", "--", "true")
-    assert done.status == 2 and "two files have one place inside, /tmp/f" in done.err, done
+    assert done.status == 2 and "two files have the same destination /tmp/f" in done.err, done
     assert hutch("run", "-f", "server.py:/tmp/f", "-f", "server.py:/tmp/f", "--", "true").status == 0
 
 

@@ -97,14 +97,14 @@ static void test_refusals(void **state)
             {"--volume", "/a", "SRC:DST"},
             {"--volume", "/a:b", "SRC:DST"},
             {"--volume", ":/b", "SRC:DST"},
-            {"--volume", "/a:/b:z", "nothing but :ro"},
-            {"--volume", "/a:/b:ro,z", "nothing but :ro"},
+            {"--volume", "/a:/b:z", "SRC:DST:ro"},
+            {"--volume", "/a:/b:ro,z", "SRC:DST:ro"},
             {"--volume", "/a:ro", "SRC:DST"},
             {"--volume", "data:/b", "no named volumes"},
             {"--volume", "/a:/", "root of the sandbox"},
             {"--mount", "/a", "the key \"/a\" is unknown"},
             {"--mount", "source=/a,target=/b", "type=bind"},
-            {"--mount", "type=volume,source=a,target=/b", "type=volume is not possible"},
+            {"--mount", "type=volume,source=a,target=/b", "type=volume is not supported"},
             {"--mount", "type=bind,source=/a", "source=PATH,target=DEST"},
             {"--mount", "type=bind,target=/a", "source=PATH,target=DEST"},
             {"--mount", "type=bind,source=/a,target=b", "not an absolute path"},
@@ -146,7 +146,7 @@ static void test_refusals(void **state)
             {"--file", ":/b", "write LOCAL:REMOTE"},
             {"--file", "a:b", "absolute: write /tmp/b"},
             {"--file", "/x:y:b", "absolute: write /tmp/b"},
-            {"--file", "a:../b", "is a place inside and absolute"},
+            {"--file", "a:../b", "is not an absolute path"},
             {"--file", "a:/", "root of the sandbox"},
             {"--file", "a:/b/..", "root of the sandbox"},
             {"--file", "x/a:/b/", "write /b/a"},
@@ -212,7 +212,7 @@ static void test_files(void **state)
         struct options options;
         struct error error;
         assert_false(parse(&options, &error, WORDS("--file", "a:/b", "--file", "c:/b")));
-        assert_non_null(strstr(error.text, "two files have one place inside, /b"));
+        assert_non_null(strstr(error.text, "two files have the same destination /b"));
         options_free(&options);
 }
 
