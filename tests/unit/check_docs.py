@@ -59,6 +59,19 @@ def options_of_help(text):
     return {(letter, name, argument.strip()) for letter, name, argument in found}
 
 
+def groups_of_help(text):
+    """[(heading, [option, …]), …] of the help of a subcommand that starts a sandbox."""
+    blocks = re.findall(r"^([A-Z][A-Za-z ]*):\n((?: .*\n)+)", text, re.M)
+    return [(heading, re.findall(r"^  .{4}--([a-z-]+)", block, re.M)) for heading, block in blocks]
+
+
+def groups_of_page(text):
+    """The same of the subsections of an mdoc page that have options."""
+    groups = [(heading, re.findall(r"^\.It Fl (?:\w , Fl )?-([a-z-]+)", block, re.M))
+              for heading, block in re.findall(r"^\.Ss (.*)\n((?:(?!\.S[sh] ).*\n)*)", text, re.M)]
+    return [(heading, names) for heading, names in groups if names]
+
+
 def options_of_page(text):
     """The same of the items `.It Fl e , Fl -env Ar KEY Ns Op = Ns Ar VALUE` of an mdoc page."""
     options = set()
@@ -142,6 +155,13 @@ def check_pages(source, options, plain, texts):
             check(name in names, f"man/{page}.1: speaks of --{name}, which hutch does not have")
     for subcommand in SUBCOMMANDS:
         text = (source / "man" / f"hutch-{subcommand}.1").read_text()
+        found, wanted = groups_of_page(text), groups_of_help(texts[subcommand])
+        check(len(wanted) > 5 and len(wanted[0][1]) == 5, f"hutch {subcommand} --help: the groups are {wanted}")
+        check([heading for heading, _ in found] == [heading for heading, _ in wanted],
+              f"man/hutch-{subcommand}.1: has the groups {[heading for heading, _ in found]}, "
+              f"hutch --help {[heading for heading, _ in wanted]}")
+        for (heading, names), (_, listed) in zip(found, wanted):
+            check(names == listed, f"man/hutch-{subcommand}.1: under {heading} are {names}, in hutch --help {listed}")
         statuses = set(re.findall(r"\b(12[4-7]|2)\b (?=\w)", texts[subcommand].split("Exit status:")[1]))
         check(len(statuses) == 5, f"hutch {subcommand} --help: does not name the statuses 2 and 124 to 127")
         for status in sorted(statuses):
