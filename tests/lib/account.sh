@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# A throw-away account without any right, for a root that runs the tests: made, used, and removed again. It has
-# no subordinate ids, because hutch must need none, and it reads a staged copy of the tree, because the clone
-# may lie where only root can look. Sourced by tests/run. Must never touch an account it did not make.
+# Makes, uses and removes a throw-away account without privileges, for a root that runs the tests. The account has no
+# subordinate ids, because hutch must need none, and reads a staged copy of the tree, because the clone may be where
+# only root can read. tests/run sources this file. It must never change an account that it did not make.
 
 ACCOUNT_PREFIX=hutch-test-
 
-# Accounts of earlier runs that were killed before they could tidy up: the number is the run's process id.
+# Removes accounts of earlier runs that were killed before they could clean up: the number is the run's process id.
 account_sweep() {
         local name
         while IFS=: read -r name _; do
@@ -28,7 +28,7 @@ account_remove() {
 account_make() {
         account_sweep
         ACCOUNT=$ACCOUNT_PREFIX$$
-        STAGE=$(mktemp -d /tmp/hutch-tests.XXXXXX) || die "no room in /tmp"
+        STAGE=$(mktemp -d /tmp/hutch-tests.XXXXXX) || die "cannot create a directory in /tmp"
         chmod 755 "$STAGE"
         say "account: making the throw-away account $ACCOUNT and the directory $STAGE (both are removed at the end)"
         useradd --no-create-home --home-dir "$STAGE/home" --shell /bin/sh --user-group \
@@ -39,20 +39,20 @@ account_make() {
         chown -R "$ACCOUNT:" "$STAGE/home" "$STAGE/tmp"
 }
 
-# Copies what the tests read: the built program with its data, the tests, the npm packages.
+# Copies what the tests read: the built program with its data, the tests, and the npm packages.
 account_stage() {
         tar --exclude='*.p' --exclude=__pycache__ -cf - build policy tests completions | tar --no-same-owner -C "$STAGE" -xf - || die "staging into $STAGE failed"
         chmod -R a+rX "$STAGE/build" "$STAGE/policy" "$STAGE/tests" "$STAGE/completions"
 }
 
-# account_run COMMAND…: as the account, in the staged tree, with nothing of root's environment but what is named here.
+# account_run COMMAND…: runs it as the account, in the staged tree, without root's environment.
 account_run() {
         (cd "$STAGE" && exec setpriv --reuid "$ACCOUNT" --regid "$ACCOUNT" --clear-groups \
                 env -i HOME="$STAGE/home" USER="$ACCOUNT" LOGNAME="$ACCOUNT" SHELL=/bin/sh LANG=C.UTF-8 TMPDIR="$STAGE/tmp" PATH=/usr/local/bin:/usr/bin:/bin \
                 "$@" </dev/null)
 }
 
-# Prints a node that the account can run: the first of PATH that it may, else a copy of the first.
+# Prints a node that the account can run: the first on PATH that it may, or else a copy of the first.
 account_node() {
         local candidate
         while read -r candidate; do
