@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of subcommands, and what they share: descriptors, one sentence when something is wrong, the exit
- * status.
+ * The program hutch: dispatches to the subcommands. Each settles its descriptors, prints one sentence when
+ * something fails, and returns the exit status.
  */
 #include "cli/ps.h"
 #include "command/search.h"
@@ -34,12 +34,11 @@ static int run_box(const struct box *box, struct held_sources *held, const struc
 {
         if (options->dry_run)
                 return help_print(box_write_json(box, stdout));
-        /* Options that a container engine has are its own there. */
+        /* A container engine has options of the same names. */
         const char *stray = notes_is_container_engine(box) ? NULL : options_stray(&options->command);
         if (stray)
-                message(
-                    "note: %.*s stands after -- and went to the command; hutch's own options go before --",
-                    (int)strcspn(stray, "="), stray);
+                message("note: %.*s comes after --, so the command gets it; put options of hutch before --",
+                        (int)strcspn(stray, "="), stray);
         return supervise(box, held, record, error);
 }
 
@@ -50,7 +49,7 @@ static void release_box(struct box *box, struct held_sources *held)
         box_free(box);
 }
 
-/* Fetches what the command asks for where the box says that it is missing, and then makes it. */
+/* Makes the box; where that needs packages that are missing, fetches them and makes it again. */
 static bool make_box(struct box *box, struct held_sources *held, enum box_kind kind, struct options *options,
                      struct error *error)
 {
@@ -83,7 +82,7 @@ static int start_sandbox(const struct subcommand_row *row, enum box_kind kind, i
                 status = run_box(&box, &held, &options, &record, &error);
         if (error.status)
                 status = help_complain(&error, row);
-        /* What failed before there was a sandbox is what a person looks for in the log. */
+        /* A start that failed belongs in `hutch logs` too. */
         if (error.status && !record.begun && !options.dry_run)
                 run_log_begin(&record, &box);
         run_log_end(&record, status);
@@ -124,7 +123,7 @@ static int subcommand_prove(const struct subcommand_row *row, int argc, char **a
         return status;
 }
 
-/* A program of its own: downloading needs libraries and code that a start of a server does not. */
+/* A separate program: a start of a server does not need the code that downloads. */
 static int subcommand_fetch(const struct subcommand_row *row, int argc, char **argv)
 {
         struct error error = {0};
@@ -206,7 +205,7 @@ static const struct {
     {"logs", subcommand_logs},   {"version", subcommand_version}, {"help", subcommand_help},
 };
 
-/* Somebody who leaves the subcommand out: `hutch npx …`. */
+/* The user left the subcommand out: `hutch npx …`. */
 static bool is_command(const char *name)
 {
         autofree char *found = search_path(getenv("PATH"), "/", name, NULL);
@@ -233,13 +232,12 @@ int main(int argc, char **argv)
                 error_set(&error, EXIT_USAGE, "the subcommand is missing before --: hutch mcp -- COMMAND");
         else if (name[0] == '-')
                 error_set(&error, EXIT_USAGE,
-                          "%s stands before the subcommand; options stand after it: hutch mcp %s …", name,
-                          name);
+                          "%s comes before the subcommand; options go after it: hutch mcp %s …", name, name);
         else if (strchr(name, ' '))
-                error_set(
-                    &error, EXIT_USAGE,
-                    "no subcommand %s: each word is an argument of its own, in a client's \"args\" an item",
-                    name);
+                error_set(&error, EXIT_USAGE,
+                          "no subcommand %s: each word must be a separate argument; in a client's \"args\", "
+                          "an item",
+                          name);
         else if (is_command(name))
                 error_set(&error, EXIT_USAGE,
                           "no subcommand %s: to run it in a sandbox, write hutch mcp -- %s …",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See fetch.h. The order matters: what npm downloads is read and written down before any install script runs;
- * from then on the directory is the work of hostile programs, of which only one digest is taken.
+ * See fetch.h. The order matters: hutch records what npm downloaded before any install script runs. From then
+ * on hostile programs have written to the directory, and hutch only takes one digest of it.
  */
 #include "fetch/fetch.h"
 
@@ -34,8 +34,7 @@
 
 static const char *explain(int error)
 {
-        return error == -EPERM ? "it is not this account's alone (a directory of mode 0700)"
-                               : strerror(-error);
+        return error == -EPERM ? "it must belong to this account and have mode 0700" : strerror(-error);
 }
 
 static bool refuse_store(int store, struct error *error)
@@ -47,7 +46,7 @@ static bool refuse_store(int store, struct error *error)
 
 /* ---- npm ---- */
 
-/* npm's own words, beside the npx of the command. */
+/* The command line of npm, from the directory of the command's npx. */
 static void begin_npm(const struct str_list *command, struct str_list *words)
 {
         const char *first = command->values[0], *slash = strrchr(first, '/');
@@ -66,7 +65,7 @@ static bool download_npm(int cache, const struct fetch_request *request, const s
         for (size_t i = 0; i < request->packages.count; i++)
                 str_list_take(&words, str_format("--package=%s", request->packages.values[i]));
         str_list_add(&words, "--");
-        str_list_add(&words, "/bin/true"); /* a package may bring a `true` of its own */
+        str_list_add(&words, "/bin/true"); /* a package may contain a program named `true` */
         bool done =
             fetch_sandbox_run(cache, FETCH_NPM, plan, &words, caller_homes()->spelled, options, error);
         str_list_free(&words);
@@ -107,7 +106,7 @@ static bool fetch_npm(int cache, const struct fetch_request *request, const stru
 
 /* ---- uv ---- */
 
-/* A tool's version behind @ is == in a requirement; @latest is no version. */
+/* NAME@VERSION is NAME==VERSION in a requirement; @latest is not a version. */
 static char *requirement(const char *package)
 {
         const char *at = strchr(package, '@');
@@ -117,12 +116,12 @@ static char *requirement(const char *package)
                                            : str_format("%.*s==%s", (int)(at - package), package, at + 1);
 }
 
-/* Says, in a file that it leaves in the cache, where the environment is. */
+/* Leaves a file in the cache that names the environment. */
 #define WHERE_FILE "hutch-environment"
 static const char say_where[] =
     "import os, sys; open(os.path.expanduser('~/.cache/uv/" WHERE_FILE "'), 'w').write(sys.prefix)";
 
-/* Whatever was built for the environment may have written the file. */
+/* Hostile: a package that was built for the environment may have written the file. */
 static void find_environment(int cache, struct entry *entry)
 {
         autofree char *text = NULL, *place = fetch_sandbox_place(FETCH_UV);
@@ -136,7 +135,7 @@ static void find_environment(int cache, struct entry *entry)
                 entry->directory = str_format("%s/bin", normal + front);
 }
 
-/* The tool's own Python does nothing else in the environment that uv makes for the tool. */
+/* The environment's Python runs no code of the package for this. */
 static bool fetch_uv(int cache, const struct fetch_request *request, const struct options *options,
                      struct fetch_plan *plan, struct entry *entry, struct error *error)
 {
@@ -202,7 +201,7 @@ static bool fetch_packages(int cache, const struct fetch_request *request, const
         return fetch_npm(cache, request, options, plan, entry, error);
 }
 
-/* Takes the environments of a project's earlier states away. */
+/* Removes the environments of earlier states of a project. */
 static void remove_earlier(int store, const struct fetch_request *request, const char *kept)
 {
         struct str_list files = {0};
@@ -245,10 +244,10 @@ static bool fill(int directory, const struct fetch_request *request, const char 
 
 static void say_waiting(void)
 {
-        message("another hutch fetches the same; waiting for it");
+        message("another hutch is fetching this; waiting for it");
 }
 
-/* Says a missing npx or uvx as `hutch mcp` would; else a part of it would be missed, in other words. */
+/* Reports a missing npx or uvx in the same words as `hutch mcp`. */
 static bool check_command(const char *name, struct error *error)
 {
         struct search_failure failure = {0};
@@ -275,27 +274,27 @@ static bool fetch_entry(int store, const struct options *options, struct error *
         if (!file)
                 error_set(error, EXIT_USAGE,
                           "%s asks for nothing that can be fetched: write npx -y PACKAGE, npm exec PACKAGE, "
-                          "uvx PACKAGE or uv tool run PACKAGE, with no registry of its own, or uv run in a "
+                          "uvx PACKAGE or uv tool run PACKAGE, without a registry option, or uv run in a "
                           "project that has no .venv",
                           error_shown(options->command.values[0]));
         bool done = file && !options->update && has_entry(store, file);
         if (done)
-                printf("%s: here already%s; --update fetches it again\n", name,
-                       options->min_age_days ? ", and its age was not looked at" : "");
+                printf("%s: fetched already%s; --update fetches it again\n", name,
+                       options->min_age_days ? " (its age was not checked)" : "");
         bool begins = file && !done && check_command(options->command.values[0], error);
         int directory = begins ? store_begin(store, file, say_waiting) : -1;
         if (directory == -EEXIST || (directory >= 0 && !options->update && has_entry(store, file))) {
-                done = true; /* another one was faster */
+                done = true; /* another process was faster */
                 if (directory >= 0)
                         store_abandon(store, file);
         } else if (directory >= 0) {
                 struct error failure = {0};
                 done = fill(directory, &request, name, options, &failure) ||
                        error_set(error, failure.status, "%s: %s%s", error_shown(name), failure.text,
-                                 has_entry(store, file) ? "; what was kept of it stays as it is" : "");
+                                 has_entry(store, file) ? "; the entry that exists is unchanged" : "");
                 int committed = done ? store_commit(store, file) : 0;
                 if (committed < 0)
-                        done = error_set(error, EXIT_SETUP, "cannot put %s in its place: %s", name,
+                        done = error_set(error, EXIT_SETUP, "cannot rename %s to its final name: %s", name,
                                          strerror(-committed));
                 if (!done)
                         store_abandon(store, file);
@@ -326,7 +325,7 @@ static bool list_entry(int store, const char *file, const char *name, int direct
         printf("%s  %s", date, error_shown(name));
         for (size_t i = 0; i < entry->package_count; i++) {
                 const struct entry_package *package = &entry->packages[i];
-                /* Those that were asked for, or all. */
+                /* The entry of the command, or all. */
                 autofree char *asked = fetch_package_name(FETCH_NPM, strchr(name, ':') + 1);
                 if (options->verbose)
                         printf("\n            %s %s %s", error_shown(package->name),
@@ -347,7 +346,7 @@ static bool verify_entry(int store, const char *file, const char *name, int dire
         autoclose int cache = openat(directory, "cache", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         bool good = cache >= 0 && tree_digest(cache, digest, &found);
         if (good && !str_equal(digest, entry->digest))
-                good = error_set(&found, 1, "its files are not those that were fetched");
+                good = error_set(&found, 1, "its files have changed since they were fetched");
         if (good && str_starts(name, "npm:"))
                 good = npm_verify(cache, entry, &found);
         printf("%s: %s\n", error_shown(name),
@@ -355,7 +354,8 @@ static bool verify_entry(int store, const char *file, const char *name, int dire
                : found.text[0] ? found.text
                                : "its files are gone");
         return good ||
-               error_set(error, 1, "%s is not as it was fetched; remove it, or fetch it again with --update",
+               error_set(error, 1,
+                         "%s has changed since it was fetched; remove it, or fetch it again with --update",
                          error_shown(name));
 }
 
@@ -368,8 +368,7 @@ static bool update_entry(int store, const char *file, const char *name, int dire
         return fetch_entry(store, &again, error);
 }
 
-/* Calls `visit` for the entry of the command, or for each; the first error is kept, and the others are tried.
- */
+/* Calls `visit` for the entry of the command, or for each entry. Keeps the first error and goes on. */
 static bool visit(int store, const struct options *options, entry_visitor *visitor, struct error *error)
 {
         struct str_list files = {0};
@@ -434,7 +433,7 @@ static bool check_words(const struct options *options, struct error *error)
         bool command = options->command.count > 0;
         if (actions > 1)
                 return error_set(error, EXIT_USAGE,
-                                 "--list, --verify, --remove and --update are one at a time");
+                                 "--list, --verify, --remove and --update exclude one another");
         if (!command && actions == 0)
                 return error_set(error, EXIT_USAGE, "no command: -- and the command are missing");
         if (command && (options->list || options->remove))
@@ -464,7 +463,7 @@ int fetch(const struct options *options, struct error *error)
                        : options->update && options->command.count == 0
                            ? visit(store, options, update_entry, error)
                            : fetch_entry(store, options, error);
-                /* What an update replaced was still looked at when it was. */
+                /* The update still held the entries that it replaced. */
                 if (options->update)
                         store_sweep(store);
         }

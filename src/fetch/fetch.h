@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `hutch fetch`: what npx and uvx ask a registry for is downloaded once, in a sandbox that has nothing of the
- * person's, and kept (packages/store.h); servers start from it offline.
+ * `hutch fetch`: downloads once what npx and uvx ask a registry for, in a sandbox without any grant of the
+ * user's, and keeps it (packages/store.h). Servers start from it offline.
  */
 #ifndef HUTCH_FETCH_FETCH_H
 #define HUTCH_FETCH_FETCH_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * hutch-fetch: the program behind `hutch fetch`. It is a program of its own because only it downloads, and
- * hutch starts a server without its code. Its arguments are those of `hutch fetch`.
+ * hutch-fetch: the program behind `hutch fetch`, with the same arguments. It is a separate program because
+ * only it downloads: hutch starts a server without its code.
  */
 #include "fetch/fetch.h"
 #include "lib/fd.h"

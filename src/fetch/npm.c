@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * npm: its configuration (plan.h), and what it leaves (npm.h).
+ * npm: its configuration (plan.h), and what it leaves in its cache (npm.h).
  */
 #include "fetch/npm.h"
 
@@ -51,7 +51,7 @@ static const char *text_of(const cJSON *object, const char *key)
         return cJSON_IsString(item) && item->valuestring[0] ? item->valuestring : NULL;
 }
 
-/* The registry and those of scopes; npm's variables have the names of its settings. */
+/* The registry and the registries of scopes. npm's variables have the names of its settings. */
 static bool take_registries(struct fetch_plan *plan, const cJSON *config, struct error *error)
 {
         static const char suffix[] = ":registry";
@@ -66,14 +66,15 @@ static bool take_registries(struct fetch_plan *plan, const cJSON *config, struct
                         continue;
                 autofree char *url = plan_add_registry(plan, item->valuestring);
                 if (!url)
-                        return error_set(error, EXIT_SETUP, "npm's setting %s is no URL of http or https",
+                        return error_set(error, EXIT_SETUP, "npm's setting %s is not an http or https URL",
                                          error_shown(item->string));
                 str_list_take(&plan->environment, str_format("npm_config_%s=%s", item->string, url));
         }
-        return plan->registries.count > 0 || error_set(error, EXIT_SETUP, "npm has no setting registry");
+        return plan->registries.count > 0 ||
+               error_set(error, EXIT_SETUP, "npm's configuration has no registry");
 }
 
-/* hutch's own connections go through the proxy that npm's would. */
+/* hutch connects through the proxy that npm would use. */
 static void take_proxy(const cJSON *config)
 {
         const char *proxy = text_of(config, "https-proxy");
@@ -83,7 +84,7 @@ static void take_proxy(const cJSON *config)
                 (void)setenv("HTTPS_PROXY", proxy, 1);
 }
 
-/* How young a version may be: what the option says, and what npm's own settings say. */
+/* The minimum age of a version: that of the option, and that of npm's settings. */
 static void take_age(struct fetch_plan *plan, const cJSON *config, unsigned min_age_days)
 {
         const char *before = text_of(config, "before");
@@ -110,7 +111,7 @@ bool plan_read_npm(struct fetch_plan *plan, const struct str_list *command, unsi
         autofree char *npm = find_npm(command->values[0]);
         if (!npm)
                 return error_set(error, EXIT_NOT_FOUND,
-                                 "npm is not on PATH, which knows where packages are fetched from");
+                                 "npm is not on PATH; hutch asks it where packages are fetched from");
         const char *const words[] = {npm, "config", "list", "--json", NULL};
         autofree char *text = plan_ask(words, CONFIG_MAX, error);
         if (!text)
@@ -130,7 +131,7 @@ bool plan_read_npm(struct fetch_plan *plan, const struct str_list *command, unsi
         return read;
 }
 
-/* ---- what it leaves ---- */
+/* ---- its cache ---- */
 
 /* Opens a path below the cache on which nothing is a link. */
 static int open_below(int directory, const char *path, int flags)
@@ -201,7 +202,7 @@ char *npm_choose_program(const char *name, const cJSON *bin, const cJSON *writte
         return chosen && str_is_file_name(chosen) ? str_copy(chosen) : NULL;
 }
 
-/* Where the programs are, and npm's choice among them. */
+/* The directory of the programs, and npm's choice among them. */
 static void find_program(int cache, const char *directory, const char *package, const cJSON *lock,
                          struct entry *entry)
 {
@@ -235,7 +236,7 @@ bool npm_read_packages(int cache, const char *package, struct entry *entry, char
         }
         cJSON_Delete(lock);
         if (entry->package_count == 0)
-                return error_set(error, EXIT_SETUP, "npm has fetched nothing, or wrote down nowhere what");
+                return error_set(error, EXIT_SETUP, "npm has fetched nothing, or left no lock file");
         *directory = name;
         name = NULL;
         return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See project.h. uv builds a project with packages that the project names, which have to be downloaded too:
- * a build without the project's files brings them into the cache before it fails.
+ * See project.h. To build a project uv downloads the packages that its build needs: a build without the
+ * project's files brings them into the cache before it fails.
  */
 #include "fetch/project.h"
 
@@ -22,8 +22,8 @@ enum {
         FILE_MAX = 16 << 20,
 };
 
-/* Notes the lists that are there. No link: a server that may write in the project could have made one, to any
- * file of the person's. */
+/* Adds the lists that exist. Links are refused: a server that may write in the project could have made one,
+ * to any file of the user. */
 static bool take_lists(struct fetch_plan *plan, const char *directory, bool *locked, struct error *error)
 {
         for (size_t i = 0; i < PACKAGE_PROJECT_LISTS; i++) {
@@ -32,7 +32,7 @@ static bool take_lists(struct fetch_plan *plan, const char *directory, bool *loc
                 if (lstat(path, &status) < 0)
                         continue;
                 if (!S_ISREG(status.st_mode))
-                        return error_set(error, EXIT_SETUP, "%s is no file itself", error_shown(path));
+                        return error_set(error, EXIT_SETUP, "%s is not a regular file", error_shown(path));
                 *locked |= str_equal(package_project_lists[i], "uv.lock");
                 str_list_add(&plan->files, path);
         }

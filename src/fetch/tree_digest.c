@@ -21,7 +21,7 @@ static bool list_directory(int directory, struct str_list *names)
         DIR *stream = again < 0 ? NULL : fdopendir(again);
         if (!stream)
                 return false;
-        (void)fd_take(&again); /* the stream's from now on */
+        (void)fd_take(&again); /* the stream owns it now */
         for (const struct dirent *entry; names->count < TREE_OBJECTS_MAX && (entry = readdir(stream));)
                 if (!str_equal(entry->d_name, ".") && !str_equal(entry->d_name, ".."))
                         str_list_add(names, entry->d_name);
@@ -33,7 +33,7 @@ static bool count(struct tree_size *size, const struct stat *status)
 {
         size->objects++;
         uint64_t disk = (uint64_t)status->st_blocks * 512, length = (uint64_t)status->st_size;
-        size->bytes += disk > length ? disk : length; /* a sparse file is read at its length */
+        size->bytes += disk > length ? disk : length; /* reading a sparse file takes its whole length */
         return size->objects <= TREE_OBJECTS_MAX && size->bytes <= TREE_BYTES_MAX;
 }
 
@@ -41,7 +41,7 @@ static bool measure(int directory, struct tree_size *size, unsigned depth)
 {
         struct str_list names = {0};
         bool fits = depth < TREE_DEPTH_MAX;
-        (void)list_directory(directory, &names); /* what cannot be read now is judged at the end */
+        (void)list_directory(directory, &names); /* the final digest judges what cannot be read now */
         for (size_t i = 0; fits && i < names.count; i++) {
                 struct stat status;
                 if (fstatat(directory, names.values[i], &status, AT_SYMLINK_NOFOLLOW) < 0)
@@ -82,7 +82,7 @@ static void add_number(struct sha512 *hash, uint64_t number)
         sha512_add(hash, bytes, sizeof(bytes));
 }
 
-/* Each text with its length, so that no two trees are the same row of bytes. */
+/* Each text goes in with its length, so that different trees give different bytes. */
 static void add_text(struct sha512 *hash, const char *text, size_t length)
 {
         add_number(hash, length);
@@ -141,7 +141,7 @@ static bool digest_object(struct digesting *digesting, int directory, const char
         if (S_ISREG(status.st_mode))
                 return digest_file(digesting, directory, name, &status);
         if (!S_ISDIR(status.st_mode))
-                return refuse(digesting, name, "is no file, directory or link");
+                return refuse(digesting, name, "is not a file, directory or link");
         autoclose int below = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (below < 0)
                 return refuse(digesting, name, strerror(errno));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Looking at a tree that hostile programs made: whether it can be kept at all, and one digest of everything
- * in it. No link is followed, no name is trusted, and nothing is changed.
+ * Examines a tree that hostile programs made: its size, and one digest of everything in it. It follows no
+ * link, trusts no name and changes nothing.
  */
 #ifndef HUTCH_FETCH_TREE_DIGEST_H
 #define HUTCH_FETCH_TREE_DIGEST_H
@@ -12,17 +12,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* More than any server has; an install script that writes more is stopped. */
+/* More than any server needs; a fetch that writes more is stopped. */
 #define TREE_BYTES_MAX ((uint64_t)4 << 30)
 enum { TREE_OBJECTS_MAX = 1000000, TREE_DEPTH_MAX = 128 };
 
 struct tree_size {
-        uint64_t bytes; /* on disk, or as long as the files are where that is more */
+        uint64_t bytes; /* on disk, or the lengths of the files where that is more */
         uint64_t objects;
 };
 
-/* What the directory holds so far, while somebody may be writing there. False once it is more than is kept,
- * or deeper. */
+/* Measures the directory while others may write to it. False once it is larger or deeper than the store
+ * keeps. */
 bool tree_measure(int directory, struct tree_size *size);
 
 /* The digest over the name, kind, mode and content of everything in the directory, in the order of the names.

@@ -7,7 +7,8 @@
 
 #include "options/options.h"
 
-/* Reads the value of --max-message. Status 2 with a sentence for what is no size, or out of bounds. */
+/* Reads the value of --max-message. Status 2 with a sentence for a value that is not a size, or out of
+ * bounds. */
 bool tool_options_read_message_max(struct tool_rules *rules, const char *value, struct error *error);
 
 /* What takes two options to judge, once all are read. */

@@ -216,7 +216,7 @@ static bool read_name(struct reading *reading, char *host)
         for (char *at = name; *at; at++)
                 *at = (char)tolower((unsigned char)*at);
         if (strchr(name, '*'))
-                return refuse(reading, "* stands for whole labels at the front only", "*.example.com");
+                return refuse(reading, "* replaces whole labels at the front only", "*.example.com");
         if (!destination_is_name(name))
                 return refuse(reading, "not a domain name and not an address", "a name as example.com");
         if (is_loopback_name(name))

@@ -80,7 +80,7 @@ static bool next_key(struct reader *reader, const cJSON *object, const cJSON *it
         reader->keys++;
         for (const cJSON *before = object->child; before != item; before = before->next)
                 if (str_equal(before->string, item->string))
-                        return refuse_key(reader, item->string, "stands there twice");
+                        return refuse_key(reader, item->string, "is given twice");
         return true;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The grammar of --allow-tool and --deny-tool: the name of a tool, or a pattern in which * stands for any
- * characters and ? for one. Names are compared byte by byte, as servers do, so case matters.
+ * The grammar of --allow-tool and --deny-tool: the name of a tool, or a pattern in which * matches any
+ * characters and ? one. Names are compared byte by byte, as servers do, so case matters.
  */
 #ifndef HUTCH_POLICY_TOOLS_H
 #define HUTCH_POLICY_TOOLS_H

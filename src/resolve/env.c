@@ -11,9 +11,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
-enum {
-        ENVIRONMENT_MAX = 1024 * 1024
-}; /* with the kernel's bound on argv and environment, 2 MiB, well in sight */
+enum { ENVIRONMENT_MAX = 1024 * 1024 }; /* the kernel's bound on argv and environment together is 2 MiB */
 
 static char *make_path(const struct str_list *front, const struct str_list *base)
 {
@@ -41,7 +39,7 @@ static bool is_word(const char *text, size_t longest)
                strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+@-") == length;
 }
 
-/* The caller's language when it is one of UTF-8: the host's locales are in /usr, and MCP is UTF-8. */
+/* The caller's locale when its encoding is UTF-8: the host's locales are in /usr, and MCP is UTF-8. */
 static const char *choose_language(void)
 {
         const char *caller = getenv("LANG");
@@ -58,7 +56,7 @@ static const char *choose_terminal(void)
         return caller && is_word(caller, 64) ? caller : "dumb";
 }
 
-/* What a person named is secret. */
+/* Every variable that the user names is treated as a secret. */
 static void set_named(struct box *box, const struct str_list *named)
 {
         for (size_t i = 0; i < named->count; i++) {

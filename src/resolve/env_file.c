@@ -29,7 +29,7 @@ static ssize_t read_text(const char *path, const char *real, char **text)
                 return S_ISDIR(status.st_mode) ? -EISDIR : -EINVAL;
         ssize_t length = fd_read_all(file, MOST_BYTES, text);
         if (length >= 0 && (status.st_mode & (S_IRGRP | S_IROTH)))
-                message("note: others can read %s, and what is in it is secret: chmod 600 it",
+                message("note: other users can read %s, which holds secrets: chmod 600 it",
                         error_shown(path));
         return length;
 }
@@ -42,7 +42,7 @@ static bool read_line(const char *path, size_t number, const char *line, size_t 
         if (blank >= length || line[blank] == '#')
                 return true;
         const char *equals = memchr(line, '=', length);
-        /* What stands before the = may be a secret as well: a line of a key that was broken in two. */
+        /* The text before = may be part of a secret: the second line of a key that was broken in two. */
         if (memchr(line, 0, length) || !equals ||
             !str_is_variable_name(line + blank, (size_t)(equals - line) - blank))
                 return error_set(error, EXIT_USAGE,
@@ -76,7 +76,7 @@ bool env_file_read(const struct box *box, const char *path, struct str_list *var
                                  : length == -EINVAL ? "it is not a regular file"
                                                      : strerror((int)-length));
         const char *line = text, *end = text + length;
-        /* Editors of Windows mark the beginning of UTF-8 and end lines with \r. */
+        /* Editors on Windows write a byte-order mark and end lines with \r. */
         if (str_starts(line, "\xef\xbb\xbf"))
                 line += 3;
         for (size_t number = 1; line < end; number++) {

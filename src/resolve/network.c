@@ -19,7 +19,7 @@ static bool add_pair(struct port_pair **pairs, size_t *count, struct port_pair p
         for (size_t i = 0; i < *count; i++)
                 if ((*pairs)[i].inside == pair.inside && (*pairs)[i].host != pair.host)
                         return error_set(error, EXIT_USAGE,
-                                         "%s: port %u inside cannot stand for both %u and %u", option,
+                                         "%s: port %u of the sandbox cannot lead to both %u and %u", option,
                                          pair.inside, (*pairs)[i].host, pair.host);
         for (size_t i = 0; i < *count; i++)
                 if ((*pairs)[i].inside == pair.inside)
@@ -71,7 +71,7 @@ static bool add_host_ports(struct network *network, const struct str_list *words
                 if (!add_pair(&network->host_ports, &network->host_port_count, pair, "--host-port", error))
                         return false;
         }
-        /* localhost:PORT among the destinations means the same. */
+        /* localhost:PORT in --network-allow means the same. */
         const struct destinations *allow = &network->rules.allow;
         for (size_t i = 0; i < allow->count; i++) {
                 const struct destination *rule = &allow->items[i];
@@ -101,7 +101,7 @@ static bool add_publish(struct network *network, const struct str_list *words, s
         return true;
 }
 
-/* Port 53 of every address is the sandbox's resolver: a rule about it alone could never do anything. */
+/* Port 53 of every address is the sandbox's resolver, so a rule for this port alone has no effect. */
 static bool leave_resolver(const struct destinations *allow, struct error *error)
 {
         for (size_t i = 0; i < allow->count; i++) {
@@ -109,9 +109,8 @@ static bool leave_resolver(const struct destinations *allow, struct error *error
                 if (rule->kind != DESTINATION_LOCALHOST && rule->ports[0].first == DNS_PORT &&
                     rule->ports[0].last == DNS_PORT)
                         return error_set(error, EXIT_USAGE,
-                                         "--network-allow %s: port 53 is the sandbox's own resolver, "
-                                         "whatever the address; it "
-                                         "answers for every allowed name, so leave this out",
+                                         "--network-allow %s: port 53 of every address is the sandbox's "
+                                         "resolver, which answers for every allowed name; leave this out",
                                          rule->text);
         }
         return true;
@@ -127,7 +126,7 @@ static size_t without_resolver(uint16_t *ports, size_t count)
         return count;
 }
 
-/* The ports to listen on; more than NETWORK_PORTS_MAX of TCP take them all. */
+/* The ports to listen on. More than NETWORK_PORTS_MAX TCP ports: all of them. */
 static bool count_ports(struct network *network, struct error *error)
 {
         uint16_t ports[NETWORK_PORTS_MAX];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a sandbox may reach, from the words of the network options.
+ * Makes the network of the box from the words of the network options.
  */
 #ifndef HUTCH_RESOLVE_NETWORK_H
 #define HUTCH_RESOLVE_NETWORK_H
@@ -8,7 +8,7 @@
 #include "box/box.h"
 #include "options/options.h"
 
-/* Fills box->network. False with a sentence: 2 for words that are no destination or port. */
+/* Fills box->network. False with a sentence; status 2 for words that are not a destination or port. */
 bool network_make(struct box *box, const struct options *options, struct error *error);
 
 #endif

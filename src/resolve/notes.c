@@ -16,17 +16,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Commands that fetch what they run: without a network they try for a minute before they say so. */
+/* Commands that download what they run: without a network they retry for a minute before they fail. */
 static void note_download(const struct box *box, bool fetches)
 {
         if (fetches && !box_has_network(box))
                 message("note: %s downloads what is not installed, and this sandbox has no network; hutch "
                         "fetches first "
                         "only for npx, npm exec, uvx, uv tool run and uv run, and only what a registry has; "
-                        "permit the "
-                        "registry "
-                        "with --network-allow, or install the package in a directory and name its program "
-                        "after --",
+                        "permit the registry with --network-allow, or install the package in a directory and "
+                        "put its program after --",
                         path_base(box->argv.values[0]));
 }
 
@@ -39,17 +37,17 @@ bool notes_is_container_engine(const struct box *box)
         return false;
 }
 
-/* Many published configurations start a server as a container. */
+/* Many published configurations start the server as a container. */
 static void note_container_engine(const struct box *box)
 {
         if (notes_is_container_engine(box))
                 message(
                     "note: %s cannot start containers from inside a sandbox; install the server without one "
-                    "and name its program after --",
+                    "and put its program after --",
                     path_base(box->argv.values[0]));
 }
 
-/* A client's configuration goes through no shell. */
+/* No shell reads a client's configuration. */
 static void note_tilde(const struct box *box)
 {
         for (size_t i = 0; i < box->argv.count; i++)
@@ -67,7 +65,7 @@ static bool has_module(const char *directory, const char *module)
         return directory_has(directory, name) || directory_has(directory, file);
 }
 
-/* A relative path, or a Python module, that is looked for where the command does not start. */
+/* A relative path, or a Python module, that the command would look for in another directory. */
 static void note_working_directory(const struct box *box, const char *cwd)
 {
         if (str_equal(box->cwd, cwd))
@@ -81,18 +79,17 @@ static void note_working_directory(const struct box *box, const char *cwd)
                 if (relative || (module && has_module(cwd, module))) {
                         autofree char *real = realpath(cwd, NULL);
                         bool refused = real && mounts_find_sensitive(real, false);
-                        message(
-                            "note: the working directory %s is not visible inside, and the command starts in "
-                            "%s; %s",
-                            error_shown(cwd), error_shown(box->cwd),
-                            refused ? "keep what it needs in a directory of its own"
-                                    : "--ro . would grant it");
+                        message("note: the working directory %s is not visible inside; the command starts in "
+                                "%s; %s",
+                                error_shown(cwd), error_shown(box->cwd),
+                                refused ? "keep what it needs in a separate directory"
+                                        : "--ro . would grant it");
                         return;
                 }
         }
 }
 
-/* A program that lies among other things brings them along. */
+/* A program shares its directory with other files, which are granted with it. */
 static void note_secrets_beside_program(const struct box *box)
 {
         for (size_t i = 0; i < box->mount_count; i++) {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a person should hear before the command runs because it will probably not do what was meant: one line
- * each on stderr. Nothing is decided or changed here.
+ * Notes for the user, before the command runs, about what will probably not work as meant: one line each on
+ * stderr. Nothing is decided or changed here.
  */
 #ifndef HUTCH_RESOLVE_NOTES_H
 #define HUTCH_RESOLVE_NOTES_H
 
 #include "box/box.h"
 
-/* True when the command is the client of a container engine, which reaches no engine from inside. */
+/* True when the command is the client of a container engine: inside it cannot reach the engine. */
 bool notes_is_container_engine(const struct box *box);
 
 /* `cwd`: the caller's working directory, absolute. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * See proxy.h. The variables are read as curl reads them: the first that is set decides, lower case first,
- * and an empty one means no proxy. Sentences name the variable, never its value.
+ * and an empty one means no proxy. Messages name the variable, never its value.
  */
 #include "resolve/proxy.h"
 
@@ -17,11 +17,10 @@
 
 enum {
         PORT_DEFAULT = 80,   /* of an http:// URL */
-        USERINFO_MAX = 1024, /* decoded: with hutch-nat's bound on a request well in sight */
+        USERINFO_MAX = 1024, /* decoded; hutch-nat's bound on a request is larger */
 };
 
-/* The program speaks TLS to most servers, and to all that matter; HTTP_PROXY is for requests that hutch would
- * have to rewrite. */
+/* HTTP_PROXY is not read: it is for plain requests, which a proxy wants in another form than CONNECT. */
 static const char *const proxy_variables[] = {"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"};
 static const char *const no_proxy_variables[] = {"no_proxy", "NO_PROXY"};
 static const char *const other_variables[] = {"http_proxy", "HTTP_PROXY", "ftp_proxy", "FTP_PROXY"};
@@ -144,9 +143,8 @@ static bool take_url(struct network *network, const char *variable, const char *
         if (scheme && strncasecmp(url, "http://", 7) != 0)
                 return error_set(
                     error, EXIT_SETUP,
-                    "the variable %s names a proxy that is not spoken to by http:// (https:// and socks "
-                    "proxies are not supported); name one that is, or set %s to nothing to let hutch "
-                    "connect directly",
+                    "the variable %s names a proxy that hutch cannot use (https:// and socks proxies are not "
+                    "supported); name an http:// proxy, or set %s to nothing to let hutch connect directly",
                     variable, variable);
         size_t length = strcspn(rest, "/?#");
         const char *at = memrchr(rest, '@', length);
@@ -154,7 +152,7 @@ static bool take_url(struct network *network, const char *variable, const char *
         if (!take_place(network, place, length - (size_t)(place - rest)) ||
             (at && !take_credentials(network, rest, (size_t)(at - rest))))
                 return error_set(error, EXIT_SETUP,
-                                 "the variable %s is no URL of a proxy: write http://HOST:PORT, or "
+                                 "the variable %s is not the URL of a proxy: write http://HOST:PORT, or "
                                  "http://USER:PASSWORD@HOST:PORT with %%XX for special characters",
                                  variable);
         return true;

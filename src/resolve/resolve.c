@@ -34,13 +34,13 @@
 
 enum { MOST_PROFILE_BYTES = 1 << 20 };
 
-/* Bytes of --disk for each inode, of which a few are for the sandbox's own directories. */
+/* Bytes of --disk for each inode; the sandbox's own directories need a few inodes. */
 enum { BYTES_PER_INODE = 4096, INODES_LEAST = 1024 };
 
 static void choose_home(struct box *box)
 {
         const char *home = caller_homes()->spelled;
-        /* Directories that the sandbox has for itself cannot be an empty, writable home. */
+        /* Directories of the sandbox's own tree cannot be an empty, writable home. */
         static const char *const taken[] = {"/usr", "/bin", "/sbin", "/lib", "/etc", "/proc", "/dev", "/sys"};
         bool usable = home[0] && home[1];
         for (size_t i = 0; usable && i < sizeof(taken) / sizeof(*taken); i++)
@@ -50,7 +50,7 @@ static void choose_home(struct box *box)
         box->home = str_copy(usable ? home : "/home/" BOX_USER);
 }
 
-/* True when nothing is at `path`; what cannot be looked at is not missing. */
+/* True when `path` does not exist; a path that cannot be examined is not missing. */
 static bool is_missing(const char *path)
 {
         return access(path, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR);
@@ -77,7 +77,7 @@ static bool add_host_grants(struct box *box, struct held_sources *held, const st
         return true;
 }
 
-/* After the grants: where a directory of memory lies may depend on links that came with them. */
+/* After the grants, whose links may decide where a memory directory goes. */
 static bool add_memory(struct box *box, const struct options *options, struct error *error)
 {
         for (size_t i = 0; i < options->grant_count; i++) {
@@ -101,7 +101,7 @@ static bool add_grants(struct box *box, struct held_sources *held, const struct 
                 return false;
         for (size_t i = 0; i < held->unsafe.count; i++)
                 if (!str_list_has(&box->unsafe_grants, held->unsafe.values[i]))
-                        message("note: --unsafe-grant %s permits nothing here: no grant of that very path is "
+                        message("note: --unsafe-grant %s has no effect: no grant of exactly that path is "
                                 "refused, and the option itself grants nothing",
                                 held->unsafe.values[i]);
         return true;
@@ -115,8 +115,8 @@ static bool add_toolchain(struct box *box, struct held_sources *held, const stru
         bool sent = copy_in_find(box, toolchain->executable) != NULL;
         if (no_grants && !sent && !(real && mounts_show(box, real)))
                 return error_set(error, EXIT_SETUP,
-                                 "the command %s is not visible inside, since --no-auto-grant grants nothing "
-                                 "that it names; add --ro %s",
+                                 "the command %s is not visible inside, because --no-auto-grant grants "
+                                 "nothing that the command names; add --ro %s",
                                  toolchain->executable, real ? real : toolchain->executable);
         /* First, so that --env replaces them. */
         for (size_t i = 0; i < toolchain->environment.count; i++)
@@ -131,7 +131,7 @@ static bool add_toolchain(struct box *box, struct held_sources *held, const stru
         return true;
 }
 
-/* True when a grant lies below `directory`, so that the directory exists inside, if only as the way there. */
+/* True when a grant is below `directory`: then the directory exists inside, at least as its parent. */
 static bool leads_to_grant(const struct box *box, const char *directory)
 {
         for (size_t i = 0; i < box->mount_count; i++) {
@@ -142,8 +142,8 @@ static bool leads_to_grant(const struct box *box, const char *directory)
         return false;
 }
 
-/* The working directory: what --cwd says, which must exist inside; else the caller's when the sandbox shows
- * it or something below it, so that `python3 src/server.py` means the same inside; else the home. */
+/* The working directory: that of --cwd, which must exist inside; else the caller's when the sandbox shows it
+ * or something below it, so that `python3 src/server.py` means the same inside; else the home. */
 static bool choose_cwd(struct box *box, const char *wanted, const char *callers, struct error *error)
 {
         if (!wanted) {
@@ -165,7 +165,7 @@ static bool choose_cwd(struct box *box, const char *wanted, const char *callers,
         return true;
 }
 
-/* With `full`, /proc is not masked, and the kernel guards what is in it by file permissions of root alone. */
+/* With `full`, /proc is not masked, and only file permissions protect its files, which root passes. */
 static bool check_userns(const struct box *box, struct error *error)
 {
         if (box->userns == USERNS_FULL && box->outer_uid == 0)
@@ -173,29 +173,29 @@ static bool check_userns(const struct box *box, struct error *error)
                     error, EXIT_SETUP,
                     "--allow-userns=full as root would let the command change the kernel's settings in "
                     "/proc/sys; start hutch as an ordinary user, or use --allow-userns");
-        /* In a mount namespace of its own it lets the old root go, and the kernel then no longer refuses to
+        /* In its own mount namespace the command can drop the old root. The kernel then no longer refuses to
          * rename what is a mount point here. */
         if (box->userns == USERNS_FULL && mounts_any_writable(box))
-                message("note: with --allow-userns=full the command can move away, and replace, what is "
-                        "protected or granted more narrowly inside a writable grant");
+                message("note: with --allow-userns=full the command can rename and replace paths inside a "
+                        "writable grant that are protected or granted more narrowly");
         return true;
 }
 
 /* Refuses a file that decides about the sandbox and that the server may have written, or chosen by a link, in
- * an earlier run. Every path that leads through a writable grant ends in one of the two, whatever is swapped.
- */
+ * an earlier run. Every path through a writable grant ends in one of the two cases, whatever is swapped
+ * meanwhile. */
 static bool check_decides(const struct box *box, const char *option, const char *path, struct error *error)
 {
         const struct mount *left = NULL;
         autofree char *real = mounts_resolve(box, path, &left);
         const struct mount *holder = left || !real ? left : mounts_find_writable(box, real);
         if (!holder)
-                return true; /* what does not exist is said when it is read */
+                return true; /* reading it reports that it does not exist */
         return error_set(
             error, EXIT_SETUP,
             "refusing to use %s %s: %s the writable %s, and the server may have put it there; keep "
             "it where the server cannot write",
-            option, path, left ? "a link leads there out of" : "it lies in", holder->source);
+            option, path, left ? "a link leads there out of" : "it is in", holder->source);
 }
 
 static bool check_template(const struct box *box, const char *cwd, struct error *error)
@@ -283,7 +283,7 @@ static const char *first_relative(const struct str_list *paths)
         return NULL;
 }
 
-/* The first path of an option that is meant from the working directory, or NULL. */
+/* The first path of an option that is relative to the working directory, or NULL. */
 static const char *find_relative(const struct options *options)
 {
         const char *const single[] = {options->cwd, options->tools.pins, options->seccomp};
@@ -304,7 +304,7 @@ static const char *find_relative(const struct options *options)
         return found;
 }
 
-/* The working directory, or "/" where there is none and nothing is meant from there; NULL with an error. The
+/* The working directory, or "/" where it was deleted and no option is relative to it; NULL with an error. The
  * caller frees. */
 static char *find_cwd(const struct options *options, struct error *error)
 {
@@ -315,15 +315,14 @@ static char *find_cwd(const struct options *options, struct error *error)
         const char *relative = find_relative(options);
         if (!relative)
                 return str_copy("/");
-        error_set(
-            error, EXIT_SETUP,
-            "cannot tell where %s is: the working directory was deleted; start hutch in another one, or "
-            "write the whole path",
-            error_shown(relative));
+        error_set(error, EXIT_SETUP,
+                  "cannot resolve %s: the working directory was deleted; start hutch in another directory, "
+                  "or write the absolute path",
+                  error_shown(relative));
         return NULL;
 }
 
-/* Everything that takes the template and the toolchain, which end with this function. */
+/* The steps that need the template and the toolchain, which are freed here. */
 static bool fill(struct box *box, struct held_sources *held, const struct options *options, const char *cwd,
                  const struct template *template, struct toolchain *toolchain, struct package_mounts *use,
                  struct error *error)
@@ -337,8 +336,8 @@ static bool fill(struct box *box, struct held_sources *held, const struct option
             .box = box,
             .grant_nothing = options->no_auto_grant,
         };
-        /* The grants come first: what a writable one holds may have been put there by an earlier run of the
-         * server, and the toolchain does not follow such links. */
+        /* The grants come first: an earlier run of the server may have put links into a writable one, which
+         * the toolchain must not follow. */
         if (!network_make(box, options, error) || !base_add(box, held, error) ||
             !persist_add(box, held, options, error) || !add_grants(box, held, options, cwd, error) ||
             !check_template(box, cwd, error) ||
@@ -366,8 +365,8 @@ static bool fill(struct box *box, struct held_sources *held, const struct option
         return true;
 }
 
-/* Each grant holds a descriptor until the sandbox has compared it, so hutch takes as many as it may. Returns
- * how many the caller had. */
+/* Raises the limit of open files: each grant keeps a descriptor until the sandbox has compared it. Returns
+ * the caller's limit. */
 static uint64_t raise_open_files(void)
 {
         struct rlimit limit;

@@ -82,7 +82,7 @@ def test_short_options_have_the_same_values(offered):
 
 
 def test_a_part_of_a_name(offered):
-    assert offered("hutch run --ro a-f") >= {"a-file.txt", "a-directory"}
+    assert offered("hutch run --ro a-") >= {"a-file.txt", "a-directory"}
     assert {name.rsplit("/", 1)[-1] for name in offered("hutch run --rw a-directory/")} == {"below"}
 
 

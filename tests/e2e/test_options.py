@@ -199,10 +199,10 @@ def test_help_and_version_go_to_stdout(hutch, words):
 
 @pytest.mark.parametrize("words, status, says", [
     (["--", "node", "x"], 2, "hutch mcp --"),
-    (["--ro", "/usr", "mcp", "--", "true"], 2, "options stand after it"),
-    (["mcp --ro /usr -- true"], 2, "an argument of its own"),
+    (["--ro", "/usr", "mcp", "--", "true"], 2, "options go after it"),
+    (["mcp --ro /usr -- true"], 2, "each word must be a separate argument"),
     (["run", "--ro /usr", "--", "true"], 2, "two words"),
-    (["run", "--", "--ro", "/usr", "true"], 2, "options stand before"),
+    (["run", "--", "--ro", "/usr", "true"], 2, "put options before --"),
     (["run", "true"], 2, "-- is missing before the command true"),
     (["npx", "-y", "server"], 2, "write hutch mcp -- npx …"),
     (["./server", "x"], 2, "write hutch mcp -- ./server …"),
@@ -215,7 +215,7 @@ def test_help_and_version_go_to_stdout(hutch, words):
     (["run", "--network-allow", "a.test:443/upd", "--", "true"], 2, "write a.test:443/udp"),
     (["run", "--network-allow", "udp://a.test:123", "--", "true"], 2, "write a.test:123/udp"),
     (["run", "--network-allow", "a.test:443,8080", "--", "true"], 2, "write a.test:8080"),
-    (["run", "--network-allow", "localhost:https", "--", "true"], 2, "https is no port and no range of ports (1 to 65535); write localhost:443"),
+    (["run", "--network-allow", "localhost:https", "--", "true"], 2, "https is neither a port nor a range of ports (1 to 65535); write localhost:443"),
     (["run", "--network-allow", "internet", "--", "true"], 2, "write public for every public destination"),
     (["mcp", "\u2013", "true"], 2, "write two short ones, --"),
     (["run", "--", "KEY=value", "true"], 127, "write --env KEY=… before --"),
@@ -251,7 +251,7 @@ def test_what_will_not_do_what_was_meant_is_noted_before_it_runs(hutch, words, s
     (hutch.directory / "docker").write_text("#!/bin/sh\n")
     (hutch.directory / "docker").chmod(0o755)
     done = hutch("run", "--", *[word.format(directory=hutch.directory) for word in words])
-    assert [line for line in done.own_lines if says in line] and "went to the command" not in done.err, done
+    assert [line for line in done.own_lines if says in line] and "the command gets it" not in done.err, done
 
 
 @pytest.mark.parametrize("word", ["--allow-net", "--name", "-m", "--bind", "--network=none"])

@@ -25,7 +25,7 @@ def prove_json(hutch, *options, **popen):
     assert done.status in (0, 1) and "network: refused" not in done.err, done
     result = json.loads(done.out)
     attempts = {attempt["id"]: attempt for attempt in result["attempts"]}
-    assert len(attempts) == len(result["attempts"]), "an id stands there twice"
+    assert len(attempts) == len(result["attempts"]), "an id is given twice"
     return done.status, attempts, result
 
 

@@ -254,7 +254,7 @@ def test_a_projects_lists_are_files_of_its_own(uv, name):
     (uv.home / "project" / name).unlink(missing_ok=True)
     (uv.home / "project" / name).symlink_to(uv.home / "secret")
     done = call(uv, *command)
-    assert done.status == 125 and "is no file itself" in done.err and "CANARY" not in done.out, done
+    assert done.status == 125 and "is not a regular file" in done.err and "CANARY" not in done.out, done
 
 
 def test_what_a_server_left_in_a_kept_home_opens_nothing(hutch):

@@ -58,7 +58,7 @@ static void test_lines(void **state)
         for (size_t i = 0; i < variables.count; i++)
                 assert_string_equal(variables.values[i], wanted[i]);
         assert_non_null(strstr(notes, ":8: the quotes are part of the value"));
-        assert_null(strstr(notes, "others can read"));
+        assert_null(strstr(notes, "other users can read"));
         str_list_free(&variables);
         assert_true(read_text("", 0, 0600, &variables, &error));
         assert_int_equal(variables.count, 0);
@@ -72,7 +72,7 @@ static void test_others_can_read(void **state)
         static const mode_t modes[] = {0640, 0604, 0644};
         for (size_t i = 0; i < 3; i++) {
                 assert_true(read_text("A=1\n", 4, modes[i], &variables, &error));
-                assert_non_null(strstr(notes, "others can read"));
+                assert_non_null(strstr(notes, "other users can read"));
                 str_list_free(&variables);
         }
 }

@@ -125,15 +125,17 @@ static void test_unheld(void **state)
         limits.memory = limits.processes = limits.processors = LIMIT_NONE;
         assert_unheld(&limits, NULL);
         limits.given = REQUIRE_MEMORY | REQUIRE_PIDS | REQUIRE_CPUS;
-        assert_unheld(&limits, "nothing here enforces --memory 64m (only each process alone is bounded), "
-                               "--pids 50, --cpus 0.5: there is none; --require memory,pids,cpus refuses to "
-                               "run then, and hutch doctor says what is missing");
+        assert_unheld(
+            &limits, "nothing here enforces --memory 64m (only each process alone is bounded), "
+                     "--pids 50, --cpus 0.5: there is none; --require memory,pids,cpus makes hutch refuse to "
+                     "run then, and hutch doctor shows what is missing");
         limits.memory = LIMIT_WATCHDOG;
         limits.processes = LIMIT_RLIMIT;
         limits.no_cgroup = NULL;
-        assert_unheld(&limits, "nothing here enforces --cpus 0.5: the control group does not hold the "
-                               "processors; --require cpus refuses to run then, and hutch doctor says what "
-                               "is missing");
+        assert_unheld(&limits,
+                      "nothing here enforces --cpus 0.5: the control group does not hold the "
+                      "processors; --require cpus makes hutch refuse to run then, and hutch doctor shows what "
+                      "is missing");
         limits.processors = LIMIT_AFFINITY;
         assert_unheld(&limits, NULL);
 }
