@@ -3,9 +3,12 @@
  * What the sandbox tried at ports that nothing listens on: the kernel has refused it already, this only lets
  * the person know. It must never answer, and never judge anything but words for a report.
  */
-#include "nat/nat.h"
+#include "nat/attempts.h"
 
 #include "lib/str.h"
+#include "nat/loop.h"
+#include "nat/report.h"
+#include "nat/target.h"
 
 #include <netinet/ip.h>
 #include <netinet/ip6.h>

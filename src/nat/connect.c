@@ -5,9 +5,13 @@
  * proxy.c does the rest. It must never connect to an address that target_judge_address() has not allowed, but
  * to the proxy's, which the person's own environment named.
  */
-#include "nat/nat.h"
+#include "nat/connect.h"
 
 #include "lib/str.h"
+#include "nat/loop.h"
+#include "nat/proxy.h"
+#include "nat/report.h"
+#include "nat/resolve.h"
 
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -70,7 +74,7 @@ static void end(struct connecting *connecting)
         if (connecting->tunnel)
                 proxy_cancel(connecting->tunnel);
         timer_stop(&connecting->connect_timer);
-        free_later(connecting);
+        loop_free_later(connecting);
 }
 
 void connect_cancel(struct connecting *connecting)
@@ -92,7 +96,7 @@ static void give_up_if_over(struct connecting *connecting)
                 return;
         const char *why = connecting->error ? strerror(-connecting->error) : connecting->why;
         if (connecting->proxied)
-                report_proxy(NULL, why);
+                report_proxy(proxy_shown(), NULL, why);
         give_up(connecting, connecting->error ? connecting->error : -EHOSTUNREACH, why);
 }
 
@@ -238,7 +242,7 @@ static void connect_late(struct timer *timer)
         struct connecting *connecting = OWNER(timer, struct connecting, connect_timer);
         static const char why[] = "nothing answered in time";
         if (connecting->proxied)
-                report_proxy(connecting->tunnel ? &connecting->target : NULL, why);
+                report_proxy(proxy_shown(), connecting->tunnel ? &connecting->target : NULL, why);
         give_up(connecting, -ETIMEDOUT, why);
 }
 
@@ -324,8 +328,9 @@ struct connecting *connect_begin(const struct target *target, connect_done *done
         connecting->target = *target;
         connecting->done = done;
         connecting->context = context;
-        connecting->place = *target;
-        connecting->proxied = proxy_carries(target, &connecting->place);
+        const struct target *proxy = proxy_for(target);
+        connecting->proxied = proxy != NULL;
+        connecting->place = proxy ? *proxy : *target;
         timer_start(&connecting->connect_timer, TIMER_CONNECT, connect_late);
         if (connecting->proxied && !target->name && !judge_literal(connecting))
                 return NULL;

@@ -4,11 +4,15 @@
  * synthetic address without any question to the world; of other questions only those about allowed names go
  * out. A refused name must never leave the machine in any form.
  */
-#include "nat/dns.h"
-#include "nat/nat.h"
-#include "nat/packets.h"
+#include "nat/dns_server.h"
 
 #include "lib/str.h"
+#include "nat/dns.h"
+#include "nat/loop.h"
+#include "nat/nat.h"
+#include "nat/packets.h"
+#include "nat/report.h"
+#include "nat/resolve.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -58,7 +62,7 @@ static void close_connection(struct connection *connection)
                 source_close(&connection->source);
         }
         if (connection->waiting == 0)
-                free_later(connection);
+                loop_free_later(connection);
 }
 
 static void answer(const struct asker *asker, const uint8_t *message, size_t length)
@@ -270,14 +274,14 @@ static void tcp_accept(struct source *source, uint32_t events)
         timer_start(&connection->idle, TIMER_SNIFF, tcp_idle);
 }
 
-void dns_serve_udp(int descriptor)
+void dns_server_add_udp(int descriptor)
 {
         struct source *source = str_or_die(calloc(1, sizeof(*source)));
         if (!source_add(source, descriptor, EPOLLIN, udp_ready))
                 str_or_die(NULL);
 }
 
-void dns_serve_tcp(int descriptor)
+void dns_server_add_tcp(int descriptor)
 {
         struct acceptor *acceptor = str_or_die(calloc(1, sizeof(*acceptor)));
         if (!source_add(&acceptor->source, descriptor, EPOLLIN, tcp_accept))

@@ -14,11 +14,17 @@
  * A server that speaks first is never kept waiting: as soon as it has, the client's silence is no reason to
  * wait. Nothing of the client goes out before it is judged.
  */
-#include "nat/client_hello.h"
-#include "nat/http_head.h"
-#include "nat/relay.h"
+#include "nat/flow.h"
 
 #include "lib/str.h"
+#include "nat/client_hello.h"
+#include "nat/connect.h"
+#include "nat/http_head.h"
+#include "nat/loop.h"
+#include "nat/nat.h"
+#include "nat/proxy.h"
+#include "nat/relay.h"
+#include "nat/report.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -73,7 +79,7 @@ static void end_refusal(struct refusal *refusal)
         refusals--;
         timer_stop(&refusal->timer);
         reset_now(&refusal->source);
-        free_later(refusal);
+        loop_free_later(refusal);
 }
 
 static void refused_has_spoken(struct source *source, uint32_t events)
@@ -124,11 +130,18 @@ static void end_flow(struct flow *flow, bool reset, const char *why)
         relay_close(&flow->client, reset);
         relay_close(&flow->server, reset);
         if (!flow->refused)
-                report_flow(&flow->target, flow->connected ? &flow->address : NULL, flow->client.taken,
-                            flow->server.taken, flow->began, why);
+                report_flow(&(struct flow_report){
+                    .target = &flow->target,
+                    .address = flow->connected ? &flow->address : NULL,
+                    .proxied = proxy_for(&flow->target) != NULL,
+                    .up = flow->client.taken,
+                    .down = flow->server.taken,
+                    .began = flow->began,
+                    .why = why,
+                });
         drop_head(flow);
         nat.flows--;
-        free_later(flow);
+        loop_free_later(flow);
 }
 
 static void relay(struct flow *flow, struct relay_end *end, uint32_t events)
@@ -281,8 +294,7 @@ static void connected(void *context, int result, const struct in6_addr *address,
         struct flow *flow = context;
         flow->connecting = NULL;
         if (result < 0) {
-                struct target place;
-                if (!proxy_carries(&flow->target, &place)) /* of the proxy it was said already */
+                if (!proxy_for(&flow->target)) /* of the proxy it was said already */
                         report_failed(&flow->target, why);
                 if (flow->client.taken == 0) {
                         int client = flow->client.source.descriptor;

@@ -4,13 +4,15 @@
  * asked each time, because addresses come and go. (Which source address it would choose tells less: for a
  * second address of an interface that is the first one.) It must never do anything with its socket but ask.
  */
-#include "nat/nat.h"
+#include "nat/host_routes.h"
 
 #include <errno.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/socket.h>
 
 static int routes = -1;
 

@@ -62,7 +62,7 @@ static int make_bound(int type, bool v6, bool loopback, uint16_t port)
         /* A port that was in use a moment ago, by the run before this, can be had again. */
         if (type == SOCK_STREAM && enable(made, SOL_SOCKET, SO_REUSEADDR) < 0)
                 return -1;
-        /* What is accepted has it too (connect_set_nodelay() in nat.h says why). */
+        /* What is accepted has it too (connect.h, connect_set_nodelay(), says why). */
         if (type == SOCK_STREAM && enable(made, IPPROTO_TCP, TCP_NODELAY) < 0)
                 return -1;
         if (type == SOCK_DGRAM &&

@@ -4,12 +4,13 @@
  * rules have judged the flow before. It must never show the credentials, nor take a byte from the proxy that
  * stands behind its answer: that is the server's.
  */
-#include "nat/nat.h"
+#include "nat/proxy.h"
+
+#include "lib/str.h"
+#include "nat/loop.h"
 #include "nat/proxy_reply.h"
 #include "nat/relay.h"
-
-#include "lib/fd.h"
-#include "lib/str.h"
+#include "nat/report.h"
 #include "policy/addresses.h"
 #include "policy/no_proxy.h"
 
@@ -18,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <unistd.h>
 
 struct tunnel {
         struct source source;
@@ -65,13 +67,12 @@ const char *proxy_shown(void)
         return proxy.shown;
 }
 
-bool proxy_carries(const struct target *target, struct target *place)
+const struct target *proxy_for(const struct target *target)
 {
         if (!proxy.place.port || target->host_loopback || target->transport != TRANSPORT_TCP ||
             no_proxy_covers(&proxy.except, target->name, &target->address, target->port))
-                return false;
-        *place = proxy.place;
-        return true;
+                return NULL;
+        return &proxy.place;
 }
 
 /* The target as CONNECT and Host name it. Names were checked, so nothing in it can end the line. */
@@ -92,7 +93,7 @@ static void forget(struct tunnel *tunnel)
         free(tunnel->request);
         source_close(&tunnel->source);
         relay_release(sizeof(*tunnel));
-        free_later(tunnel);
+        loop_free_later(tunnel);
 }
 
 void proxy_cancel(struct tunnel *tunnel)
@@ -103,7 +104,7 @@ void proxy_cancel(struct tunnel *tunnel)
 static void fail(struct tunnel *tunnel, int error, const char *why)
 {
         forget(tunnel);
-        report_proxy(&tunnel->target, why);
+        report_proxy(proxy.shown, &tunnel->target, why);
         tunnel->done(tunnel->context, error, why);
 }
 

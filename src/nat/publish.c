@@ -3,11 +3,16 @@
  * --publish: connections of the host to a port that the server listens on. A socket inside the sandbox can
  * only be made inside, so pid 1 is asked for one per connection; it answers in order.
  */
-#include "nat/nat.h"
-#include "nat/wire.h"
+#include "nat/publish.h"
 
 #include "lib/str.h"
+#include "nat/connect.h"
+#include "nat/flow.h"
+#include "nat/loop.h"
+#include "nat/nat.h"
 #include "nat/packets.h"
+#include "nat/report.h"
+#include "nat/wire.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -46,7 +51,7 @@ static void give_up(struct joining *joining)
         source_close(&joining->source);
         close(joining->host);
         if (!joining->queued)
-                free_later(joining);
+                loop_free_later(joining);
 }
 
 static void is_late(struct timer *timer)
@@ -98,7 +103,7 @@ static void is_connected(struct source *source, uint32_t events)
         connect_set_nodelay(sandbox);
         flow_join(sandbox, joining->host, &target);
         joining->over = true;
-        free_later(joining);
+        loop_free_later(joining);
 }
 
 static void dialler_ready(struct source *source, uint32_t events)
@@ -125,7 +130,7 @@ static void dialler_ready(struct source *source, uint32_t events)
                 close(made);
         joining->source.descriptor = -1;
         if (joining->over)
-                free_later(joining);
+                loop_free_later(joining);
         else
                 give_up(joining);
 }

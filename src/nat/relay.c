@@ -10,10 +10,13 @@
  */
 #include "nat/relay.h"
 
+#include "nat/nat.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum {
@@ -241,7 +244,7 @@ void relay_close(struct relay_end *end, bool reset)
                 (void)setsockopt(end->source.descriptor, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
         }
         if (end->sole && end->source.descriptor >= 0) {
-                close_later(end->source.descriptor);
+                loop_close_later(end->source.descriptor);
                 end->source.descriptor = -1;
         }
         source_close(&end->source);

@@ -7,7 +7,7 @@
 #ifndef HUTCH_NAT_RELAY_H
 #define HUTCH_NAT_RELAY_H
 
-#include "nat/nat.h"
+#include "nat/loop.h"
 
 #include <sys/epoll.h>
 

@@ -4,11 +4,13 @@
  * is said once, only so many are said at all, and a supervisor that does not read costs nothing but the
  * report. Names in reports were checked (dns.h, client_hello.h): none of their characters needs quoting.
  */
-#include "nat/nat.h"
-#include "nat/wire.h"
+#include "nat/report.h"
 
 #include "lib/fd.h"
 #include "lib/str.h"
+#include "nat/nat.h"
+#include "nat/refusals.h"
+#include "nat/wire.h"
 #include "policy/addresses.h"
 
 #include <inttypes.h>
@@ -264,7 +266,7 @@ void report_failed(const struct target *target, const char *why)
                 say_note("network: cannot reach %s: %s", destination, why);
 }
 
-void report_proxy(const struct target *target, const char *why)
+void report_proxy(const char *proxy, const struct target *target, const char *why)
 {
         char destination[SPELLING] = "", once[2 * SPELLING];
         if (target)
@@ -273,10 +275,9 @@ void report_proxy(const struct target *target, const char *why)
         if (!is_new(once))
                 return;
         if (!target)
-                say_denied("network: no connection to the proxy %s: %s", proxy_shown(), why);
+                say_denied("network: no connection to the proxy %s: %s", proxy, why);
         else
-                say_denied("network: the proxy %s gives no connection to %s: %s", proxy_shown(), destination,
-                           why);
+                say_denied("network: the proxy %s gives no connection to %s: %s", proxy, destination, why);
 }
 
 void report_question(const char *name, uint16_t type, bool allowed)
@@ -292,20 +293,18 @@ void report_question(const char *name, uint16_t type, bool allowed)
         refusals_keep(members);
 }
 
-void report_flow(const struct target *target, const struct in6_addr *address, uint64_t up, uint64_t down,
-                 long long began, const char *why)
+void report_flow(const struct flow_report *flow)
 {
         char destination[SPELLING], text[ADDRESS_TEXT] = "", members[NAT_TEXT_MAX];
-        struct target place;
         if (!report.log)
                 return;
-        bool proxied = proxy_carries(target, &place);
-        if (address)
-                address_format(address, text);
+        if (flow->address)
+                address_format(flow->address, text);
         snprintf(members, sizeof(members),
                  "\"event\":\"connection\",\"decision\":\"allowed\",\"destination\":\"%s\",\"%s\":\"%s\","
                  "\"bytes_up\":%" PRIu64 ",\"bytes_down\":%" PRIu64 ",\"duration_ms\":%lld,\"end\":\"%s\"",
-                 spell(target, destination, sizeof(destination)), proxied ? "proxy_address" : "address", text,
-                 up, down, nat.now - began, why ? why : "closed");
+                 spell(flow->target, destination, sizeof(destination)),
+                 flow->proxied ? "proxy_address" : "address", text, flow->up, flow->down,
+                 nat.now - flow->began, flow->why ? flow->why : "closed");
         record(RECORD_FLOW, members);
 }

@@ -5,10 +5,13 @@
  * asked once, and answers are kept as long as they say, so that a thousand flows to one name cost one
  * question.
  */
-#include "nat/nat.h"
+#include "nat/resolve.h"
 
 #include "lib/fd.h"
 #include "lib/str.h"
+#include "nat/loop.h"
+#include "nat/nat.h"
+#include "nat/target.h"
 #include "policy/addresses.h"
 
 #include <ares.h>
@@ -108,7 +111,7 @@ static void ares_wants(void *context, ares_socket_t descriptor, int readable, in
                 *link = found->next;
                 source_detach(&found->source);
                 found->source.descriptor = -1;
-                free_later(found);
+                loop_free_later(found);
         } else if (events) {
                 found = str_or_die(calloc(1, sizeof(*found)));
                 found->next = resolver.sources;
@@ -158,37 +161,6 @@ static ares_ssize_t send_vector(ares_socket_t to, const struct iovec *parts, int
         struct msghdr message = {.msg_iov = (struct iovec *)parts, .msg_iovlen = (size_t)count};
         (void)context;
         return sendmsg(to, &message, MSG_NOSIGNAL);
-}
-
-bool resolve_start(void)
-{
-        /* Everything is given, so that no configuration of the host's is read here: it might be a fifo. */
-        char lookups[] = "b";
-        struct ares_options options = {
-            .flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES | ARES_FLAG_EDNS,
-            .timeout = TIMEOUT_MS,
-            .tries = TRIES,
-            .lookups = lookups,
-            .sock_state_cb = ares_wants,
-            .ednspsz = PAYLOAD,
-            .ndots = 1,
-        };
-        int given = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS |
-                    ARES_OPT_SOCK_STATE_CB | ARES_OPT_EDNSPSZ | ARES_OPT_DOMAINS | ARES_OPT_NDOTS |
-                    ARES_OPT_SORTLIST | ARES_OPT_SERVERS;
-        resolver.servers = str_copy("");
-        static const struct ares_socket_functions functions = {
-            .asocket = make_socket,
-            .aclose = close_socket,
-            .aconnect = connect_server,
-            .arecvfrom = receive,
-            .asendv = send_vector,
-        };
-        if (ares_library_init(ARES_LIB_INIT_ALL) != ARES_SUCCESS ||
-            ares_init_options(&resolver.channel, &options, given) != ARES_SUCCESS)
-                return false;
-        ares_set_socket_functions(resolver.channel, &functions, NULL);
-        return true;
 }
 
 static struct answer *cache_place(const char *name, int family)
@@ -445,7 +417,7 @@ void resolve_configure_end(void)
         resolver.changing = false;
 }
 
-int resolve_timeout(void)
+static int resolve_timeout(void)
 {
         struct timeval left, *soonest;
         for (const struct lookup *lookup = resolver.lookups; lookup; lookup = lookup->next)
@@ -455,7 +427,7 @@ int resolve_timeout(void)
         return soonest ? (int)(soonest->tv_sec * 1000 + (soonest->tv_usec + 999) / 1000) : -1;
 }
 
-void resolve_turn(void)
+static void resolve_turn(void)
 {
         for (;;) {
                 struct lookup *lookup = resolver.lookups;
@@ -466,4 +438,36 @@ void resolve_turn(void)
                 ask(lookup);
         }
         ares_process_fd(resolver.channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
+}
+
+bool resolve_start(void)
+{
+        /* Everything is given, so that no configuration of the host's is read here: it might be a fifo. */
+        char lookups[] = "b";
+        struct ares_options options = {
+            .flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES | ARES_FLAG_EDNS,
+            .timeout = TIMEOUT_MS,
+            .tries = TRIES,
+            .lookups = lookups,
+            .sock_state_cb = ares_wants,
+            .ednspsz = PAYLOAD,
+            .ndots = 1,
+        };
+        int given = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS |
+                    ARES_OPT_SOCK_STATE_CB | ARES_OPT_EDNSPSZ | ARES_OPT_DOMAINS | ARES_OPT_NDOTS |
+                    ARES_OPT_SORTLIST | ARES_OPT_SERVERS;
+        resolver.servers = str_copy("");
+        static const struct ares_socket_functions functions = {
+            .asocket = make_socket,
+            .aclose = close_socket,
+            .aconnect = connect_server,
+            .arecvfrom = receive,
+            .asendv = send_vector,
+        };
+        if (ares_library_init(ARES_LIB_INIT_ALL) != ARES_SUCCESS ||
+            ares_init_options(&resolver.channel, &options, given) != ARES_SUCCESS)
+                return false;
+        ares_set_socket_functions(resolver.channel, &functions, NULL);
+        loop_set_hook(resolve_timeout, resolve_turn);
+        return true;
 }

@@ -3,12 +3,13 @@
  * What a flow of the sandbox is allowed to mean. It must judge by the rules alone, and again by the real
  * address once that is known: a name's owner decides what it resolves to.
  */
-#include "nat/nat.h"
+#include "nat/target.h"
 
+#include "nat/host_routes.h"
+#include "nat/nat.h"
 #include "policy/addresses.h"
 
 #include <string.h>
-#include <sys/socket.h>
 
 enum verdict target_judge(struct target *target)
 {

@@ -4,12 +4,17 @@
  * its own on the host, ended by silence. Nothing but they may use TIMER_IDLE: its queue is their order. While
  * a destination is being looked up its first datagram is kept; others are dropped, as a network would.
  */
-#include "nat/nat.h"
-#include "nat/packets.h"
-#include "nat/setup.h"
+#include "nat/udp.h"
 
 #include "lib/str.h"
+#include "nat/loop.h"
+#include "nat/nat.h"
+#include "nat/packets.h"
+#include "nat/report.h"
+#include "nat/resolve.h"
+#include "nat/target.h"
 #include "policy/addresses.h"
+#include "policy/network.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -86,12 +91,18 @@ static void end_flow(struct datagram_flow *flow, const char *why)
                 resolve_cancel(flow->resolving);
         timer_stop(&flow->idle);
         source_close(&flow->source);
-        report_flow(&flow->target, flow->connected ? &flow->address : NULL, flow->up, flow->down, flow->began,
-                    why);
+        report_flow(&(struct flow_report){
+            .target = &flow->target,
+            .address = flow->connected ? &flow->address : NULL,
+            .up = flow->up,
+            .down = flow->down,
+            .began = flow->began,
+            .why = why,
+        });
         free(flow->first);
         nat.flows--;
         flow_count--;
-        free_later(flow);
+        loop_free_later(flow);
 }
 
 void udp_end_all(const char *why)
@@ -197,7 +208,7 @@ static void begin_flow(int gateway, const struct packet_ends *ends, const struct
 {
         /* The one that has been silent for longest makes room: a destination is worth more than a memory. */
         if (flow_count > 0 && (flow_count >= FLOWS_MAX || nat.flows >= nat.flows_max))
-                end_flow(OWNER(nat.queues[TIMER_IDLE].next, struct datagram_flow, idle),
+                end_flow(OWNER(timer_first(TIMER_IDLE), struct datagram_flow, idle),
                          "another flow needs its place");
         if (nat.flows >= nat.flows_max)
                 return;
