@@ -22,7 +22,7 @@ enum {
 };
 
 /* The destination in the headers of a packet; false when they are not whole. */
-static bool read_target(const uint8_t *packet, size_t length, struct target *target)
+static bool read_headers(const uint8_t *packet, size_t length, struct target *target)
 {
         size_t transport_at, protocol_at;
         if (length >= sizeof(struct iphdr) && packet[0] >> 4 == 4) {
@@ -56,7 +56,7 @@ static void report_attempts(int most)
                 if (length < 0)
                         return;
                 struct target target = {0};
-                if (!read_target(packet, (size_t)length, &target))
+                if (!read_headers(packet, (size_t)length, &target))
                         continue;
                 enum verdict verdict = target_judge(&target);
                 /* A port that no rule mentions: a rule that would cover it has a listener. */

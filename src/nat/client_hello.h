@@ -6,17 +6,10 @@
 #ifndef HUTCH_NAT_CLIENT_HELLO_H
 #define HUTCH_NAT_CLIENT_HELLO_H
 
+#include "nat/sniff.h"
 #include "policy/destinations.h"
 
 enum { CLIENT_HELLO_MAX = 65536 }; /* bytes that are looked at before it is refused as endless */
-
-enum sniff {
-        SNIFF_MORE,    /* not decided: wait for more bytes */
-        SNIFF_OTHER,   /* it is something else */
-        SNIFF_NAME,    /* it names a host */
-        SNIFF_NO_NAME, /* it is complete and names none */
-        SNIFF_BAD,     /* it is of this protocol but malformed or ambiguous: refuse */
-};
 
 /* `bytes` is everything the client has sent so far. SNIFF_OTHER at once when it does not begin as a record of
  * SSL 3 or TLS does (0x14 to 0x18, 3): other protocols may begin with a length. A record that is none of a

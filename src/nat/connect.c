@@ -54,7 +54,7 @@ struct connecting {
 static void try_next(struct connecting *connecting);
 
 /* Nothing more is tried. */
-static void settle(struct connecting *connecting)
+static void stop_attempts(struct connecting *connecting)
 {
         for (size_t i = 0; i < 2; i++)
                 if (connecting->lookups[i]) {
@@ -70,7 +70,7 @@ static void settle(struct connecting *connecting)
 static void end(struct connecting *connecting)
 {
         connecting->ended = true;
-        settle(connecting);
+        stop_attempts(connecting);
         if (connecting->tunnel)
                 proxy_cancel(connecting->tunnel);
         timer_stop(&connecting->connect_timer);
@@ -82,14 +82,14 @@ void connect_cancel(struct connecting *connecting)
         end(connecting);
 }
 
-static void give_up(struct connecting *connecting, int error, const char *why)
+static void fail_connecting(struct connecting *connecting, int error, const char *why)
 {
         end(connecting);
         connecting->done(connecting->context, error, NULL, why);
 }
 
 /* Nothing is open and nothing more can come. */
-static void give_up_if_over(struct connecting *connecting)
+static void fail_if_over(struct connecting *connecting)
 {
         if (connecting->open || !connecting->answered[0] || !connecting->answered[1] ||
             connecting->next[0] < connecting->counts[0] || connecting->next[1] < connecting->counts[1])
@@ -97,7 +97,7 @@ static void give_up_if_over(struct connecting *connecting)
         const char *why = connecting->error ? strerror(-connecting->error) : connecting->why;
         if (connecting->proxied)
                 report_proxy(proxy_shown(), NULL, why);
-        give_up(connecting, connecting->error ? connecting->error : -EHOSTUNREACH, why);
+        fail_connecting(connecting, connecting->error ? connecting->error : -EHOSTUNREACH, why);
 }
 
 static void got_tunnel(void *context, int result, const char *why)
@@ -105,7 +105,7 @@ static void got_tunnel(void *context, int result, const char *why)
         struct connecting *connecting = context;
         connecting->tunnel = NULL;
         if (result < 0) {
-                give_up(connecting, result, why);
+                fail_connecting(connecting, result, why);
                 return;
         }
         end(connecting);
@@ -113,7 +113,7 @@ static void got_tunnel(void *context, int result, const char *why)
 }
 
 /* One attempt has succeeded. */
-static void take_connected(struct connecting *connecting, int connected, const struct in6_addr *address)
+static void use_connected(struct connecting *connecting, int connected, const struct in6_addr *address)
 {
         if (!connecting->proxied) {
                 end(connecting);
@@ -121,10 +121,10 @@ static void take_connected(struct connecting *connecting, int connected, const s
                 return;
         }
         connecting->address = *address;
-        settle(connecting);
+        stop_attempts(connecting);
         connecting->tunnel = proxy_begin(connected, &connecting->target, got_tunnel, connecting);
         if (!connecting->tunnel)
-                give_up(connecting, -ENOMEM, strerror(ENOMEM));
+                fail_connecting(connecting, -ENOMEM, strerror(ENOMEM));
 }
 
 static void finish_attempt(struct source *source, uint32_t events)
@@ -145,7 +145,7 @@ static void finish_attempt(struct source *source, uint32_t events)
         int connected = source->descriptor;
         source_detach(source);
         source->descriptor = -1;
-        take_connected(connecting, connected, &attempt->address);
+        use_connected(connecting, connected, &attempt->address);
 }
 
 void connect_set_nodelay(int descriptor)
@@ -182,7 +182,7 @@ static enum attempt_result attempt_begin(struct connecting *connecting, const st
         }
         connect_set_nodelay(made);
         if (result == 0) {
-                take_connected(connecting, made, address);
+                use_connected(connecting, made, address);
                 return ATTEMPT_CONNECTED;
         }
         *attempt = (struct attempt){.connecting = connecting, .address = *address};
@@ -196,13 +196,13 @@ static enum attempt_result attempt_begin(struct connecting *connecting, const st
         return ATTEMPT_GOES_ON;
 }
 
-static void attempt_late(struct timer *timer)
+static void attempt_due(struct timer *timer)
 {
         try_next(OWNER(timer, struct connecting, attempt_timer));
 }
 
 /* The next address, families alternating. NULL when there is none now. */
-static const struct in6_addr *take_address(struct connecting *connecting)
+static const struct in6_addr *next_address(struct connecting *connecting)
 {
         for (int i = 0; i < 2; i++) {
                 int family = connecting->family;
@@ -219,35 +219,35 @@ static void try_next(struct connecting *connecting)
         connecting->trying = true;
         timer_stop(&connecting->family_timer);
         timer_stop(&connecting->attempt_timer);
-        while ((address = take_address(connecting)) != NULL)
+        while ((address = next_address(connecting)) != NULL)
                 switch (attempt_begin(connecting, address)) {
                 case ATTEMPT_FAILED:
                         continue;
                 case ATTEMPT_GOES_ON:
-                        timer_start(&connecting->attempt_timer, TIMER_ATTEMPT, attempt_late);
+                        timer_start(&connecting->attempt_timer, TIMER_ATTEMPT, attempt_due);
                         return;
                 case ATTEMPT_CONNECTED:
                         return;
                 }
-        give_up_if_over(connecting);
+        fail_if_over(connecting);
 }
 
-static void family_late(struct timer *timer)
+static void family_due(struct timer *timer)
 {
         try_next(OWNER(timer, struct connecting, family_timer));
 }
 
-static void connect_late(struct timer *timer)
+static void connect_due(struct timer *timer)
 {
         struct connecting *connecting = OWNER(timer, struct connecting, connect_timer);
         static const char why[] = "nothing answered in time";
         if (connecting->proxied)
                 report_proxy(proxy_shown(), connecting->tunnel ? &connecting->target : NULL, why);
-        give_up(connecting, -ETIMEDOUT, why);
+        fail_connecting(connecting, -ETIMEDOUT, why);
 }
 
 /* Keeps the addresses that may be used. */
-static void take_addresses(struct connecting *connecting, int family, const struct in6_addr *addresses,
+static void keep_addresses(struct connecting *connecting, int family, const struct in6_addr *addresses,
                            size_t count, const char *why)
 {
         connecting->lookups[family] = NULL;
@@ -275,7 +275,7 @@ static void got_addresses(struct connecting *connecting, int family, const struc
 {
         if (connecting->ended)
                 return;
-        take_addresses(connecting, family, addresses, count, why);
+        keep_addresses(connecting, family, addresses, count, why);
         bool all = connecting->answered[0] && connecting->answered[1];
         if (connecting->trying) {
                 if (!connecting->open)
@@ -283,16 +283,16 @@ static void got_addresses(struct connecting *connecting, int family, const struc
         } else if (connecting->counts[0] || all) {
                 try_next(connecting); /* IPv6 is there, or all that there will be */
         } else if (connecting->counts[1]) {
-                timer_start(&connecting->family_timer, TIMER_FAMILY, family_late);
+                timer_start(&connecting->family_timer, TIMER_FAMILY, family_due);
         }
 }
 
-static void got_six(void *context, const struct in6_addr *addresses, size_t count, const char *why)
+static void got_ipv6(void *context, const struct in6_addr *addresses, size_t count, const char *why)
 {
         got_addresses(context, 0, addresses, count, why);
 }
 
-static void got_four(void *context, const struct in6_addr *addresses, size_t count, const char *why)
+static void got_ipv4(void *context, const struct in6_addr *addresses, size_t count, const char *why)
 {
         got_addresses(context, 1, addresses, count, why);
 }
@@ -311,14 +311,14 @@ static void begin_loopback(struct connecting *connecting)
 }
 
 /* A literal address is known here, wherever it is connected from. */
-static bool judge_literal(struct connecting *connecting)
+static bool judge_literal_address(struct connecting *connecting)
 {
         const struct target *target = &connecting->target;
         enum verdict verdict = target_judge_address(target, &target->address);
         if (verdict == VERDICT_ALLOWED)
                 return true;
         report_denied_address(target, &target->address, verdict);
-        give_up(connecting, -EACCES, "the rules refuse the address");
+        fail_connecting(connecting, -EACCES, "the rules refuse the address");
         return false;
 }
 
@@ -331,8 +331,8 @@ struct connecting *connect_begin(const struct target *target, connect_done *done
         const struct target *proxy = proxy_for(target);
         connecting->proxied = proxy != NULL;
         connecting->place = proxy ? *proxy : *target;
-        timer_start(&connecting->connect_timer, TIMER_CONNECT, connect_late);
-        if (connecting->proxied && !target->name && !judge_literal(connecting))
+        timer_start(&connecting->connect_timer, TIMER_CONNECT, connect_due);
+        if (connecting->proxied && !target->name && !judge_literal_address(connecting))
                 return NULL;
         if (connecting->place.host_loopback) {
                 begin_loopback(connecting);
@@ -340,14 +340,14 @@ struct connecting *connect_begin(const struct target *target, connect_done *done
         }
         if (!connecting->place.name) {
                 connecting->answered[0] = true;
-                got_four(connecting, &connecting->place.address, 1, NULL);
+                got_ipv4(connecting, &connecting->place.address, 1, NULL);
                 return connecting->ended ? NULL : connecting;
         }
-        struct resolving *six = resolve_begin(connecting->place.name, AF_INET6, got_six, connecting);
+        struct resolving *six = resolve_begin(connecting->place.name, AF_INET6, got_ipv6, connecting);
         if (connecting->ended)
                 return NULL;
         connecting->lookups[0] = six;
-        struct resolving *four = resolve_begin(connecting->place.name, AF_INET, got_four, connecting);
+        struct resolving *four = resolve_begin(connecting->place.name, AF_INET, got_ipv4, connecting);
         if (connecting->ended)
                 return NULL;
         connecting->lookups[1] = four;

@@ -128,7 +128,7 @@ bool dns_read_question(const uint8_t *message, size_t length, struct dns_questio
         return true;
 }
 
-static void put(uint8_t *out, size_t at, size_t size, uint32_t value)
+static void put_number(uint8_t *out, size_t at, size_t size, uint32_t value)
 {
         for (size_t i = 0; i < size; i++)
                 out[at + i] = (uint8_t)(value >> 8 * (size - 1 - i));
@@ -143,15 +143,15 @@ static size_t begin_answer(const uint8_t *query, const struct dns_question *ques
                 return 0;
         bool has_question = question->question_end > HEADER;
         memcpy(out, query, question->question_end);
-        put(out, 0, 2, question->id);
-        put(out, 2, 2,
-            FLAG_RESPONSE | (truncated ? FLAG_TRUNCATED : 0) |
-                (question->recursion ? FLAG_RECURSION_DESIRED : 0) | FLAG_RECURSION_AVAILABLE |
-                ((uint32_t)code & CODE_MASK));
-        put(out, 4, 2, has_question);
-        put(out, 6, 2, answers);
-        put(out, 8, 2, 0);
-        put(out, 10, 2, question->edns);
+        put_number(out, 0, 2, question->id);
+        put_number(out, 2, 2,
+                   FLAG_RESPONSE | (truncated ? FLAG_TRUNCATED : 0) |
+                       (question->recursion ? FLAG_RECURSION_DESIRED : 0) | FLAG_RECURSION_AVAILABLE |
+                       ((uint32_t)code & CODE_MASK));
+        put_number(out, 4, 2, has_question);
+        put_number(out, 6, 2, answers);
+        put_number(out, 8, 2, 0);
+        put_number(out, 10, 2, question->edns);
         return question->question_end;
 }
 
@@ -164,10 +164,10 @@ static size_t end_answer(const struct dns_question *question, enum dns_code code
         if (length + OPT_LENGTH > size)
                 return 0;
         out[length] = 0;
-        put(out, length + 1, 2, TYPE_OPT);
-        put(out, length + 3, 2, DNS_UDP_MAX);
-        put(out, length + 5, 4, (uint32_t)code >> 4 << 24);
-        put(out, length + 9, 2, 0);
+        put_number(out, length + 1, 2, TYPE_OPT);
+        put_number(out, length + 3, 2, DNS_UDP_MAX);
+        put_number(out, length + 5, 4, (uint32_t)code >> 4 << 24);
+        put_number(out, length + 9, 2, 0);
         return length + OPT_LENGTH;
 }
 
@@ -185,11 +185,11 @@ size_t dns_write_address(const uint8_t *query, const struct dns_question *questi
         size_t length = begin_answer(query, question, DNS_OK, 1, false, out, size);
         if (!length || length + 12 + bytes > size)
                 return 0;
-        put(out, length, 2, 0xc000 | HEADER); /* the question's name */
-        put(out, length + 2, 2, question->type);
-        put(out, length + 4, 2, CLASS_IN);
-        put(out, length + 6, 4, DNS_TTL);
-        put(out, length + 10, 2, (uint32_t)bytes);
+        put_number(out, length, 2, 0xc000 | HEADER); /* the question's name */
+        put_number(out, length + 2, 2, question->type);
+        put_number(out, length + 4, 2, CLASS_IN);
+        put_number(out, length + 6, 4, DNS_TTL);
+        put_number(out, length + 10, 2, (uint32_t)bytes);
         memcpy(out + length + 12, address->s6_addr + 16 - bytes, bytes);
         return end_answer(question, DNS_OK, out, length + 12 + bytes, size);
 }

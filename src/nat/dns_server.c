@@ -90,7 +90,7 @@ static void answer_empty(const struct asker *asker, const uint8_t *query, const 
                 answer(asker, out, length);
 }
 
-static void got_reply(void *context, const uint8_t *reply, size_t length)
+static void got_forwarded_reply(void *context, const uint8_t *reply, size_t length)
 {
         struct forwarded *forwarded = context;
         const struct dns_question *question = &forwarded->question;
@@ -133,7 +133,7 @@ static void forward(const struct asker *asker, const uint8_t *query, const struc
         forwarded_count++;
         if (asker->connection)
                 asker->connection->waiting++;
-        resolve_query(question->name, question->type, got_reply, forwarded);
+        resolve_query(question->name, question->type, got_forwarded_reply, forwarded);
 }
 
 static void answer_address(const struct asker *asker, const uint8_t *query,
@@ -160,7 +160,8 @@ static void answer_address(const struct asker *asker, const uint8_t *query,
 }
 
 /* Decides about one question. `query` holds the message it was read from. */
-static void decide(const struct asker *asker, const uint8_t *query, const struct dns_question *question)
+static void answer_question(const struct asker *asker, const uint8_t *query,
+                            const struct dns_question *question)
 {
         enum { CLASS_IN = 1 };
         if (question->problem != DNS_OK) {
@@ -208,17 +209,17 @@ static void udp_ready(struct source *source, uint32_t events)
                 if (length < 0)
                         return;
                 if (dns_read_question(message, (size_t)length, &question))
-                        decide(&asker, message, &question);
+                        answer_question(&asker, message, &question);
         }
 }
 
-static void tcp_idle(struct timer *timer)
+static void idle_due(struct timer *timer)
 {
         close_connection(OWNER(timer, struct connection, idle));
 }
 
 /* Answers every whole question that has arrived. */
-static void take_questions(struct connection *connection)
+static void answer_questions(struct connection *connection)
 {
         while (!connection->closed && connection->length >= 2) {
                 size_t length = (size_t)connection->bytes[0] << 8 | connection->bytes[1];
@@ -230,7 +231,7 @@ static void take_questions(struct connection *connection)
                         close_connection(connection);
                         return;
                 }
-                decide(&asker, connection->bytes + 2, &question);
+                answer_question(&asker, connection->bytes + 2, &question);
                 connection->length -= 2 + length;
                 memmove(connection->bytes, connection->bytes + 2 + length, connection->length);
         }
@@ -254,8 +255,8 @@ static void tcp_ready(struct source *source, uint32_t events)
                 return;
         }
         connection->length += (size_t)length;
-        timer_start(&connection->idle, TIMER_SNIFF, tcp_idle);
-        take_questions(connection);
+        timer_start(&connection->idle, TIMER_SNIFF, idle_due);
+        answer_questions(connection);
 }
 
 static void tcp_accept(struct source *source, uint32_t events)
@@ -271,7 +272,7 @@ static void tcp_accept(struct source *source, uint32_t events)
                 return;
         }
         connections++;
-        timer_start(&connection->idle, TIMER_SNIFF, tcp_idle);
+        timer_start(&connection->idle, TIMER_SNIFF, idle_due);
 }
 
 void dns_server_add_udp(int descriptor)

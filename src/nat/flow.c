@@ -33,7 +33,7 @@
 
 enum {
         ACCEPTS_PER_TURN = 64,
-        REFUSALS_MAX = 256, /* that wait for their client at a time */
+        LATE_RESETS_MAX = 256, /* that wait for their client at a time */
 };
 
 struct listener {
@@ -59,13 +59,13 @@ struct flow {
 
 /* A connection that is refused as soon as its client has spoken, or had the time to. Some clients (fetch of
  * Node.js) wait for ever when they are reset while they take note of being connected. */
-struct refusal {
+struct late_reset {
         struct source source;
         struct timer timer;
 };
 
 static struct flow *open_flows;
-static size_t refusals;
+static size_t late_resets;
 
 static void reset_now(struct source *source)
 {
@@ -74,38 +74,38 @@ static void reset_now(struct source *source)
         relay_close(&end, true);
 }
 
-static void end_refusal(struct refusal *refusal)
+static void end_late_reset(struct late_reset *late_reset)
 {
-        refusals--;
-        timer_stop(&refusal->timer);
-        reset_now(&refusal->source);
-        loop_free_later(refusal);
+        late_resets--;
+        timer_stop(&late_reset->timer);
+        reset_now(&late_reset->source);
+        loop_free_later(late_reset);
 }
 
-static void refused_has_spoken(struct source *source, uint32_t events)
+static void late_reset_ready(struct source *source, uint32_t events)
 {
         (void)events;
-        end_refusal(OWNER(source, struct refusal, source));
+        end_late_reset(OWNER(source, struct late_reset, source));
 }
 
-static void refused_is_silent(struct timer *timer)
+static void late_reset_due(struct timer *timer)
 {
-        end_refusal(OWNER(timer, struct refusal, timer));
+        end_late_reset(OWNER(timer, struct late_reset, timer));
 }
 
 /* Resets a connection, which is taken over and not in the loop. */
-static void refuse(int descriptor)
+static void refuse_connection(int descriptor)
 {
         struct source source = {.descriptor = descriptor};
-        bool room = refusals < REFUSALS_MAX && nat.flows + refusals < nat.flows_max;
-        struct refusal *refusal = room ? calloc(1, sizeof(*refusal)) : NULL;
-        if (!refusal || !source_add(&refusal->source, descriptor, EPOLLIN, refused_has_spoken)) {
-                free(refusal);
+        bool room = late_resets < LATE_RESETS_MAX && nat.flows + late_resets < nat.flows_max;
+        struct late_reset *late_reset = room ? calloc(1, sizeof(*late_reset)) : NULL;
+        if (!late_reset || !source_add(&late_reset->source, descriptor, EPOLLIN, late_reset_ready)) {
+                free(late_reset);
                 reset_now(&source);
                 return;
         }
-        refusals++;
-        timer_start(&refusal->timer, TIMER_ATTEMPT, refused_is_silent);
+        late_resets++;
+        timer_start(&late_reset->timer, TIMER_ATTEMPT, late_reset_due);
 }
 
 static void drop_head(struct flow *flow)
@@ -172,7 +172,7 @@ static void begin_relay(struct flow *flow)
         relay(flow, &flow->server, 0);
 }
 
-static void judged(struct flow *flow)
+static void pass_head(struct flow *flow)
 {
         flow->judged = true;
         timer_stop(&flow->patience);
@@ -186,7 +186,7 @@ static void refuse_head(struct flow *flow, const char *what, const char *named)
         end_flow(flow, true, "its first bytes were refused");
 }
 
-static void patience_over(struct timer *timer)
+static void patience_due(struct timer *timer)
 {
         struct flow *flow = OWNER(timer, struct flow, patience);
         end_flow(flow, true, "the client did not finish what it began to send");
@@ -205,11 +205,11 @@ static void judge_head(struct flow *flow)
         }
         switch (sniff) {
         case SNIFF_OTHER:
-                judged(flow);
+                pass_head(flow);
                 return;
         case SNIFF_NAME:
                 if (str_equal(named, flow->target.name))
-                        judged(flow);
+                        pass_head(flow);
                 else
                         refuse_head(flow, what, named);
                 return;
@@ -219,7 +219,7 @@ static void judge_head(struct flow *flow)
                 return;
         case SNIFF_MORE:
                 if (flow->client.input_ended && flow->head_length == 0)
-                        judged(flow);
+                        pass_head(flow);
                 else if (flow->client.input_ended)
                         refuse_head(flow, what, NULL); /* half a head, which a lenient server might act on */
                 return;
@@ -251,7 +251,7 @@ static void read_head(struct flow *flow)
         }
         memcpy(head + flow->head_length, nat.buffer, (size_t)length);
         if (!flow->head)
-                timer_start(&flow->patience, TIMER_SNIFF, patience_over);
+                timer_start(&flow->patience, TIMER_SNIFF, patience_due);
         flow->head = head;
         flow->head_length += (size_t)length;
         flow->client.taken += (uint64_t)length;
@@ -284,7 +284,7 @@ static void server_ready(struct source *source, uint32_t events)
         }
         /* The server has spoken, or ended, first. What a client has begun is still judged. */
         if (flow->head_length == 0)
-                judged(flow);
+                pass_head(flow);
         else
                 source_want(&flow->server.source, 0);
 }
@@ -300,7 +300,7 @@ static void connected(void *context, int result, const struct in6_addr *address,
                         int client = flow->client.source.descriptor;
                         source_detach(&flow->client.source);
                         flow->client.source.descriptor = -1;
-                        refuse(client);
+                        refuse_connection(client);
                 }
                 end_flow(flow, true, why);
                 return;
@@ -324,12 +324,12 @@ static struct flow *new_flow(int descriptor, const struct target *target, bool s
                 report_note(
                     "%zu connections are open, as many as the limit of open files allows; refusing more",
                     nat.flows);
-                refuse(descriptor);
+                refuse_connection(descriptor);
                 return NULL;
         }
         struct flow *flow = calloc(1, sizeof(*flow));
         if (!flow || !source_add(&flow->client.source, descriptor, RELAY_INPUT, client_ready)) {
-                refuse(descriptor);
+                refuse_connection(descriptor);
                 free(flow);
                 return NULL;
         }
@@ -364,7 +364,7 @@ void flow_join(int sandbox, int host, const struct target *target)
 {
         struct flow *flow = new_flow(sandbox, target, false);
         if (!flow) {
-                refuse(host);
+                refuse_connection(host);
                 return;
         }
         flow->judged = true;
@@ -377,13 +377,13 @@ void flow_end_all(const char *why)
                 end_flow(open_flows, true, why);
 }
 
-static void judge_and_open(int accepted)
+static void judge_flow(int accepted)
 {
         struct target target = {.transport = TRANSPORT_TCP};
         struct sockaddr_storage local;
         socklen_t length = sizeof(local);
         if (getsockname(accepted, (struct sockaddr *)&local, &length) < 0) {
-                refuse(accepted);
+                refuse_connection(accepted);
                 return;
         }
         target_load(&local, &target.address, &target.port);
@@ -393,10 +393,10 @@ static void judge_and_open(int accepted)
                 return;
         }
         report_denied(&target, verdict);
-        refuse(accepted);
+        refuse_connection(accepted);
 }
 
-static void accept_some(struct source *source, uint32_t events)
+static void accept_flows(struct source *source, uint32_t events)
 {
         struct listener *listener = OWNER(source, struct listener, acceptor.source);
         (void)events;
@@ -408,7 +408,7 @@ static void accept_some(struct source *source, uint32_t events)
                         struct target target = {.host_loopback = true, .port = listener->host_port};
                         open_flow(accepted, &target);
                 } else {
-                        judge_and_open(accepted);
+                        judge_flow(accepted);
                 }
                 /* Who has little else to do will be back at once, should there be another: asking in vain is
                  * dear. */
@@ -417,20 +417,20 @@ static void accept_some(struct source *source, uint32_t events)
         }
 }
 
-static void serve(int descriptor, uint16_t host_port)
+static void serve_listener(int descriptor, uint16_t host_port)
 {
         struct listener *listener = str_or_die(calloc(1, sizeof(*listener)));
         listener->host_port = host_port;
-        if (!source_add(&listener->acceptor.source, descriptor, EPOLLIN, accept_some))
+        if (!source_add(&listener->acceptor.source, descriptor, EPOLLIN, accept_flows))
                 str_or_die(NULL);
 }
 
 void flow_serve(int descriptor)
 {
-        serve(descriptor, 0);
+        serve_listener(descriptor, 0);
 }
 
 void flow_serve_host_port(int descriptor, uint16_t host_port)
 {
-        serve(descriptor, host_port);
+        serve_listener(descriptor, host_port);
 }

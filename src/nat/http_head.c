@@ -53,7 +53,7 @@ static bool begins_target(struct piece piece)
 
 /* A first line without its end. It is waited for only where HTTP is likely, because what is no HTTP may be a
  * whole command already: a method in upper case, as every client sends it, or any other before a target. */
-static enum sniff look_at_start(struct piece line)
+static enum sniff judge_partial_line(struct piece line)
 {
         enum { METHOD_MIN = 3, METHOD_MAX = 24 };
         size_t method = 0;
@@ -75,7 +75,7 @@ static enum sniff look_at_start(struct piece line)
 
 /* A whole first line. Servers differ in what they forgive in one, so that every line with a version of HTTP
  * in it counts, and the request of HTTP/0.9 that has a host in its target. */
-static enum sniff look_at_line(struct piece line)
+static enum sniff judge_first_line(struct piece line)
 {
         static const char version[] = "HTTP/", old[] = "GET http";
         for (size_t i = 1; i + sizeof(version) - 1 <= line.length; i++)
@@ -87,7 +87,7 @@ static enum sniff look_at_line(struct piece line)
 }
 
 /* Whether the bytes so far begin a request: SNIFF_NAME, and its first line is there. */
-static enum sniff look(const uint8_t *bytes, size_t length)
+static enum sniff judge_start(const uint8_t *bytes, size_t length)
 {
         size_t skipped = 0;
         while (skipped < length && (bytes[skipped] == '\r' || bytes[skipped] == '\n'))
@@ -98,13 +98,13 @@ static enum sniff look(const uint8_t *bytes, size_t length)
                 return SNIFF_MORE;
         const char *newline = memchr(line.at, '\n', line.length);
         if (!newline)
-                return look_at_start(line);
+                return judge_partial_line(line);
         line.length = (size_t)(newline - line.at);
-        return look_at_line(line);
+        return judge_first_line(line);
 }
 
 /* Takes a line off the head: ended by CR LF, without a CR, LF or NUL inside. False when it is not so. */
-static bool take_line(struct piece *head, struct piece *line)
+static bool next_line(struct piece *head, struct piece *line)
 {
         const char *end = memchr(head->at, '\n', head->length);
         if (!end || end == head->at || end[-1] != '\r')
@@ -168,7 +168,7 @@ static bool copy_authority(struct piece piece, char name[NAME_MAX_LENGTH + 1])
 }
 
 /* The authority of an absolute target, if it is one. */
-static enum sniff read_target(struct piece target, char name[NAME_MAX_LENGTH + 1])
+static enum sniff read_request_target(struct piece target, char name[NAME_MAX_LENGTH + 1])
 {
         if (target.length == 0)
                 return SNIFF_BAD;
@@ -198,7 +198,7 @@ static enum sniff read_request_line(struct piece line, char name[NAME_MAX_LENGTH
         if (equals(method, "CONNECT") || memchr(target.at, ' ', target.length) ||
             memchr(target.at, '\t', target.length))
                 return SNIFF_BAD;
-        return read_target(target, name);
+        return read_request_target(target, name);
 }
 
 struct fields {
@@ -231,7 +231,7 @@ static void read_field(struct piece line, struct fields *fields)
 
 enum sniff http_head_name(const uint8_t *bytes, size_t length, char name[NAME_MAX_LENGTH + 1], size_t *end)
 {
-        enum sniff state = look(bytes, length);
+        enum sniff state = judge_start(bytes, length);
         if (state == SNIFF_MORE && length >= HTTP_HEAD_MAX)
                 return SNIFF_BAD;
         if (state != SNIFF_NAME)
@@ -244,12 +244,12 @@ enum sniff http_head_name(const uint8_t *bytes, size_t length, char name[NAME_MA
                 return length < HTTP_HEAD_MAX ? SNIFF_MORE : SNIFF_BAD;
         *end = (size_t)(blank + 4 - (const char *)bytes);
         struct piece head = {(const char *)bytes, *end - 2}, line;
-        if (*end > HTTP_HEAD_MAX || !take_line(&head, &line))
+        if (*end > HTTP_HEAD_MAX || !next_line(&head, &line))
                 return SNIFF_BAD;
         enum sniff target = read_request_line(line, name);
         struct fields fields = {0};
         while (head.length) {
-                if (!take_line(&head, &line))
+                if (!next_line(&head, &line))
                         return SNIFF_BAD;
                 read_field(line, &fields);
         }

@@ -6,7 +6,8 @@
 #ifndef HUTCH_NAT_HTTP_HEAD_H
 #define HUTCH_NAT_HTTP_HEAD_H
 
-#include "nat/client_hello.h"
+#include "nat/sniff.h"
+#include "policy/destinations.h"
 
 enum { HTTP_HEAD_MAX = 65536 };
 

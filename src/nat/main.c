@@ -47,7 +47,7 @@ static struct port_pair {
 static size_t host_port_count;
 
 /* What is wanted of it besides. */
-struct wishes {
+struct features {
         bool log, explain;
 };
 
@@ -58,13 +58,13 @@ static _Noreturn void die(const char *what)
 }
 
 /* The rest of a line that begins with `word` and a space, or NULL. */
-static const char *after(const char *line, const char *word)
+static const char *argument_of(const char *line, const char *word)
 {
         size_t length = strlen(word);
         return strncmp(line, word, length) == 0 && line[length] == ' ' ? line + length + 1 : NULL;
 }
 
-static void take_rule(struct destinations *list, enum destination_use use, const char *text)
+static void add_rule(struct destinations *list, enum destination_use use, const char *text)
 {
         struct error error = {0};
         if (!destinations_add(list, use, text, &error)) {
@@ -73,7 +73,7 @@ static void take_rule(struct destinations *list, enum destination_use use, const
         }
 }
 
-static void take_host_port(const char *text)
+static void add_host_port(const char *text)
 {
         unsigned inside, host;
         if (sscanf(text, "%u %u", &inside, &host) != 2 ||
@@ -82,31 +82,31 @@ static void take_host_port(const char *text)
         host_ports[host_port_count++] = (struct port_pair){(uint16_t)inside, (uint16_t)host};
 }
 
-static void take_line(const char *line, struct wishes *wishes)
+static void apply_line(const char *line, struct features *features)
 {
         const char *rest;
-        if ((rest = after(line, "nameserver")))
+        if ((rest = argument_of(line, "nameserver")))
                 resolve_add_server(rest);
-        else if ((rest = after(line, "host")))
+        else if ((rest = argument_of(line, "host")))
                 resolve_add_host(rest);
-        else if ((rest = after(line, "allow")))
-                take_rule(&nat.rules.allow, DESTINATION_ALLOW, rest);
-        else if ((rest = after(line, "deny")))
-                take_rule(&nat.rules.deny, DESTINATION_DENY, rest);
-        else if ((rest = after(line, "host-port")))
-                take_host_port(rest);
-        else if ((rest = after(line, "proxy")))
+        else if ((rest = argument_of(line, "allow")))
+                add_rule(&nat.rules.allow, DESTINATION_ALLOW, rest);
+        else if ((rest = argument_of(line, "deny")))
+                add_rule(&nat.rules.deny, DESTINATION_DENY, rest);
+        else if ((rest = argument_of(line, "host-port")))
+                add_host_port(rest);
+        else if ((rest = argument_of(line, "proxy")))
                 proxy_configure(rest);
-        else if ((rest = after(line, "no-proxy")))
+        else if ((rest = argument_of(line, "no-proxy")))
                 proxy_except(rest);
         else if (str_equal(line, "log"))
-                wishes->log = true;
+                features->log = true;
         else if (str_equal(line, "explain"))
-                wishes->explain = true;
+                features->explain = true;
 }
 
 /* Takes every line of a memory file, which is closed. */
-static void take_lines(int descriptor, struct wishes *wishes)
+static void read_configuration(int descriptor, struct features *features)
 {
         autofree char *lines = NULL;
         ssize_t length =
@@ -119,7 +119,7 @@ static void take_lines(int descriptor, struct wishes *wishes)
         char *position = NULL;
         resolve_configure_begin();
         for (char *line = strtok_r(lines, "\n", &position); line; line = strtok_r(NULL, "\n", &position))
-                take_line(line, wishes);
+                apply_line(line, features);
         resolve_configure_end();
 }
 
@@ -131,7 +131,7 @@ static uint16_t host_port_of(uint16_t inside)
         return inside;
 }
 
-static void take_socket(const struct nat_socket *head, int descriptor)
+static void serve_socket(const struct nat_socket *head, int descriptor)
 {
         uint16_t port = (uint16_t)head->port;
         switch ((enum nat_socket_kind)head->kind) {
@@ -164,14 +164,14 @@ static void take_socket(const struct nat_socket *head, int descriptor)
 
 /* The sockets, from the child that enters the sandbox, which waits for nothing: they are taken before it can
  * have ended. */
-static void take_sockets(void)
+static void receive_sockets(void)
 {
         struct nat_socket head;
         int descriptor;
         do {
                 if (packet_receive_descriptor(NAT_SETUP, &head, sizeof(head), &descriptor) != sizeof(head))
                         _exit(0); /* the sandbox was never made; hutch says why */
-                take_socket(&head, descriptor);
+                serve_socket(&head, descriptor);
         } while (head.kind != NAT_SOCKET_END);
         close(NAT_SETUP);
 }
@@ -180,7 +180,7 @@ static void supervisor_ready(struct source *source, uint32_t events)
 {
         struct nat_message head;
         int descriptor;
-        struct wishes wishes; /* that were taken at the start */
+        struct features features; /* that were taken at the start */
         (void)events;
         if (packet_receive_descriptor(source->descriptor, &head, sizeof(head), &descriptor) != sizeof(head))
                 _exit(0); /* hutch is gone, and the sandbox with it */
@@ -191,7 +191,7 @@ static void supervisor_ready(struct source *source, uint32_t events)
                 _exit(0);
         }
         if (head.type == NAT_RESOLVER && descriptor >= 0)
-                take_lines(descriptor, &wishes);
+                read_configuration(descriptor, &features);
         else if (descriptor >= 0)
                 close(descriptor);
 }
@@ -238,15 +238,15 @@ static void prepare(void)
 int main(void)
 {
         static struct source supervisor;
-        struct wishes wishes = {0};
+        struct features features = {0};
         report_start(NAT_SUPERVISOR, false);
         prepare();
-        take_lines(NAT_RULES, &wishes);
-        report_start(NAT_SUPERVISOR, wishes.log);
+        read_configuration(NAT_RULES, &features);
+        report_start(NAT_SUPERVISOR, features.log);
         if (!source_add(&supervisor, NAT_SUPERVISOR, EPOLLIN, supervisor_ready) ||
-            (wishes.explain && !explain_serve()))
+            (features.explain && !explain_serve()))
                 die("epoll");
-        take_sockets();
+        receive_sockets();
         confine();
         report_ready();
         loop_run();

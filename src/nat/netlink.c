@@ -49,7 +49,7 @@ struct nlmsghdr *netlink_add(struct netlink_batch *batch, uint16_t type, uint16_
 }
 
 /* Notes the answers in one datagram. */
-static void take_answers(const char *answers, size_t length, uint32_t *answered, int *error, uint32_t *failed)
+static void read_answers(const char *answers, size_t length, uint32_t *answered, int *error, uint32_t *failed)
 {
         int left = (int)length;
         for (const struct nlmsghdr *header = (const struct nlmsghdr *)answers; mnl_nlmsg_ok(header, left);
@@ -87,7 +87,7 @@ int netlink_run(int socket_, struct netlink_batch *batch, uint32_t *failed)
                         error = length < 0 && errno != EAGAIN ? -errno : -EPROTO;
                         break;
                 }
-                take_answers(answers, (size_t)length, &answered, &error, failed);
+                read_answers(answers, (size_t)length, &answered, &error, failed);
         }
         batch->length = 0;
         batch->count = batch->expected = 0;

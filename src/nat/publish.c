@@ -44,7 +44,7 @@ static struct {
         size_t waiting;
 } dialler = {.source = {.descriptor = -1}, .last = &dialler.first};
 
-static void give_up(struct joining *joining)
+static void drop_joining(struct joining *joining)
 {
         joining->over = true;
         timer_stop(&joining->patience);
@@ -54,15 +54,15 @@ static void give_up(struct joining *joining)
                 loop_free_later(joining);
 }
 
-static void is_late(struct timer *timer)
+static void patience_due(struct timer *timer)
 {
         struct joining *joining = OWNER(timer, struct joining, patience);
         report_note("the server did not accept a connection to its published port %u in time", joining->port);
-        give_up(joining);
+        drop_joining(joining);
 }
 
 /* Asks pid 1; the answer comes in its turn. */
-static bool ask(struct joining *joining)
+static bool request_socket(struct joining *joining)
 {
         struct nat_dial request = {.port = joining->port, .v6 = joining->v6};
         if (dialler.waiting >= WAITING_MAX || send(dialler.source.descriptor, &request, sizeof(request),
@@ -76,7 +76,7 @@ static bool ask(struct joining *joining)
         return true;
 }
 
-static void is_connected(struct source *source, uint32_t events)
+static void sandbox_ready(struct source *source, uint32_t events)
 {
         struct joining *joining = OWNER(source, struct joining, source);
         int error = 0;
@@ -87,12 +87,12 @@ static void is_connected(struct source *source, uint32_t events)
                 source_close(source);
                 /* A server may listen on the other loopback address. */
                 if (joining->v6 || !nat.v6) {
-                        give_up(joining);
+                        drop_joining(joining);
                         return;
                 }
                 joining->v6 = true;
-                if (!ask(joining))
-                        give_up(joining);
+                if (!request_socket(joining))
+                        drop_joining(joining);
                 return;
         }
         struct target target = {.host_loopback = true, .port = joining->port, .transport = TRANSPORT_TCP};
@@ -124,7 +124,7 @@ static void dialler_ready(struct source *source, uint32_t events)
         if (!dialler.first)
                 dialler.last = &dialler.first;
         joining->queued = false;
-        if (!joining->over && made >= 0 && source_add(&joining->source, made, EPOLLOUT, is_connected))
+        if (!joining->over && made >= 0 && source_add(&joining->source, made, EPOLLOUT, sandbox_ready))
                 return;
         if (made >= 0)
                 close(made);
@@ -132,10 +132,10 @@ static void dialler_ready(struct source *source, uint32_t events)
         if (joining->over)
                 loop_free_later(joining);
         else
-                give_up(joining);
+                drop_joining(joining);
 }
 
-static void host_connects(struct source *source, uint32_t events)
+static void host_ready(struct source *source, uint32_t events)
 {
         struct published *published = OWNER(source, struct published, acceptor.source);
         (void)events;
@@ -152,16 +152,16 @@ static void host_connects(struct source *source, uint32_t events)
                 return;
         }
         *joining = (struct joining){.source.descriptor = -1, .host = host, .port = published->port};
-        timer_start(&joining->patience, TIMER_SNIFF, is_late);
-        if (!ask(joining))
-                give_up(joining);
+        timer_start(&joining->patience, TIMER_SNIFF, patience_due);
+        if (!request_socket(joining))
+                drop_joining(joining);
 }
 
 void publish_serve(int descriptor, uint16_t port)
 {
         struct published *published = str_or_die(calloc(1, sizeof(*published)));
         published->port = port;
-        if (!source_add(&published->acceptor.source, descriptor, EPOLLIN, host_connects) ||
+        if (!source_add(&published->acceptor.source, descriptor, EPOLLIN, host_ready) ||
             (dialler.source.descriptor < 0 &&
              !source_add(&dialler.source, NAT_DIALLER, EPOLLIN, dialler_ready)))
                 str_or_die(NULL);

@@ -25,7 +25,7 @@ static struct {
         long long forgotten_at;                 /* the last one that had to make room was so */
 } refusals;
 
-static void drop(size_t i)
+static void remove_refusal(size_t i)
 {
         refusals.count--;
         memmove(&refusals.list[i], &refusals.list[i + 1], (refusals.count - i) * sizeof(*refusals.list));
@@ -39,10 +39,10 @@ void refusals_keep(const char *what)
         while (same < refusals.count && strncmp(refusals.list[same].what, what, REFUSAL_MAX - 1) != 0)
                 same++;
         if (same < refusals.count) {
-                drop(same);
+                remove_refusal(same);
         } else if (refusals.count == NAT_REFUSALS_KEPT) {
                 refusals.forgotten_at = refusals.list[0].at;
-                drop(0);
+                remove_refusal(0);
         }
         struct refusal *refusal = &refusals.list[refusals.count++];
         refusal->at = clock_now_ns();

@@ -24,19 +24,19 @@ enum {
         HELD_MAX = 128 << 20,        /* bytes that wait, of all flows */
         HELD_MUCH = HELD_MAX / 4,    /* from here on a flow reads only so much at a time: */
         SMALL_BUFFER = NAT_BUFFER >> 6,
-        COPIED_MAX = 64 << 10,     /* what is copied before pages are passed on */
-        PASSAGE_BYTES = 128 << 10, /* by the kernel's count: a slot of 4 KiB may hold more */
+        COPIED_MAX = 64 << 10,  /* what is copied before pages are passed on */
+        PIPE_BYTES = 128 << 10, /* by the kernel's count: a slot of 4 KiB may hold more */
 };
 
 static size_t held;
-static int passage[2]; /* the pipe */
+static int splice_pipe[2]; /* the pipe */
 
 bool relay_prepare(void)
 {
-        if (pipe2(passage, O_CLOEXEC | O_NONBLOCK) < 0)
+        if (pipe2(splice_pipe, O_CLOEXEC | O_NONBLOCK) < 0)
                 return false;
         /* It stays as it is where the account has too many large pipes already. */
-        (void)fcntl(passage[1], F_SETPIPE_SZ, PASSAGE_BYTES);
+        (void)fcntl(splice_pipe[1], F_SETPIPE_SZ, PIPE_BYTES);
         return true;
 }
 
@@ -108,7 +108,7 @@ static void pass_end(struct relay_end *from, struct relay_end *to)
 }
 
 /* What a call has read of an end: its length, 0 when there is nothing now or nothing more, or negative. */
-static ssize_t take(struct relay_end *from, ssize_t length, size_t *moved)
+static ssize_t note_input(struct relay_end *from, ssize_t length, size_t *moved)
 {
         if (length < 0)
                 return errno == EAGAIN || errno == EINTR ? 0 : -errno;
@@ -122,7 +122,7 @@ static ssize_t take(struct relay_end *from, ssize_t length, size_t *moved)
 static int move_copied(struct relay_end *from, struct relay_end *to, bool ends, size_t *moved)
 {
         size_t most = held < HELD_MUCH ? COPIED_MAX : SMALL_BUFFER;
-        ssize_t length = take(from, recv(from->source.descriptor, nat.buffer, most, 0), moved);
+        ssize_t length = note_input(from, recv(from->source.descriptor, nat.buffer, most, 0), moved);
         if (length <= 0)
                 return (int)length;
         /* A short read has emptied the socket: asking again would cost a call for nothing, unless there is an
@@ -140,11 +140,11 @@ static int move_copied(struct relay_end *from, struct relay_end *to, bool ends, 
 }
 
 /* Empties the pipe: the `left` bytes in it are kept for an end that could not take them. */
-static int keep_passage(struct relay_end *to, size_t left)
+static int empty_pipe(struct relay_end *to, size_t left)
 {
         ssize_t length;
         int error = 0;
-        while ((length = read(passage[0], nat.buffer, NAT_BUFFER)) > 0) {
+        while ((length = read(splice_pipe[0], nat.buffer, NAT_BUFFER)) > 0) {
                 if (error == 0 && !relay_push(to, nat.buffer, (size_t)length))
                         error = -ENOMEM;
                 left -= (size_t)length;
@@ -156,19 +156,20 @@ static int keep_passage(struct relay_end *to, size_t left)
 static int move_pages(struct relay_end *from, struct relay_end *to, size_t *moved)
 {
         size_t most = held < HELD_MUCH ? NAT_BUFFER : SMALL_BUFFER;
-        ssize_t length = take(
-            from, splice(from->source.descriptor, NULL, passage[1], NULL, most, SPLICE_F_NONBLOCK), moved);
+        ssize_t length = note_input(
+            from, splice(from->source.descriptor, NULL, splice_pipe[1], NULL, most, SPLICE_F_NONBLOCK),
+            moved);
         if (length <= 0)
                 return (int)length;
         size_t left = (size_t)length;
         ssize_t sent = 0;
         do
-                sent = splice(passage[0], NULL, to->source.descriptor, NULL, left, SPLICE_F_NONBLOCK);
+                sent = splice(splice_pipe[0], NULL, to->source.descriptor, NULL, left, SPLICE_F_NONBLOCK);
         while (sent > 0 && (left -= (size_t)sent) > 0);
         if (left == 0)
                 return 1;
         int error = sent == 0 || errno == EAGAIN || errno == EINTR ? 0 : -errno;
-        int kept = keep_passage(to, left);
+        int kept = empty_pipe(to, left);
         return error ? error : kept;
 }
 

@@ -206,7 +206,7 @@ static size_t read_addresses(const struct ares_addrinfo *found, struct in6_addr 
         return count;
 }
 
-static const char *why_not(int status)
+static const char *lookup_error(int status)
 {
         switch (status) {
         case ARES_ENOTFOUND:
@@ -222,7 +222,7 @@ static const char *why_not(int status)
         }
 }
 
-static void got_answer(void *context, int status, int timeouts, struct ares_addrinfo *found)
+static void got_lookup_answer(void *context, int status, int timeouts, struct ares_addrinfo *found)
 {
         struct lookup *lookup = context;
         struct in6_addr addresses[ADDRESSES_MAX];
@@ -233,7 +233,7 @@ static void got_answer(void *context, int status, int timeouts, struct ares_addr
                 return;
         }
         size_t count = status == ARES_SUCCESS ? read_addresses(found, addresses, &keep_s) : 0;
-        const char *why = count ? NULL : why_not(status == ARES_SUCCESS ? ARES_ENODATA : status);
+        const char *why = count ? NULL : lookup_error(status == ARES_SUCCESS ? ARES_ENODATA : status);
         if (status == ARES_SUCCESS || status == ARES_ENODATA || status == ARES_ENOTFOUND) {
                 struct answer *place = cache_place(lookup->name, lookup->family);
                 memcpy(place->name, lookup->name, sizeof(place->name));
@@ -248,11 +248,11 @@ static void got_answer(void *context, int status, int timeouts, struct ares_addr
                 ares_freeaddrinfo(found);
 }
 
-static void ask(struct lookup *lookup)
+static void start_lookup(struct lookup *lookup)
 {
         struct ares_addrinfo_hints hints = {.ai_flags = ARES_AI_NOSORT, .ai_family = lookup->family};
         lookup->again = false;
-        ares_getaddrinfo(resolver.channel, lookup->name, NULL, &hints, got_answer, lookup);
+        ares_getaddrinfo(resolver.channel, lookup->name, NULL, &hints, got_lookup_answer, lookup);
 }
 
 /* The hosts file decides alone about the names in it, as in the C library. True when it did. */
@@ -335,7 +335,7 @@ struct query {
         void *context;
 };
 
-static void got_reply(void *context, int status, int timeouts, unsigned char *reply, int length)
+static void got_query_reply(void *context, int status, int timeouts, unsigned char *reply, int length)
 {
         struct query *query = context;
         (void)status; /* a reply that says "no" is a reply */
@@ -352,7 +352,7 @@ void resolve_query(const char *name, uint16_t type, query_done *done, void *cont
         }
         struct query *query = str_or_die(malloc(sizeof(*query)));
         *query = (struct query){.done = done, .context = context};
-        ares_query(resolver.channel, name, ns_c_in, type, got_reply, query);
+        ares_query(resolver.channel, name, ns_c_in, type, got_query_reply, query);
 }
 
 void resolve_configure_begin(void)
@@ -369,7 +369,7 @@ void resolve_configure_begin(void)
 }
 
 /* Splits "FIRST REST" in two. */
-static char *take_word(const char *text, const char **rest)
+static char *split_word(const char *text, const char **rest)
 {
         size_t length = strcspn(text, " ");
         *rest = text[length] ? text + length + 1 : text + length;
@@ -379,7 +379,7 @@ static char *take_word(const char *text, const char **rest)
 void resolve_add_server(const char *address_and_port)
 {
         const char *port;
-        autofree char *address = take_word(address_and_port, &port);
+        autofree char *address = split_word(address_and_port, &port);
         struct in6_addr parsed;
         bool six = strchr(address, ':') != NULL;
         char *zone = strchr(address, '%');
@@ -400,7 +400,7 @@ void resolve_add_server(const char *address_and_port)
 void resolve_add_host(const char *address_and_name)
 {
         const char *name;
-        autofree char *address = take_word(address_and_name, &name);
+        autofree char *address = split_word(address_and_name, &name);
         struct in6_addr parsed;
         if (!*name || !address_parse(address, &parsed))
                 return;
@@ -435,7 +435,7 @@ static void resolve_turn(void)
                         lookup = lookup->next;
                 if (!lookup)
                         break;
-                ask(lookup);
+                start_lookup(lookup);
         }
         ares_process_fd(resolver.channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
 }

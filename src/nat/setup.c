@@ -138,14 +138,14 @@ static void add_route(struct netlink_batch *batch, int family, uint8_t table, ui
         mnl_attr_put_u32(header, RTA_OIF, (uint32_t)index);
 }
 
-static bool fail(struct setup_failure *failure, const char *what, int error)
+static bool setup_fail(struct setup_failure *failure, const char *what, int error)
 {
         failure->what = what;
         failure->error = error < 0 ? -error : error;
         return false;
 }
 
-static int run(int socket_, struct netlink_batch *batch)
+static int run_batch(int socket_, struct netlink_batch *batch)
 {
         uint32_t failed;
         return netlink_run(socket_, batch, &failed);
@@ -158,7 +158,7 @@ int setup_loopback(void)
                 return socket_;
         struct netlink_batch batch = {0};
         add_up(&batch, LOOPBACK);
-        return run(socket_, &batch);
+        return run_batch(socket_, &batch);
 }
 
 /* Both namespaces, once the pair exists: addresses, routes, links up. */
@@ -176,8 +176,8 @@ static bool address_gateway(int socket_, bool v6, struct setup_failure *failure)
                           NULL);
                 add_route(&batch, AF_INET6, RT_TABLE_MAIN, RTN_LOCAL, LOOPBACK, NULL, 0, NULL);
         }
-        int error = run(socket_, &batch);
-        return error == 0 || fail(failure, "cannot set up the gateway's routes", error);
+        int error = run_batch(socket_, &batch);
+        return error == 0 || setup_fail(failure, "cannot set up the gateway's routes", error);
 }
 
 static bool address_sandbox(int socket_, bool v6, struct setup_failure *failure)
@@ -197,8 +197,8 @@ static bool address_sandbox(int socket_, bool v6, struct setup_failure *failure)
                 add_route(&batch, AF_INET6, RT_TABLE_MAIN, RTN_UNICAST, SANDBOX_LINK, NULL, 0,
                           NETWORK_GATEWAY6);
         }
-        int error = run(socket_, &batch);
-        return error == 0 || fail(failure, "cannot set up the sandbox's routes", error);
+        int error = run_batch(socket_, &batch);
+        return error == 0 || setup_fail(failure, "cannot set up the sandbox's routes", error);
 }
 
 static int note_state(const struct nlattr *attribute, void *state)
@@ -254,7 +254,8 @@ static bool wait_up(int requests, int watch, int index, struct setup_failure *fa
                 if (ready < 0 && errno == EINTR)
                         continue;
                 if (ready <= 0)
-                        return fail(failure, "the sandbox's link did not come up", ready ? errno : ETIMEDOUT);
+                        return setup_fail(failure, "the sandbox's link did not come up",
+                                          ready ? errno : ETIMEDOUT);
                 ssize_t length = recv(watch, messages, sizeof(messages), 0);
                 if (length > 0 && says_up(messages, (size_t)length, index))
                         return true;
@@ -282,20 +283,21 @@ static bool make_gateway(const struct gateway_plan *plan, int link, struct gatew
                          struct setup_failure *failure)
 {
         if (unshare(CLONE_NEWNET) < 0)
-                return fail(failure, "cannot make the gateway's network namespace", errno);
+                return setup_fail(failure, "cannot make the gateway's network namespace", errno);
         int error = setup_loopback();
         if (error < 0)
-                return fail(failure, "cannot set up the gateway's loopback", error);
+                return setup_fail(failure, "cannot set up the gateway's loopback", error);
         gateway->namespace = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
         gateway->requests = netlink_open(NETLINK_ROUTE);
         gateway->watch = open_link_watch();
         if (gateway->namespace < 0 || gateway->requests < 0 || gateway->watch < 0)
-                return fail(failure, "cannot hold the gateway's network namespace", errno);
+                return setup_fail(failure, "cannot hold the gateway's network namespace", errno);
         if (!listeners_make(plan, link, &gateway->v6, failure))
                 return false;
-        error = plan->every_port ? tproxy_redirect(TRANSPARENT_PORT) : 0;
+        error = plan->every_port ? tproxy_redirect(TPROXY_PORT) : 0;
         return error == 0 ||
-               fail(failure, "cannot catch every port (nftables with tproxy); name 64 ports or fewer", error);
+               setup_fail(failure, "cannot catch every port (nftables with tproxy); name 64 ports or fewer",
+                          error);
 }
 
 /* Where the kernel has no veth: the sandbox lives in the gateway itself, where every address is local too.
@@ -303,33 +305,33 @@ static bool make_gateway(const struct gateway_plan *plan, int link, struct gatew
 static bool share_gateway(const struct gateway *gateway, struct setup_failure *failure)
 {
         if (setns(gateway->namespace, CLONE_NEWNET) < 0)
-                return fail(failure, "cannot enter the gateway's network namespace", errno);
+                return setup_fail(failure, "cannot enter the gateway's network namespace", errno);
         struct netlink_batch batch = {0};
         add_route(&batch, AF_INET, RT_TABLE_LOCAL, RTN_LOCAL, LOOPBACK, NULL, 0, NULL);
         if (gateway->v6)
                 add_route(&batch, AF_INET6, RT_TABLE_MAIN, RTN_LOCAL, LOOPBACK, NULL, 0, NULL);
-        int error = run(gateway->requests, &batch);
-        return error == 0 || fail(failure, "cannot set up the gateway's routes", error);
+        int error = run_batch(gateway->requests, &batch);
+        return error == 0 || setup_fail(failure, "cannot set up the gateway's routes", error);
 }
 
 /* Leaves the gateway for a namespace of the sandbox's own and connects both. */
 static bool join_sandbox(const struct gateway *gateway, struct setup_failure *failure)
 {
         if (unshare(CLONE_NEWNET) < 0)
-                return fail(failure, "cannot make the sandbox's network namespace", errno);
+                return setup_fail(failure, "cannot make the sandbox's network namespace", errno);
         autoclose int requests = netlink_open(NETLINK_ROUTE);
         autoclose int watch = open_link_watch();
         if (requests < 0 || watch < 0)
-                return fail(failure, "cannot open rtnetlink in the sandbox", errno);
+                return setup_fail(failure, "cannot open rtnetlink in the sandbox", errno);
 
         struct netlink_batch batch = {0};
         add_up(&batch, LOOPBACK);
         add_pair(&batch, gateway->namespace);
-        int error = run(requests, &batch);
+        int error = run_batch(requests, &batch);
         if (error == -EOPNOTSUPP)
                 return share_gateway(gateway, failure);
         if (error < 0)
-                return fail(failure, "cannot connect the sandbox's network namespace (veth)", error);
+                return setup_fail(failure, "cannot connect the sandbox's network namespace (veth)", error);
         return address_sandbox(requests, gateway->v6, failure) &&
                address_gateway(gateway->requests, gateway->v6, failure) &&
                wait_up(requests, watch, SANDBOX_LINK, failure) &&

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /* Where the one listener is. The sandbox may as well connect to this port itself: it is one of them. */
-enum { TRANSPARENT_PORT = 1 };
+enum { TPROXY_PORT = 1 };
 
 /* Adds the rule to the caller's network namespace, by nfnetlink alone: every TCP connection that comes in,
  * but for those to the resolver, goes to the transparent listener on `port`. 0 or a negative errno:

@@ -36,9 +36,9 @@ struct gateway_socket {
 
 static struct gateway_socket *gateways;
 
-struct datagram_flow {
-        struct source source;       /* the host's side */
-        struct datagram_flow *next; /* in its slot */
+struct udp_flow {
+        struct source source;  /* the host's side */
+        struct udp_flow *next; /* in its slot */
         struct packet_ends ends;
         int gateway; /* the socket that the sandbox talks to */
         struct target target;
@@ -52,7 +52,7 @@ struct datagram_flow {
         long long began;
 };
 
-static struct datagram_flow *slots[SLOTS];
+static struct udp_flow *slots[SLOTS];
 static size_t flow_count;
 
 static size_t slot_of(const struct packet_ends *ends, uint16_t port)
@@ -66,7 +66,7 @@ static size_t slot_of(const struct packet_ends *ends, uint16_t port)
         return hash % SLOTS;
 }
 
-static bool is_same(const struct datagram_flow *flow, const struct packet_ends *ends, uint16_t port)
+static bool is_flow_of(const struct udp_flow *flow, const struct packet_ends *ends, uint16_t port)
 {
         struct in6_addr ours, theirs;
         uint16_t our_port, their_port;
@@ -76,12 +76,12 @@ static bool is_same(const struct datagram_flow *flow, const struct packet_ends *
                IN6_ARE_ADDR_EQUAL(&flow->ends.asked, &ends->asked);
 }
 
-static void end_flow(struct datagram_flow *flow, const char *why)
+static void end_udp_flow(struct udp_flow *flow, const char *why)
 {
         if (flow->ended)
                 return;
         flow->ended = true;
-        for (struct datagram_flow **link = &slots[slot_of(&flow->ends, flow->target.port)]; *link;
+        for (struct udp_flow **link = &slots[slot_of(&flow->ends, flow->target.port)]; *link;
              link = &(*link)->next)
                 if (*link == flow) {
                         *link = flow->next;
@@ -109,17 +109,17 @@ void udp_end_all(const char *why)
 {
         for (size_t i = 0; i < SLOTS; i++)
                 while (slots[i])
-                        end_flow(slots[i], why);
+                        end_udp_flow(slots[i], why);
 }
 
-static void is_silent(struct timer *timer)
+static void idle_due(struct timer *timer)
 {
-        end_flow(OWNER(timer, struct datagram_flow, idle), NULL);
+        end_udp_flow(OWNER(timer, struct udp_flow, idle), NULL);
 }
 
 static void host_ready(struct source *source, uint32_t events)
 {
-        struct datagram_flow *flow = OWNER(source, struct datagram_flow, source);
+        struct udp_flow *flow = OWNER(source, struct udp_flow, source);
         (void)events;
         for (int i = 0; i < PER_TURN; i++) {
                 /* An error here is an ICMP message: the destination may come back, silence ends the flow. */
@@ -127,20 +127,20 @@ static void host_ready(struct source *source, uint32_t events)
                 if (length < 0)
                         return;
                 flow->down += (uint64_t)length;
-                timer_start(&flow->idle, TIMER_IDLE, is_silent);
+                timer_start(&flow->idle, TIMER_IDLE, idle_due);
                 packet_answer(flow->gateway, &flow->ends, nat.buffer, (size_t)length);
         }
 }
 
-static void send_up(struct datagram_flow *flow, const uint8_t *bytes, size_t length)
+static void send_to_host(struct udp_flow *flow, const uint8_t *bytes, size_t length)
 {
         flow->up += length;
-        timer_start(&flow->idle, TIMER_IDLE, is_silent);
+        timer_start(&flow->idle, TIMER_IDLE, idle_due);
         (void)send(flow->source.descriptor, bytes, length, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 /* The first address that may be used. False when there is none. */
-static bool open_host(struct datagram_flow *flow, const struct in6_addr *addresses, size_t count)
+static bool open_host_socket(struct udp_flow *flow, const struct in6_addr *addresses, size_t count)
 {
         enum verdict refused = VERDICT_ALLOWED;
         for (size_t i = 0; i < count; i++) {
@@ -168,72 +168,72 @@ static bool open_host(struct datagram_flow *flow, const struct in6_addr *address
         return false;
 }
 
-static void opened(struct datagram_flow *flow, const struct in6_addr *addresses, size_t count,
-                   const char *why)
+static void got_addresses(struct udp_flow *flow, const struct in6_addr *addresses, size_t count,
+                          const char *why)
 {
-        if (!open_host(flow, addresses, count)) {
+        if (!open_host_socket(flow, addresses, count)) {
                 why = why ? why : "no address of it can be used";
                 report_failed(&flow->target, why);
-                end_flow(flow, why);
+                end_udp_flow(flow, why);
                 return;
         }
         if (flow->first)
-                send_up(flow, flow->first, flow->first_length);
+                send_to_host(flow, flow->first, flow->first_length);
         free(flow->first);
         flow->first = NULL;
 }
 
-static void got_six(void *context, const struct in6_addr *addresses, size_t count, const char *why)
+static void got_ipv6(void *context, const struct in6_addr *addresses, size_t count, const char *why)
 {
-        struct datagram_flow *flow = context;
+        struct udp_flow *flow = context;
         flow->resolving = NULL;
-        opened(flow, addresses, count, why);
+        got_addresses(flow, addresses, count, why);
 }
 
-static void got_four(void *context, const struct in6_addr *addresses, size_t count, const char *why)
+static void got_ipv4(void *context, const struct in6_addr *addresses, size_t count, const char *why)
 {
-        struct datagram_flow *flow = context;
+        struct udp_flow *flow = context;
         flow->resolving = NULL;
         if (count) {
-                opened(flow, addresses, count, why);
+                got_addresses(flow, addresses, count, why);
                 return;
         }
-        struct resolving *resolving = resolve_begin(flow->target.name, AF_INET6, got_six, flow);
+        struct resolving *resolving = resolve_begin(flow->target.name, AF_INET6, got_ipv6, flow);
         if (!flow->ended && !flow->connected)
                 flow->resolving = resolving;
 }
 
-static void begin_flow(int gateway, const struct packet_ends *ends, const struct target *target,
-                       const uint8_t *bytes, size_t length)
+static void begin_udp_flow(int gateway, const struct packet_ends *ends, const struct target *target,
+                           const uint8_t *bytes, size_t length)
 {
         /* The one that has been silent for longest makes room: a destination is worth more than a memory. */
         if (flow_count > 0 && (flow_count >= FLOWS_MAX || nat.flows >= nat.flows_max))
-                end_flow(OWNER(timer_first(TIMER_IDLE), struct datagram_flow, idle),
-                         "another flow needs its place");
+                end_udp_flow(OWNER(timer_first(TIMER_IDLE), struct udp_flow, idle),
+                             "another flow needs its place");
         if (nat.flows >= nat.flows_max)
                 return;
-        struct datagram_flow *flow = str_or_die(calloc(1, sizeof(*flow)));
-        struct datagram_flow **slot = &slots[slot_of(ends, target->port)];
-        *flow = (struct datagram_flow){.source.descriptor = -1,
-                                       .next = *slot,
-                                       .ends = *ends,
-                                       .gateway = gateway,
-                                       .target = *target,
-                                       .began = nat.now};
+        struct udp_flow *flow = str_or_die(calloc(1, sizeof(*flow)));
+        struct udp_flow **slot = &slots[slot_of(ends, target->port)];
+        *flow = (struct udp_flow){.source.descriptor = -1,
+                                  .next = *slot,
+                                  .ends = *ends,
+                                  .gateway = gateway,
+                                  .target = *target,
+                                  .began = nat.now};
         *slot = flow;
         nat.flows++;
         flow_count++;
-        timer_start(&flow->idle, TIMER_IDLE, is_silent);
+        timer_start(&flow->idle, TIMER_IDLE, idle_due);
         if (length <= FIRST_MAX) {
                 flow->first = str_or_die(malloc(length + 1));
                 memcpy(flow->first, bytes, length);
                 flow->first_length = length;
         }
         if (!target->name) {
-                opened(flow, &target->address, 1, NULL);
+                got_addresses(flow, &target->address, 1, NULL);
                 return;
         }
-        struct resolving *resolving = resolve_begin(target->name, AF_INET, got_four, flow);
+        struct resolving *resolving = resolve_begin(target->name, AF_INET, got_ipv4, flow);
         if (!flow->ended && !flow->connected && !flow->resolving)
                 flow->resolving = resolving;
 }
@@ -256,19 +256,19 @@ static bool is_from_gateway(const struct packet_ends *ends)
         return !IN6_ARE_ADDR_EQUAL(&client, &sandbox4) && !IN6_ARE_ADDR_EQUAL(&client, &sandbox6);
 }
 
-static void take(int gateway, uint16_t port, const struct packet_ends *ends, const uint8_t *bytes,
-                 size_t length)
+static void handle_datagram(int gateway, uint16_t port, const struct packet_ends *ends, const uint8_t *bytes,
+                            size_t length)
 {
-        for (struct datagram_flow *flow = slots[slot_of(ends, port)]; flow; flow = flow->next)
-                if (is_same(flow, ends, port)) {
+        for (struct udp_flow *flow = slots[slot_of(ends, port)]; flow; flow = flow->next)
+                if (is_flow_of(flow, ends, port)) {
                         if (flow->connected)
-                                send_up(flow, bytes, length);
+                                send_to_host(flow, bytes, length);
                         return;
                 }
         struct target target = {.address = ends->asked, .port = port, .transport = TRANSPORT_UDP};
         enum verdict verdict = target_judge(&target);
         if (verdict == VERDICT_ALLOWED)
-                begin_flow(gateway, ends, &target, bytes, length);
+                begin_udp_flow(gateway, ends, &target, bytes, length);
         else
                 report_denied(&target, verdict);
 }
@@ -283,7 +283,7 @@ static void gateway_ready(struct source *source, uint32_t events)
                 if (length < 0)
                         return;
                 if (!is_from_gateway(&ends))
-                        take(source->descriptor, gateway->port, &ends, nat.buffer, (size_t)length);
+                        handle_datagram(source->descriptor, gateway->port, &ends, nat.buffer, (size_t)length);
         }
 }
 
