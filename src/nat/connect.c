@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From a target to a connected socket: both families are asked for, and tried in turn without waiting for one
- * to fail (RFC 8305). Where an upstream proxy carries the flow, all that is done to reach the proxy, and
- * proxy.c does the rest. It must never connect to an address that target_judge_address() has not allowed, but
- * to the proxy's, which the person's own environment named.
+ * See connect.h. Both families are looked up and their addresses tried in turn, and no attempt waits until
+ * the one before it has failed (RFC 8305). For a flow that goes through the upstream proxy, the same steps
+ * reach the proxy and proxy.c does the rest.
+ *
+ * This module connects only to addresses that target_judge_address() allows. The one exception is the proxy,
+ * because the user's environment names it.
  */
 #include "nat/connect.h"
 
@@ -31,21 +33,21 @@ struct attempt {
 struct connecting {
         struct target target;
         bool proxied;
-        struct target place;     /* what is connected to: the target, or the proxy */
-        struct tunnel *tunnel;   /* being asked for */
-        struct in6_addr address; /* of the proxy */
+        struct target place;     /* where to connect: the target, or the proxy */
+        struct tunnel *tunnel;   /* that the proxy is asked for; NULL: none */
+        struct in6_addr address; /* the address of the proxy */
         connect_done *done;
         void *context;
         struct resolving *lookups[2]; /* IPv6, IPv4 */
         bool answered[2];
         struct in6_addr addresses[2][ADDRESSES_MAX];
-        size_t counts[2], next[2]; /* of addresses, and the first that was not tried */
-        int family;                /* whose turn is next: 0 is IPv6 */
+        size_t counts[2], next[2]; /* addresses, and the first that is untried */
+        int family;                /* to try next: 0 is IPv6 */
         struct attempt attempts[2 * ADDRESSES_MAX];
         size_t attempt_count, open;
-        bool trying; /* the first attempt was made */
+        bool trying; /* the first attempt has begun */
         bool ended;
-        bool refused; /* an address was left out by the rules */
+        bool refused; /* the rules refused an address */
         int error;    /* of the last attempt that failed */
         const char *why;
         struct timer family_timer, attempt_timer, connect_timer;
@@ -53,7 +55,7 @@ struct connecting {
 
 static void try_next(struct connecting *connecting);
 
-/* Nothing more is tried. */
+/* Ends all lookups and attempts. */
 static void stop_attempts(struct connecting *connecting)
 {
         for (size_t i = 0; i < 2; i++)
@@ -88,7 +90,7 @@ static void fail_connecting(struct connecting *connecting, int error, const char
         connecting->done(connecting->context, error, NULL, why);
 }
 
-/* Nothing is open and nothing more can come. */
+/* Fails when no attempt is open, no address is left and no answer is missing. */
 static void fail_if_over(struct connecting *connecting)
 {
         if (connecting->open || !connecting->answered[0] || !connecting->answered[1] ||
@@ -112,7 +114,7 @@ static void got_tunnel(void *context, int result, const char *why)
         connecting->done(connecting->context, result, &connecting->address, NULL);
 }
 
-/* One attempt has succeeded. */
+/* An attempt has succeeded. */
 static void use_connected(struct connecting *connecting, int connected, const struct in6_addr *address)
 {
         if (!connecting->proxied) {
@@ -154,8 +156,9 @@ void connect_set_nodelay(int descriptor)
         (void)setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
-/* 0 when connected, or a negative errno; -EALREADY while it goes on. To a service of this machine the
- * connection is there before the call returns, which only a second one tells. */
+/* Returns 0 when the socket is connected, -EALREADY while the kernel still connects it, or another negative
+ * errno. To a service of this machine connect() returns EINPROGRESS although the connection exists already;
+ * only a second call shows that. */
 static int connect_once(int made, const struct sockaddr *destination, socklen_t length)
 {
         if (connect(made, destination, length) == 0 ||
@@ -166,7 +169,7 @@ static int connect_once(int made, const struct sockaddr *destination, socklen_t 
 
 enum attempt_result { ATTEMPT_FAILED, ATTEMPT_GOES_ON, ATTEMPT_CONNECTED };
 
-/* Opens one attempt. */
+/* Begins one attempt. */
 static enum attempt_result attempt_begin(struct connecting *connecting, const struct in6_addr *address)
 {
         struct attempt *attempt = &connecting->attempts[connecting->attempt_count];
@@ -201,7 +204,7 @@ static void attempt_due(struct timer *timer)
         try_next(OWNER(timer, struct connecting, attempt_timer));
 }
 
-/* The next address, families alternating. NULL when there is none now. */
+/* Returns the next address, with the families in turn, or NULL when there is none now. */
 static const struct in6_addr *next_address(struct connecting *connecting)
 {
         for (int i = 0; i < 2; i++) {
@@ -246,7 +249,7 @@ static void connect_due(struct timer *timer)
         fail_connecting(connecting, -ETIMEDOUT, why);
 }
 
-/* Keeps the addresses that may be used. */
+/* Keeps the addresses of an answer that the rules allow. */
 static void keep_addresses(struct connecting *connecting, int family, const struct in6_addr *addresses,
                            size_t count, const char *why)
 {
@@ -255,7 +258,7 @@ static void keep_addresses(struct connecting *connecting, int family, const stru
         if (count == 0)
                 connecting->why = why;
         for (size_t i = 0; i < count && connecting->counts[family] < ADDRESSES_MAX; i++) {
-                /* The proxy's is not the sandbox's choice. */
+                /* The sandbox does not choose the proxy's address. */
                 enum verdict verdict = connecting->proxied
                                            ? VERDICT_ALLOWED
                                            : target_judge_address(&connecting->target, &addresses[i]);
@@ -281,7 +284,7 @@ static void got_addresses(struct connecting *connecting, int family, const struc
                 if (!connecting->open)
                         try_next(connecting);
         } else if (connecting->counts[0] || all) {
-                try_next(connecting); /* IPv6 is there, or all that there will be */
+                try_next(connecting); /* there are IPv6 addresses, or nothing more will come */
         } else if (connecting->counts[1]) {
                 timer_start(&connecting->family_timer, TIMER_FAMILY, family_due);
         }
@@ -297,7 +300,7 @@ static void got_ipv4(void *context, const struct in6_addr *addresses, size_t cou
         got_addresses(context, 1, addresses, count, why);
 }
 
-/* A service of the host listens on either loopback address, mostly the older. */
+/* A service of the host listens on either loopback address, most often on 127.0.0.1. */
 static void begin_loopback(struct connecting *connecting)
 {
         static const struct in6_addr six = IN6ADDR_LOOPBACK_INIT;
@@ -310,7 +313,7 @@ static void begin_loopback(struct connecting *connecting)
         try_next(connecting);
 }
 
-/* A literal address is known here, wherever it is connected from. */
+/* Judges a literal address before the proxy is asked to connect to it. */
 static bool judge_literal_address(struct connecting *connecting)
 {
         const struct target *target = &connecting->target;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See explain.h. This module sends only what it was asked for: so the sandbox cannot make it fill a queue.
+ * See explain.h. This module sends only answers to questions, so the sandbox cannot make it fill a queue.
  *
  * Theory of operation. hutch-filter asks when it holds an answer of the server that reports a failed call.
  * Every refusal that the server knew of when it wrote that answer was complete before the question was sent.
  * hutch-nat has one thread and finishes one event before the next, so it has kept that refusal before it
- * reads the question. Only what the kernel refuses by itself (attempts.c) may still wait in a socket; the
- * kernel puts it there before it refuses, so this module reads that socket before it answers.
+ * reads the question. Only what the kernel refuses by itself (attempts.c) may still wait in a socket. The
+ * kernel puts it there before it refuses it, so it is enough to read that socket first.
  */
 #include "nat/explain.h"
 

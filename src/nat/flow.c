@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One TCP flow of the sandbox, from accept() to its end.
+ * See flow.h. One TCP flow of the sandbox:
  *
- *     accepted ──► judged by its target ──► refused: reset
- *                          │
- *                          ▼
- *     the connection is opened (connect.c) while the client's first bytes are looked at:
- *     a server name or a Host that is not the target's name resets the flow
- *                          │
- *                          ▼
- *     both ends are there and the first bytes, if the client spoke first, are judged ──► relayed
+ *     accepted ──► target judged ──► refused: reset
+ *                       │
+ *                       ▼
+ *     the connection is opened (connect.c) while the client's first bytes are inspected:
+ *     a server name or a Host other than the target's name resets the flow
+ *                       │
+ *                       ▼
+ *     connected, and the first bytes passed, if the client spoke first ──► relayed (relay.c)
  *
- * A server that speaks first is never kept waiting: as soon as it has, the client's silence is no reason to
- * wait. Nothing of the client goes out before it is judged.
+ * Nothing of the client is sent before it is judged. A server that speaks first never waits for the client:
+ * once it has spoken, the client need not speak before the flow is relayed.
  */
 #include "nat/flow.h"
 
@@ -33,32 +33,32 @@
 
 enum {
         ACCEPTS_PER_TURN = 64,
-        LATE_RESETS_MAX = 256, /* that wait for their client at a time */
+        LATE_RESETS_MAX = 256, /* at a time */
 };
 
 struct listener {
         struct acceptor acceptor;
-        uint16_t host_port; /* of the host's loopback, for a listener on the sandbox's; else 0 */
+        uint16_t host_port; /* of the host, for a listener on the sandbox's loopback; else 0 */
 };
 
 struct flow {
-        struct flow *next, *previous;    /* of all that are open */
-        struct relay_end client, server; /* the sandbox, and the world */
+        struct flow *next, *previous;    /* in open_flows */
+        struct relay_end client, server; /* the sandbox's side and the host's */
         struct target target;
-        struct in6_addr address; /* the real one, once connected */
+        struct in6_addr address; /* that the server side is connected to */
         struct connecting *connecting;
-        struct timer patience; /* TIMER_SNIFF, while a ClientHello or a head is half there */
-        bool judged;           /* what the client sent first may go out */
+        struct timer patience; /* TIMER_SNIFF, while a ClientHello or a request head is incomplete */
+        bool judged;           /* the first bytes may be sent */
         bool connected;
-        bool refused; /* and reported so */
+        bool refused; /* and reported as refused */
         bool ended;
-        uint8_t *head; /* what the client has sent before it was judged */
+        uint8_t *head; /* first bytes, until they may be sent */
         size_t head_length;
         long long began;
 };
 
-/* A connection that is refused as soon as its client has spoken, or had the time to. Some clients (fetch of
- * Node.js) wait for ever when they are reset while they take note of being connected. */
+/* A refused connection that is reset once its client has sent something or TIMER_ATTEMPT has passed. Some
+ * clients (fetch of Node.js) wait for ever when the reset arrives while they process the connection. */
 struct late_reset {
         struct source source;
         struct timer timer;
@@ -93,7 +93,7 @@ static void late_reset_due(struct timer *timer)
         end_late_reset(OWNER(timer, struct late_reset, timer));
 }
 
-/* Resets a connection, which is taken over and not in the loop. */
+/* Resets a connection that is not in the loop, and takes it over. */
 static void refuse_connection(int descriptor)
 {
         struct source source = {.descriptor = descriptor};
@@ -159,7 +159,7 @@ static void relay(struct flow *flow, struct relay_end *end, uint32_t events)
         }
 }
 
-/* Both ends are there and the client's first bytes, if any, may go out. */
+/* Relays once the server is connected and the client's first bytes may be sent. */
 static void begin_relay(struct flow *flow)
 {
         if (!flow->connected || !flow->judged)
@@ -192,7 +192,7 @@ static void patience_due(struct timer *timer)
         end_flow(flow, true, "the client did not finish what it began to send");
 }
 
-/* Looks at what the client has sent first. */
+/* Inspects the first bytes. */
 static void judge_head(struct flow *flow)
 {
         char named[NAME_MAX_LENGTH + 1];
@@ -221,12 +221,12 @@ static void judge_head(struct flow *flow)
                 if (flow->client.input_ended && flow->head_length == 0)
                         pass_head(flow);
                 else if (flow->client.input_ended)
-                        refuse_head(flow, what, NULL); /* half a head, which a lenient server might act on */
+                        refuse_head(flow, what, NULL); /* a lenient server might act on a partial head */
                 return;
         }
 }
 
-/* Reads what the client sends before it is judged. */
+/* Reads first bytes of the client. */
 static void read_head(struct flow *flow)
 {
         ssize_t length = recv(flow->client.source.descriptor, nat.buffer, CLIENT_HELLO_MAX, 0);
@@ -267,7 +267,7 @@ static void client_ready(struct source *source, uint32_t events)
                 end_flow(flow, true, "the client went away");
         else if (!flow->judged)
                 read_head(flow);
-        else /* judged, and waiting for the connection: its next bytes wait in the kernel */
+        else /* the connection is not open yet: the kernel keeps the next bytes */
                 source_want(&flow->client.source, 0);
 }
 
@@ -282,7 +282,7 @@ static void server_ready(struct source *source, uint32_t events)
                 end_flow(flow, true, "the server went away");
                 return;
         }
-        /* The server has spoken, or ended, first. What a client has begun is still judged. */
+        /* The server has spoken, or ended, first. Bytes that the client has sent are still judged. */
         if (flow->head_length == 0)
                 pass_head(flow);
         else
@@ -294,7 +294,7 @@ static void connected(void *context, int result, const struct in6_addr *address,
         struct flow *flow = context;
         flow->connecting = NULL;
         if (result < 0) {
-                if (!proxy_for(&flow->target)) /* of the proxy it was said already */
+                if (!proxy_for(&flow->target)) /* proxy.c or connect.c has reported it */
                         report_failed(&flow->target, why);
                 if (flow->client.taken == 0) {
                         int client = flow->client.source.descriptor;
@@ -321,9 +321,9 @@ static void connected(void *context, int result, const struct in6_addr *address,
 static struct flow *new_flow(int descriptor, const struct target *target, bool sole)
 {
         if (nat.flows >= nat.flows_max) {
-                report_note(
-                    "%zu connections are open, as many as the limit of open files allows; refusing more",
-                    nat.flows);
+                report_note("network: refusing more connections: %zu are open, as many as the limit on open "
+                            "files (ulimit -n) allows",
+                            nat.flows);
                 refuse_connection(descriptor);
                 return NULL;
         }
@@ -350,12 +350,12 @@ static void open_flow(int descriptor, const struct target *target)
         struct flow *flow = new_flow(descriptor, target, true);
         if (!flow)
                 return;
-        /* An address that no name was given for promises nothing about the server's name. */
+        /* A literal address promises nothing about the name of the server. */
         flow->judged = target->name == NULL;
         struct connecting *connecting = connect_begin(target, connected, flow);
         if (!flow->ended && !flow->connected)
                 flow->connecting = connecting;
-        /* A client that speaks first has mostly done so by now. */
+        /* A client that speaks first has usually done so by now. */
         if (!flow->ended && (flow->connected || !flow->judged))
                 client_ready(&flow->client.source, EPOLLIN);
 }
@@ -410,8 +410,8 @@ static void accept_flows(struct source *source, uint32_t events)
                 } else {
                         judge_flow(accepted);
                 }
-                /* Who has little else to do will be back at once, should there be another: asking in vain is
-                 * dear. */
+                /* When the loop has little to do it is back here at once if there is another connection; an
+                 * accept() that finds none is expensive. */
                 if (!nat.busy)
                         return;
         }

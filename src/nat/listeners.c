@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See listeners.h. Addresses are wildcards everywhere but on the sandbox's own loopback: in the gateway every
- * address is local, so a wildcard is what "any destination" means. In the host's network
- * namespace it makes one kind of socket: what --publish asks for, on 127.0.0.1.
+ * See listeners.h. The sockets of the gateway are bound to the wildcard address: every address is local
+ * there, so the wildcard means any destination. Only the sockets of the sandbox's loopback and of
+ * --publish, which listens on the host's 127.0.0.1, have an address.
  */
 #include "nat/listeners.h"
 
@@ -30,7 +30,7 @@
 enum {
         BACKLOG = 4096, /* the kernel lowers it to net.core.somaxconn */
         DNS_PORT = 53,
-        SNAP = 64, /* bytes of an attempt that are looked at: both headers of IPv6 and TCP */
+        SNAP = 64, /* bytes of an attempt: the headers of IPv6 and TCP */
 };
 
 static bool listeners_fail(struct setup_failure *failure, const char *what, uint16_t port)
@@ -39,7 +39,7 @@ static bool listeners_fail(struct setup_failure *failure, const char *what, uint
         return false;
 }
 
-/* Sends one socket; `descriptor` stays the caller's. */
+/* Sends one socket to hutch-nat; `descriptor` stays the caller's. */
 static bool send_socket(int link, enum nat_socket_kind kind, uint16_t port, int descriptor)
 {
         struct nat_socket head = {.kind = kind, .port = port};
@@ -52,24 +52,24 @@ static int enable(int descriptor, int level, int option)
         return setsockopt(descriptor, level, option, &on, sizeof(on));
 }
 
-/* A socket of the wanted type, bound to `port` of every address, or of the sandbox's loopback. With IPv6 one
- * socket serves both families; an address of IPv4 then appears in its mapped form. */
+/* Makes a socket of this type for `port` of every address, or of the loopback address. With IPv6 one socket
+ * serves both families, and IPv4 addresses appear in their mapped form. */
 static int make_bound(int type, bool v6, bool loopback, uint16_t port)
 {
         autoclose int made = socket(v6 ? AF_INET6 : AF_INET, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (made < 0)
                 return -1;
-        /* A port that was in use a moment ago, by the run before this, can be had again. */
+        /* The port can be bound again while connections of an earlier run are in TIME_WAIT. */
         if (type == SOCK_STREAM && enable(made, SOL_SOCKET, SO_REUSEADDR) < 0)
                 return -1;
-        /* What is accepted has it too (connect.h, connect_set_nodelay(), says why). */
+        /* Accepted connections inherit it; connect_set_nodelay() in connect.h says why it is set. */
         if (type == SOCK_STREAM && enable(made, IPPROTO_TCP, TCP_NODELAY) < 0)
                 return -1;
         if (type == SOCK_DGRAM &&
             (v6 ? enable(made, IPPROTO_IPV6, IPV6_RECVPKTINFO) : enable(made, IPPROTO_IP, IP_PKTINFO)) < 0)
                 return -1;
-        /* IPv6 asks whether the source of an answer is an address of an interface, which a local route is
-         * not. */
+        /* For the source of an answer IPv6 requires an address of an interface, which an address of a local
+         * route is not. */
         if (type == SOCK_DGRAM && v6 && enable(made, IPPROTO_IPV6, IPV6_FREEBIND) < 0)
                 return -1;
         struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
@@ -93,7 +93,7 @@ static bool make_and_send(int link, enum nat_socket_kind kind, int type, bool v6
         return made >= 0 && send_socket(link, kind, port, made);
 }
 
-/* The listener to which the gateway redirects every port. */
+/* Makes the listener to which the gateway redirects every port. */
 static bool make_tproxy(int link, bool v6)
 {
         autoclose int made = make_bound(SOCK_STREAM, v6, false, TPROXY_PORT);
@@ -102,10 +102,10 @@ static bool make_tproxy(int link, bool v6)
                send_socket(link, NAT_SOCKET_TCP, 0, made);
 }
 
-/* The filter of the attempts: what of it is let through is the first packet of a TCP connection, or any
- * datagram, to a port that nothing listens on. */
+/* The socket filter for attempts. It passes the first packet of a TCP connection and every datagram, if the
+ * port has no listener. */
 enum {
-        PER_PORT = 2, /* instructions */
+        PER_PORT = 2, /* instructions for one port */
         PER_FAMILY = 3 * PER_PORT * (NETWORK_PORTS_MAX + 1) + 20,
 };
 struct filter {
@@ -128,7 +128,7 @@ static void emit_keep(struct filter *filter)
         emit(filter, BPF_RET | BPF_K, SNAP, 0, 0);
 }
 
-/* Loads a port of the transport header, and drops what has one of these. */
+/* Loads the port at `offset` of the transport header and drops packets with one of `ports`. */
 static void emit_drop_ports(struct filter *filter, uint32_t offset, const uint16_t *ports, size_t count)
 {
         emit(filter, BPF_LD | BPF_H | BPF_IND, offset, 0, 0);
@@ -140,7 +140,8 @@ static void emit_drop_ports(struct filter *filter, uint32_t offset, const uint16
         emit_drop(filter);
 }
 
-/* One family: its protocol field, and where the transport header begins is in X. */
+/* One address family: `protocol_at` is the offset of the protocol field, and X holds the offset of the
+ * transport header. */
 static void emit_family(struct filter *filter, const struct gateway_plan *plan, uint32_t protocol_at)
 {
         enum { SOURCE = 0, DESTINATION = 2, FLAGS = 13, SYN = 0x02, ACK = 0x10 };
@@ -148,7 +149,7 @@ static void emit_family(struct filter *filter, const struct gateway_plan *plan, 
         emit(filter, BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_UDP, 1, 0);
         unsigned short jump = filter->length;
         emit(filter, BPF_JMP | BPF_JA, 0, 0, 0);
-        /* Where the sandbox shares the gateway's loopback, hutch-nat's answers are seen too. */
+        /* Where the sandbox shares the gateway's loopback, the socket also sees the answers of hutch-nat. */
         emit_drop_ports(filter, SOURCE, plan->udp_ports, plan->udp_count);
         emit_drop_ports(filter, DESTINATION, plan->udp_ports, plan->udp_count);
         emit_keep(filter);
@@ -170,7 +171,7 @@ static void emit_family(struct filter *filter, const struct gateway_plan *plan, 
 static void write_filter(struct filter *filter, const struct gateway_plan *plan)
 {
         struct filter four = {0};
-        /* A later fragment of a datagram has no header, and the first one was looked at. */
+        /* Later fragments of a datagram have no header; the first one was passed. */
         emit(&four, BPF_LD | BPF_H | BPF_ABS, 6, 0, 0);
         emit(&four, BPF_JMP | BPF_JSET | BPF_K, 0x1fff, 0, 1);
         emit_drop(&four);
@@ -186,8 +187,8 @@ static void write_filter(struct filter *filter, const struct gateway_plan *plan)
         emit(filter, BPF_JMP | BPF_JA, four.length, 0, 0);
         memcpy(filter->code + filter->length, four.code, four.length * sizeof(*four.code));
         filter->length = (unsigned short)(filter->length + four.length);
-        emit(filter, BPF_LDX | BPF_W | BPF_IMM, 40, 0,
-             0); /* headers between are rare, and then not reported */
+        /* Extension headers are rare, and attempts with them are not reported. */
+        emit(filter, BPF_LDX | BPF_W | BPF_IMM, 40, 0, 0);
         emit_family(filter, plan, 6);
 }
 
@@ -196,7 +197,7 @@ static bool watch_attempts(const struct gateway_plan *plan, int link, struct set
         struct filter filter = {0};
         write_filter(&filter, plan);
         struct sock_fprog program = {.len = filter.length, .filter = filter.code};
-        /* Without a protocol it hears nothing until it is bound, when the filter stands. */
+        /* A socket without a protocol receives nothing until bind(), which comes after the filter. */
         autoclose int watch = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         struct sockaddr_ll everything = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL)};
         if (watch < 0 || setsockopt(watch, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) < 0 ||
@@ -251,5 +252,5 @@ bool listeners_end(int link, bool v6, struct setup_failure *failure)
 {
         if (send_socket(link, NAT_SOCKET_END, v6, -1))
                 return true;
-        return listeners_fail(failure, "the network helper (hutch-nat) is not there", 0);
+        return listeners_fail(failure, "the network helper (hutch-nat) has ended", 0);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The one loop of hutch-nat: descriptors by epoll, timers by queues of equal durations. It must never block
- * elsewhere than in epoll_wait(), nor free what an event of the same turn may still name.
+ * See loop.h. The loop blocks in epoll_wait() and nowhere else, and memory that an event of the same turn may
+ * still point into is not freed before the turn ends.
  */
 #include "nat/loop.h"
 
@@ -23,7 +23,7 @@ static const int durations_ms[TIMER_KINDS] = {
 
 enum { FEW_EVENTS = 4, CLOSINGS_MAX = 16 };
 
-/* What the end of the turn frees or closes. */
+/* Freed or closed at the end of the turn. */
 struct garbage {
         struct garbage *next;
         void *pointer;
@@ -32,9 +32,9 @@ struct garbage {
 
 static struct {
         int epoll;
-        struct timer queues[TIMER_KINDS]; /* heads of rings */
+        struct timer queues[TIMER_KINDS]; /* the heads of rings */
         struct garbage *garbage;
-        unsigned closings; /* descriptors in it */
+        unsigned closings; /* descriptors in `garbage` */
         int (*hook_timeout)(void);
         void (*hook)(void);
 } loop;
@@ -65,8 +65,8 @@ void source_detach(struct source *source)
 void source_close(struct source *source)
 {
         if (source->descriptor >= 0) {
-                /* Closing is not enough: while pid 1 or a child still holds a copy, the loop would go on
-                 * naming it. */
+                /* close() is not enough: while pid 1 or a child holds a copy, epoll keeps reporting the
+                 * source. */
                 source_detach(source);
                 close(source->descriptor);
         }
@@ -133,7 +133,7 @@ void loop_free_later(void *pointer)
 
 void loop_close_later(int descriptor)
 {
-        /* Not so many that there could be none left for a new connection. */
+        /* Bounded, because a new connection may need these descriptors. */
         if (loop.closings == CLOSINGS_MAX) {
                 close(descriptor);
                 return;

@@ -30,8 +30,8 @@ void source_want(struct source *source, uint32_t events);
 void source_detach(struct source *source);
 void source_close(struct source *source);
 
-/* The kinds of timers. All timers of one kind run equally long, so a queue for each kind is always in order.
- */
+/* The kinds of timers. All timers of one kind run equally long, so the queue of a kind stays in
+ * order. */
 enum timer_kind {
         TIMER_FAMILY,  /* 50 ms: how long A answers wait for AAAA answers (RFC 8305, resolution delay) */
         TIMER_ATTEMPT, /* 250 ms: from one connection attempt to the next (RFC 8305) */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * hutch-nat: the program. It is started by hutch with the descriptors of wire.h, an empty environment and no
- * arguments, takes its rules and sockets, confines itself and runs the loop until the supervisor is gone. It
- * must never open a file or start a program once it is confined; policy/seccomp/nat.json says what is left.
+ * hutch-nat: the program. hutch starts it with the descriptors of wire.h, an empty environment and no
+ * arguments. It reads its rules, receives its sockets, confines itself and runs the loop until the supervisor
+ * is gone. Once confined it must never open a file or start a program; policy/seccomp/nat.json lists the
+ * system calls that remain.
  */
 #include "lib/fd.h"
 #include "lib/str.h"
@@ -38,15 +39,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { LINES_MAX = 64 << 20 }; /* of a configuration: a hosts file may be long */
+enum { LINES_MAX = 64 << 20 }; /* bytes of configuration: a hosts file may be long */
 
-/* The ports of the host's loopback that ports of the sandbox's stand for. */
+/* The ports of the host's loopback that ports of the sandbox's loopback reach. */
 static struct port_pair {
         uint16_t inside, host;
 } host_ports[65536 / 64];
 static size_t host_port_count;
 
-/* What is wanted of it besides. */
+/* What the supervisor wants beyond the network itself. */
 struct features {
         bool log, explain;
 };
@@ -57,7 +58,7 @@ static _Noreturn void die(const char *what)
         _exit(EXIT_SETUP);
 }
 
-/* The rest of a line that begins with `word` and a space, or NULL. */
+/* Returns the rest of a line that begins with `word` and a space, or NULL. */
 static const char *argument_of(const char *line, const char *word)
 {
         size_t length = strlen(word);
@@ -68,7 +69,7 @@ static void add_rule(struct destinations *list, enum destination_use use, const 
 {
         struct error error = {0};
         if (!destinations_add(list, use, text, &error)) {
-                errno = EINVAL; /* hutch has parsed it already */
+                errno = EINVAL; /* hutch has parsed the rule before */
                 die(error.text);
         }
 }
@@ -78,7 +79,7 @@ static void add_host_port(const char *text)
         unsigned inside, host;
         if (sscanf(text, "%u %u", &inside, &host) != 2 ||
             host_port_count == sizeof(host_ports) / sizeof(*host_ports))
-                die("host-port");
+                die("a host-port line is malformed");
         host_ports[host_port_count++] = (struct port_pair){(uint16_t)inside, (uint16_t)host};
 }
 
@@ -105,7 +106,7 @@ static void apply_line(const char *line, struct features *features)
                 features->explain = true;
 }
 
-/* Takes every line of a memory file, which is closed. */
+/* Applies every line of a memory file and closes it. */
 static void read_configuration(int descriptor, struct features *features)
 {
         autofree char *lines = NULL;
@@ -162,15 +163,15 @@ static void serve_socket(const struct nat_socket *head, int descriptor)
         }
 }
 
-/* The sockets, from the child that enters the sandbox, which waits for nothing: they are taken before it can
- * have ended. */
+/* Receives the sockets from the child that enters the sandbox. The child does not wait for hutch-nat: it may
+ * have ended before they are read. */
 static void receive_sockets(void)
 {
         struct nat_socket head;
         int descriptor;
         do {
                 if (packet_receive_descriptor(NAT_SETUP, &head, sizeof(head), &descriptor) != sizeof(head))
-                        _exit(0); /* the sandbox was never made; hutch says why */
+                        _exit(0); /* the sandbox was not made; hutch reports why */
                 serve_socket(&head, descriptor);
         } while (head.kind != NAT_SOCKET_END);
         close(NAT_SETUP);
@@ -180,10 +181,10 @@ static void supervisor_ready(struct source *source, uint32_t events)
 {
         struct nat_message head;
         int descriptor;
-        struct features features; /* that were taken at the start */
+        struct features features; /* only those of the start count */
         (void)events;
         if (packet_receive_descriptor(source->descriptor, &head, sizeof(head), &descriptor) != sizeof(head))
-                _exit(0); /* hutch is gone, and the sandbox with it */
+                _exit(0); /* hutch has ended, and the sandbox with it */
         if (head.type == NAT_FINISH) {
                 report_finish();
                 flow_end_all("the sandbox ended");
@@ -196,7 +197,7 @@ static void supervisor_ready(struct source *source, uint32_t events)
                 close(descriptor);
 }
 
-/* Of a caller that is root nothing is kept. */
+/* hutch-nat keeps no capability of a caller that is root. */
 static int drop_capabilities(void)
 {
         struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -224,15 +225,15 @@ static void prepare(void)
         signal(SIGPIPE, SIG_IGN);
         (void)prctl(PR_SET_NAME, "hutch-nat", 0, 0, 0);
         if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getrlimit(RLIMIT_NOFILE, &limit) < 0)
-                die("prctl");
+                die("it cannot prepare its process");
         limit.rlim_cur = limit.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &limit);
         if (!nat_start(limit.rlim_cur) || !loop_start() || !resolve_start())
-                die("memory");
+                die("it cannot start its loop and resolver");
         if (!relay_prepare())
-                die("a pipe");
+                die("it cannot make a pipe");
         if (!host_routes_open())
-                die("a netlink socket");
+                die("it cannot open a netlink socket");
 }
 
 int main(void)
@@ -245,7 +246,7 @@ int main(void)
         report_start(NAT_SUPERVISOR, features.log);
         if (!source_add(&supervisor, NAT_SUPERVISOR, EPOLLIN, supervisor_ready) ||
             (features.explain && !explain_serve()))
-                die("epoll");
+                die("it cannot watch its descriptors");
         receive_sockets();
         confine();
         report_ready();

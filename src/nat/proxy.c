@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The upstream proxy: which flows go through it, and the tunnel that it is asked for (CONNECT, RFC 9110). The
- * rules have judged the flow before. It must never show the credentials, nor take a byte from the proxy that
- * stands behind its answer: that is the server's.
+ * See proxy.h. The rules have judged a flow before it comes here. This module must never show the
+ * credentials, and never read a byte after the proxy's reply, because those are the server's.
  */
 #include "nat/proxy.h"
 
@@ -28,16 +27,16 @@ struct tunnel {
         void *context;
         char *request;
         size_t request_length, sent;
-        size_t received; /* of the answer's head */
+        size_t received; /* bytes of the head of the reply */
         uint8_t head[PROXY_REPLY_MAX];
 };
 
 static struct {
-        struct target place; /* port 0: there is no proxy */
+        struct target place; /* port 0: none is set */
         char *shown;
         char *credentials;
         struct str_list except;
-        bool noted; /* that names are not checked behind it */
+        bool noted; /* the user knows that names are not checked behind the proxy */
 } proxy;
 
 void proxy_configure(const char *text)
@@ -75,7 +74,7 @@ const struct target *proxy_for(const struct target *target)
         return &proxy.place;
 }
 
-/* The target as CONNECT and Host name it. Names were checked, so nothing in it can end the line. */
+/* Writes the CONNECT request. The target's name was checked, so it cannot end the line. */
 static char *make_request(const struct target *target)
 {
         char address[ADDRESS_TEXT];
@@ -120,13 +119,13 @@ static void refuse_reply(struct tunnel *tunnel, int status)
                 return;
         }
         if (status < 0)
-                snprintf(why, sizeof(why), "its answer is not one of an HTTP proxy");
+                snprintf(why, sizeof(why), "its answer is not that of an HTTP proxy");
         else
                 snprintf(why, sizeof(why), "it refuses with status %d", status);
         tunnel_fail(tunnel, -ECONNREFUSED, why);
 }
 
-/* The answer's head is there. */
+/* The head of the reply is complete. */
 static void judge_reply(struct tunnel *tunnel)
 {
         int status = proxy_reply_status(tunnel->head, tunnel->received);
@@ -141,8 +140,8 @@ static void judge_reply(struct tunnel *tunnel)
         tunnel->done(tunnel->context, connected, NULL);
 }
 
-/* Takes the head and nothing behind it: what there is is looked at first, because the server may have spoken.
- */
+/* Reads the head of the reply and nothing after it: the function peeks first, because the server may have
+ * sent something already. */
 static void read_reply(struct tunnel *tunnel)
 {
         int from = tunnel->source.descriptor;
@@ -204,8 +203,7 @@ struct tunnel *proxy_begin(int connected, const struct target *target, proxy_don
         }
         if (target->name && !proxy.noted)
                 report_note("network: connections go through the proxy %s, which looks the names up: hutch "
-                            "cannot see "
-                            "there whether a name leads to a private address",
+                            "cannot check whether a name leads to a private address",
                             proxy.shown);
         proxy.noted |= target->name != NULL;
         return tunnel;

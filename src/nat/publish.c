@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * --publish: connections of the host to a port that the server listens on. A socket inside the sandbox can
- * only be made inside, so pid 1 is asked for one per connection; it answers in order.
+ * See publish.h. Only a process inside the sandbox can make a socket of the sandbox, so hutch-nat asks pid 1
+ * for one for each connection. Pid 1 answers in order.
  */
 #include "nat/publish.h"
 
@@ -23,17 +23,17 @@ enum { WAITING_MAX = 256 };
 
 struct published {
         struct acceptor acceptor;
-        uint16_t port; /* the sandbox's */
+        uint16_t port; /* of the sandbox */
 };
 
-/* One connection of the host until the sandbox's end of it is there. */
+/* A connection of the host that waits for the sandbox's end. */
 struct joining {
-        struct source source; /* the sandbox's end, while it is being connected */
-        struct joining *next; /* in the queue of those that wait for pid 1 */
+        struct source source; /* the sandbox's end, while the kernel connects it */
+        struct joining *next; /* in the queue for pid 1 */
         struct timer patience;
         int host;
         bool v6;
-        bool queued; /* pid 1 owes an answer, which keeps its place */
+        bool queued; /* pid 1 has not answered: the place in the queue stays */
         bool over;
         uint16_t port;
 };
@@ -61,7 +61,7 @@ static void patience_due(struct timer *timer)
         drop_joining(joining);
 }
 
-/* Asks pid 1; the answer comes in its turn. */
+/* Asks pid 1 for a socket. */
 static bool request_socket(struct joining *joining)
 {
         struct nat_dial request = {.port = joining->port, .v6 = joining->v6};
@@ -85,7 +85,7 @@ static void sandbox_ready(struct source *source, uint32_t events)
         (void)getsockopt(source->descriptor, SOL_SOCKET, SO_ERROR, &error, &length);
         if (error) {
                 source_close(source);
-                /* A server may listen on the other loopback address. */
+                /* The server may listen on the other loopback address. */
                 if (joining->v6 || !nat.v6) {
                         drop_joining(joining);
                         return;
@@ -116,7 +116,7 @@ static void dialler_ready(struct source *source, uint32_t events)
                 return;
         struct joining *joining = dialler.first;
         if (length != sizeof(answer) || !joining) {
-                source_close(source); /* pid 1 is ending, and with it the sandbox */
+                source_close(source); /* pid 1 has ended, and the sandbox with it */
                 return;
         }
         dialler.waiting--;

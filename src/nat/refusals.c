@@ -14,15 +14,15 @@
 enum { REFUSAL_MAX = NAT_TEXT_MAX / (NAT_REFUSALS_KEPT + 1) };
 
 struct refusal {
-        long long at; /* when it was last so: clock_now_ns() */
+        long long at; /* clock_now_ns() of the last time */
         char what[REFUSAL_MAX];
 };
 
 static struct {
         bool wanted;
         size_t count;
-        struct refusal list[NAT_REFUSALS_KEPT]; /* in the order of `at` */
-        long long forgotten_at;                 /* the last one that had to make room was so */
+        struct refusal list[NAT_REFUSALS_KEPT]; /* ordered by `at` */
+        long long forgotten_at;                 /* `at` of the last one that made room */
 } refusals;
 
 static void remove_refusal(size_t i)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What hutch-nat tells the supervisor. A hostile sandbox can make refusals without end, so each destination
- * is said once, only so many are said at all, and a supervisor that does not read costs nothing but the
- * report. Names in reports were checked (dns.h, client_hello.h): none of their characters needs quoting.
+ * See report.h. The sandbox can cause refusals without end, so the user reads of each destination once and of
+ * REPORTED_MAX destinations at most, and a supervisor that does not read loses messages but delays nothing.
+ * The names in messages were checked (dns.h, client_hello.h): none of their characters needs quoting.
  */
 #include "nat/report.h"
 
@@ -21,10 +21,10 @@
 #include <sys/socket.h>
 
 enum {
-        REPORTED_MAX = 128, /* sentences about refused destinations in a run */
-        /* Records of the log: so many of a kind in so long. Of each, because what is cheap to cause (a
-         * question) must not hide what is wanted; in so short a time, because the supervisor's queue has room
-         * for some 400. */
+        REPORTED_MAX = 128, /* destinations that are reported in one run */
+        /* Records of each kind in a time window. The bound is for each kind, because one that is cheap to
+         * cause (a question) must not displace others. The window is short, because the supervisor's queue
+         * has room for some 400 messages. */
         WINDOW_MS = 200,
         RECORDS_PER_WINDOW = 100,
 };
@@ -34,12 +34,12 @@ enum record_kind { RECORD_QUESTION, RECORD_DENIED, RECORD_FLOW, RECORD_KINDS };
 static struct {
         int supervisor;
         bool log;
-        struct str_list reported; /* the destinations that were */
-        struct str_list noted;    /* the formats of notes that were */
-        long long window;         /* of the records that were counted */
+        struct str_list reported; /* destinations, and other sentences, that the user has read */
+        struct str_list noted;    /* the formats of notes that the user has read */
+        long long window;         /* the window that `records` counts */
         unsigned records[RECORD_KINDS];
         unsigned dropped; /* records that were not sent */
-        bool last;        /* the supervisor waits for what is left */
+        bool last;        /* the supervisor reads to the end */
 } report = {.supervisor = -1};
 
 void report_start(int supervisor, bool log)
@@ -65,7 +65,7 @@ void report_ready(void)
         (void)send_text(NAT_READY, "");
 }
 
-/* One record of the log, unless there are too many. */
+/* Sends one record of the log, unless there are too many. */
 static void record(enum record_kind kind, const char *members)
 {
         if (!report.log)
@@ -93,7 +93,7 @@ void report_finish(void)
                 record(RECORD_FLOW, "\"event\":\"dropped\"");
 }
 
-/* "HOST:PORT" as --network-allow spells it. */
+/* Writes "HOST:PORT" as --network-allow spells it. */
 static const char *format_target(const struct target *target, char *out, size_t size)
 {
         char address[ADDRESS_TEXT];
@@ -112,7 +112,7 @@ static const char *format_target(const struct target *target, char *out, size_t 
 
 enum { TARGET_TEXT = NAME_MAX_LENGTH + 32 };
 
-/* True the first time, while there is room. */
+/* True the first time, until REPORTED_MAX is reached. */
 static bool is_new_report(const char *destination)
 {
         if (report.reported.count >= REPORTED_MAX || str_list_has(&report.reported, destination))
@@ -120,7 +120,7 @@ static bool is_new_report(const char *destination)
         str_list_add(&report.reported, destination);
         if (report.reported.count == REPORTED_MAX)
                 report_note(
-                    "network: so many destinations were refused that no more are shown; --log FILE has all");
+                    "network: refused so many destinations that no more are shown; --log FILE records all");
         return report.reported.count < REPORTED_MAX;
 }
 
@@ -233,7 +233,8 @@ void report_mismatch(const struct target *target, const char *what, const char *
         char destination[TARGET_TEXT], once[2 * TARGET_TEXT];
         format_target(target, destination, sizeof(destination));
         snprintf(once, sizeof(once), "%s as %s", destination, named ? named : "?");
-        record_denied(destination, named ? "the server name differs" : "no server name, or a malformed one");
+        record_denied(destination,
+                      named ? "the server name differs" : "the server name is missing or malformed");
         if (!is_new_report(once))
                 return;
         if (named)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names of the host's world. Questions go to the host's name servers through c-ares, which gets them from the
- * supervisor: nothing here opens a file once the nat is confined. Equal questions that are under way are
- * asked once, and answers are kept as long as they say, so that a thousand flows to one name cost one
- * question.
+ * See resolve.h. c-ares sends the questions to the host's name servers, which the supervisor names: this
+ * module opens no file once the process is confined. Equal questions in progress are asked once, and answers
+ * are kept as long as their time to live permits, so a thousand flows to one name cost one question.
  */
 #include "nat/resolve.h"
 
@@ -21,27 +20,28 @@
 #include <sys/epoll.h>
 
 enum {
-        TIMEOUT_MS = 1200, /* of one try at one server; c-ares doubles it on each round */
+        TIMEOUT_MS = 1200, /* of one try at one server; c-ares doubles it in each round */
         TRIES = 3,
         ADDRESSES_MAX = 12,
         CACHE_SIZE = 256,
-        LOOKUPS_MAX = 2048, /* at a time: c-ares numbers its questions with 16 bits, and looks for a free
-                             * number until it finds one */
-        KEEP_MAX_S = 60,    /* an answer is not kept longer than this */
-        KEEP_NONE_S = 5,    /* "no such address": most names have no IPv6 one, and each flow asks for both */
+        LOOKUPS_MAX = 2048, /* at a time: c-ares numbers its questions with 16 bits, and searches for a free
+                               number until it finds one */
+        KEEP_MAX_S = 60,    /* the longest time to keep an answer */
+        KEEP_NONE_S = 5, /* for an answer without address: most names have no IPv6 address, and each flow asks
+                            for both */
         PAYLOAD = 1232,
 };
 
-/* One question for addresses that is under way. */
+/* A question for addresses that is in progress. */
 struct lookup {
         struct lookup *next;
         char name[NAME_MAX_LENGTH + 1];
         int family;
         struct resolving *waiting;
-        bool again; /* the name servers changed meanwhile */
+        bool again; /* to be asked in the next turn: it is new, or the name servers have changed */
 };
 
-/* Somebody who waits for it. */
+/* A caller that waits for a lookup. */
 struct resolving {
         struct resolving *next;
         struct lookup *lookup;
@@ -52,8 +52,8 @@ struct resolving {
 struct answer {
         char name[NAME_MAX_LENGTH + 1];
         int family;
-        long long until; /* monotonic ms; 0: the place is free */
-        const char *why; /* without an address */
+        long long until; /* monotonic ms; 0: unused */
+        const char *why; /* when it has no address */
         size_t count;
         struct in6_addr addresses[ADDRESSES_MAX];
 };
@@ -69,7 +69,7 @@ struct ares_source {
         struct ares_source *next;
 };
 
-/* A name server with a link-local address, and the interface that it is behind. */
+/* A name server with a link-local address, and the index of its interface. */
 struct zone {
         struct in6_addr address;
         unsigned interface;
@@ -84,7 +84,7 @@ static struct {
         size_t lookup_count;
         struct host *hosts;
         size_t host_count;
-        char *servers; /* comma-separated, as c-ares takes them; "" without any */
+        char *servers; /* comma-separated, as c-ares takes them; "" when there are none */
         bool changing;
         struct answer cache[CACHE_SIZE];
 } resolver;
@@ -96,7 +96,7 @@ static void ares_ready(struct source *source, uint32_t events)
                         events & EPOLLOUT ? own : none);
 }
 
-/* c-ares says what it waits for; neither means that it is about to close the descriptor. */
+/* c-ares reports what it waits for. Nothing at all means that it is about to close the descriptor. */
 static void ares_wants(void *context, ares_socket_t descriptor, int readable, int writable)
 {
         uint32_t events = (readable ? EPOLLIN : 0) | (writable ? EPOLLOUT : 0);
@@ -120,8 +120,8 @@ static void ares_wants(void *context, ares_socket_t descriptor, int readable, in
         }
 }
 
-/* c-ares of some versions cannot be told the interface of a link-local server: the sockets are given it here.
- */
+/* Some versions of c-ares do not let a caller name the interface of a link-local server, so the interface is
+ * set here. */
 static int connect_server(ares_socket_t made, const struct sockaddr *address, ares_socklen_t length,
                           void *context)
 {
@@ -136,7 +136,7 @@ static int connect_server(ares_socket_t made, const struct sockaddr *address, ar
         return connect(made, (struct sockaddr *)&six, sizeof(six));
 }
 
-/* c-ares takes all of these calls or none. */
+/* c-ares requires either all of these functions or none. */
 static ares_socket_t make_socket(int family, int type, int protocol, void *context)
 {
         (void)context;
@@ -171,7 +171,7 @@ static struct answer *cache_place(const char *name, int family)
         return &resolver.cache[hash % CACHE_SIZE];
 }
 
-/* Tells everybody who waits, and forgets the lookup. */
+/* Answers every caller that waits and frees the lookup. */
 static void answer_all(struct lookup *lookup, const struct in6_addr *addresses, size_t count, const char *why)
 {
         for (struct lookup **link = &resolver.lookups; *link; link = &(*link)->next)
@@ -180,7 +180,7 @@ static void answer_all(struct lookup *lookup, const struct in6_addr *addresses, 
                         resolver.lookup_count--;
                         break;
                 }
-        /* One that is told may cancel others of the same lookup. */
+        /* A caller may cancel others of the same lookup. */
         while (lookup->waiting) {
                 struct resolving *first = lookup->waiting;
                 lookup->waiting = first->next;
@@ -210,7 +210,7 @@ static const char *lookup_error(int status)
 {
         switch (status) {
         case ARES_ENOTFOUND:
-                return "there is no such name";
+                return "the name does not exist";
         case ARES_ENODATA:
                 return "the name has no address";
         case ARES_ETIMEOUT:
@@ -255,7 +255,7 @@ static void start_lookup(struct lookup *lookup)
         ares_getaddrinfo(resolver.channel, lookup->name, NULL, &hints, got_lookup_answer, lookup);
 }
 
-/* The hosts file decides alone about the names in it, as in the C library. True when it did. */
+/* The hosts file alone decides about the names in it, as in the C library. True when the name is in it. */
 static bool answer_from_hosts(const char *name, int family, resolve_done *done, void *context)
 {
         struct in6_addr addresses[ADDRESSES_MAX];
@@ -271,7 +271,7 @@ static bool answer_from_hosts(const char *name, int family, resolve_done *done, 
                         addresses[count++] = host->address;
         }
         if (listed)
-                done(context, addresses, count, "the hosts file has no such address for it");
+                done(context, addresses, count, "the hosts file has no address of this family for it");
         return listed;
 }
 
@@ -315,7 +315,8 @@ struct resolving *resolve_begin(const char *name, int family, resolve_done *done
         resolver.lookups = lookup;
         resolver.lookup_count++;
         resolving->lookup = lookup;
-        /* c-ares answers at once when it cannot even send: the loop's turn makes that late enough. */
+        /* c-ares calls back at once when it cannot even send. The turn of the loop comes after
+         * resolve_begin() has returned. */
         lookup->again = true;
         return resolving;
 }
@@ -338,7 +339,7 @@ struct query {
 static void got_query_reply(void *context, int status, int timeouts, unsigned char *reply, int length)
 {
         struct query *query = context;
-        (void)status; /* a reply that says "no" is a reply */
+        (void)status; /* a negative reply is a reply */
         (void)timeouts;
         query->done(query->context, reply, reply && length > 0 ? (size_t)length : 0);
         free(query);
@@ -368,7 +369,7 @@ void resolve_configure_begin(void)
         memset(resolver.cache, 0, sizeof(resolver.cache));
 }
 
-/* Splits "FIRST REST" in two. */
+/* Splits "FIRST REST". The caller frees FIRST. */
 static char *split_word(const char *text, const char **rest)
 {
         size_t length = strcspn(text, " ");
@@ -390,7 +391,7 @@ void resolve_add_server(const char *address_and_port)
         if (zone && resolver.zone_count < sizeof(resolver.zones) / sizeof(*resolver.zones))
                 resolver.zones[resolver.zone_count++] =
                     (struct zone){.address = parsed, .interface = (unsigned)strtoul(zone, NULL, 10)};
-        /* Always with a port: c-ares refuses the whole list for brackets without one. */
+        /* Always with a port: c-ares refuses the whole list when brackets have none. */
         char *servers = str_format("%s%s%s%s%s:%s", resolver.servers, *resolver.servers ? "," : "",
                                    six ? "[" : "", address, six ? "]" : "", *port ? port : "53");
         free(resolver.servers);
@@ -442,7 +443,8 @@ static void resolve_turn(void)
 
 bool resolve_start(void)
 {
-        /* Everything is given, so that no configuration of the host's is read here: it might be a fifo. */
+        /* Every option is set, so that c-ares reads no configuration of the host: a file of it might be a
+         * fifo. */
         char lookups[] = "b";
         struct ares_options options = {
             .flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES | ARES_FLAG_EDNS,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See tproxy.h. In nft(8)'s words:
+ * See tproxy.h. The rule in the language of nft(8):
  *
  *     table inet hutch {
  *             chain redirect {
@@ -36,7 +36,7 @@ static struct nlmsghdr *add_message(struct netlink_batch *batch, uint16_t type, 
         return header;
 }
 
-/* Begins or ends the transaction: everything in between happens, or nothing. */
+/* Begins or ends a transaction: the kernel applies everything in between, or nothing. */
 static void add_bracket(struct netlink_batch *batch, uint16_t type)
 {
         struct nlmsghdr *header = netlink_add(batch, type, 0, sizeof(struct nfgenmsg), false);

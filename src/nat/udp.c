@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Flows of UDP: one for each pair of a socket of the sandbox and a destination, with a connected socket of
- * its own on the host, ended by silence. Nothing but they may use TIMER_IDLE: its queue is their order. While
- * a destination is being looked up its first datagram is kept; others are dropped, as a network would.
+ * See udp.h. A flow is a pair of a client socket in the sandbox and a destination. It has a connected socket
+ * on the host, and silence ends it. Only UDP flows may use TIMER_IDLE, whose queue is their order by age.
+ * While the destination is looked up, the first datagram is kept and others are dropped, as a network might.
  */
 #include "nat/udp.h"
 
@@ -37,12 +37,12 @@ struct gateway_socket {
 static struct gateway_socket *gateways;
 
 struct udp_flow {
-        struct source source;  /* the host's side */
-        struct udp_flow *next; /* in its slot */
+        struct source source;  /* the connected socket on the host */
+        struct udp_flow *next; /* in the same slot */
         struct packet_ends ends;
-        int gateway; /* the socket that the sandbox talks to */
+        int gateway; /* the socket of the gateway */
         struct target target;
-        struct in6_addr address; /* the real one */
+        struct in6_addr address; /* that the socket on the host is connected to */
         struct resolving *resolving;
         struct timer idle;
         bool connected, ended;
@@ -122,7 +122,7 @@ static void host_ready(struct source *source, uint32_t events)
         struct udp_flow *flow = OWNER(source, struct udp_flow, source);
         (void)events;
         for (int i = 0; i < PER_TURN; i++) {
-                /* An error here is an ICMP message: the destination may come back, silence ends the flow. */
+                /* An error is an ICMP message. The destination may come back: silence ends the flow. */
                 ssize_t length = recv(source->descriptor, nat.buffer, NAT_BUFFER, MSG_DONTWAIT);
                 if (length < 0)
                         return;
@@ -139,7 +139,7 @@ static void send_to_host(struct udp_flow *flow, const uint8_t *bytes, size_t len
         (void)send(flow->source.descriptor, bytes, length, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* The first address that may be used. False when there is none. */
+/* Connects to the first address that the rules allow. False when none can be used. */
 static bool open_host_socket(struct udp_flow *flow, const struct in6_addr *addresses, size_t count)
 {
         enum verdict refused = VERDICT_ALLOWED;
@@ -172,7 +172,7 @@ static void got_addresses(struct udp_flow *flow, const struct in6_addr *addresse
                           const char *why)
 {
         if (!open_host_socket(flow, addresses, count)) {
-                why = why ? why : "no address of it can be used";
+                why = why ? why : "none of its addresses can be used";
                 report_failed(&flow->target, why);
                 end_udp_flow(flow, why);
                 return;
@@ -206,10 +206,11 @@ static void got_ipv4(void *context, const struct in6_addr *addresses, size_t cou
 static void begin_udp_flow(int gateway, const struct packet_ends *ends, const struct target *target,
                            const uint8_t *bytes, size_t length)
 {
-        /* The one that has been silent for longest makes room: a destination is worth more than a memory. */
+        /* The flow that has been silent for longest makes room: a new destination matters more than an old
+         * one. */
         if (flow_count > 0 && (flow_count >= FLOWS_MAX || nat.flows >= nat.flows_max))
                 end_udp_flow(OWNER(timer_first(TIMER_IDLE), struct udp_flow, idle),
-                             "another flow needs its place");
+                             "it made room for another flow");
         if (nat.flows >= nat.flows_max)
                 return;
         struct udp_flow *flow = str_or_die(calloc(1, sizeof(*flow)));
@@ -238,8 +239,9 @@ static void begin_udp_flow(int gateway, const struct packet_ends *ends, const st
                 flow->resolving = resolving;
 }
 
-/* True for what claims to come from a socket of the gateway's own. IPv6 lets the sandbox choose any source
- * (IPV6_FREEBIND); the answer would then be taken for a datagram of the sandbox's, and sent on, for ever. */
+/* Whether a datagram claims to come from a socket of the gateway. With IPV6_FREEBIND the sandbox may choose
+ * any IPv6 source address. hutch-nat would then receive its own answer as a datagram of the sandbox and send
+ * it on, for ever. */
 static bool is_from_gateway(const struct packet_ends *ends)
 {
         struct in6_addr client, sandbox4, sandbox6;
@@ -250,7 +252,7 @@ static bool is_from_gateway(const struct packet_ends *ends)
                 own = gateway->port == port;
         if (!own)
                 return false;
-        /* A port of the same number is the sandbox's right, at its own addresses. */
+        /* A client of the sandbox may use such a port, at the sandbox's addresses. */
         address_parse(NETWORK_SANDBOX4, &sandbox4);
         address_parse(NETWORK_SANDBOX6, &sandbox6);
         return !IN6_ARE_ADDR_EQUAL(&client, &sandbox4) && !IN6_ARE_ADDR_EQUAL(&client, &sandbox6);
