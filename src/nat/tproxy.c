@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See tproxy.h. In nft(8)'s words:
+ * See tproxy.h. The rule in the language of nft(8):
  *
  *     table inet hutch {
  *             chain redirect {
@@ -26,7 +26,7 @@
 
 enum { DNS_PORT = 53, DESTINATION_PORT_AT = 2, PRIORITY_MANGLE = -150 };
 
-static struct nlmsghdr *add(struct netlink_batch *batch, uint16_t type, uint16_t flags)
+static struct nlmsghdr *add_message(struct netlink_batch *batch, uint16_t type, uint16_t flags)
 {
         struct nlmsghdr *header = netlink_add(batch, (uint16_t)(NFNL_SUBSYS_NFTABLES << 8 | type), flags,
                                               sizeof(struct nfgenmsg), true);
@@ -36,8 +36,8 @@ static struct nlmsghdr *add(struct netlink_batch *batch, uint16_t type, uint16_t
         return header;
 }
 
-/* Begins or ends the transaction: everything in between happens, or nothing. */
-static void bracket(struct netlink_batch *batch, uint16_t type)
+/* Begins or ends a transaction: the kernel applies everything in between, or nothing. */
+static void add_bracket(struct netlink_batch *batch, uint16_t type)
 {
         struct nlmsghdr *header = netlink_add(batch, type, 0, sizeof(struct nfgenmsg), false);
         struct nfgenmsg *family = mnl_nlmsg_get_payload(header);
@@ -54,7 +54,7 @@ struct expression {
         struct nlattr *element, *data;
 };
 
-static struct expression begin(struct nlmsghdr *header, const char *name)
+static struct expression begin_expression(struct nlmsghdr *header, const char *name)
 {
         struct expression begun = {.element = mnl_attr_nest_start(header, NFTA_LIST_ELEM)};
         mnl_attr_put_strz(header, NFTA_EXPR_NAME, name);
@@ -62,7 +62,7 @@ static struct expression begin(struct nlmsghdr *header, const char *name)
         return begun;
 }
 
-static void finish(struct nlmsghdr *header, struct expression expression)
+static void end_expression(struct nlmsghdr *header, struct expression expression)
 {
         mnl_attr_nest_end(header, expression.data);
         mnl_attr_nest_end(header, expression.element);
@@ -77,49 +77,49 @@ static void put_value(struct nlmsghdr *header, uint16_t type, const void *value,
 
 static void put_compare(struct nlmsghdr *header, uint32_t operation, const void *value, size_t size)
 {
-        struct expression compare = begin(header, "cmp");
+        struct expression compare = begin_expression(header, "cmp");
         put_number(header, NFTA_CMP_SREG, NFT_REG_1);
         put_number(header, NFTA_CMP_OP, operation);
         put_value(header, NFTA_CMP_DATA, value, size);
-        finish(header, compare);
+        end_expression(header, compare);
 }
 
 static void put_rule(struct nlmsghdr *header, uint16_t port)
 {
         const uint8_t tcp = IPPROTO_TCP;
         const uint16_t dns = htons(DNS_PORT), to = htons(port);
-        struct expression expression = begin(header, "meta");
+        struct expression expression = begin_expression(header, "meta");
         put_number(header, NFTA_META_KEY, NFT_META_L4PROTO);
         put_number(header, NFTA_META_DREG, NFT_REG_1);
-        finish(header, expression);
+        end_expression(header, expression);
         put_compare(header, NFT_CMP_EQ, &tcp, sizeof(tcp));
 
-        expression = begin(header, "payload");
+        expression = begin_expression(header, "payload");
         put_number(header, NFTA_PAYLOAD_DREG, NFT_REG_1);
         put_number(header, NFTA_PAYLOAD_BASE, NFT_PAYLOAD_TRANSPORT_HEADER);
         put_number(header, NFTA_PAYLOAD_OFFSET, DESTINATION_PORT_AT);
         put_number(header, NFTA_PAYLOAD_LEN, sizeof(dns));
-        finish(header, expression);
+        end_expression(header, expression);
         put_compare(header, NFT_CMP_NEQ, &dns, sizeof(dns));
 
-        expression = begin(header, "immediate");
+        expression = begin_expression(header, "immediate");
         put_number(header, NFTA_IMMEDIATE_DREG, NFT_REG_1);
         put_value(header, NFTA_IMMEDIATE_DATA, &to, sizeof(to));
-        finish(header, expression);
+        end_expression(header, expression);
 
-        expression = begin(header, "tproxy");
+        expression = begin_expression(header, "tproxy");
         put_number(header, NFTA_TPROXY_FAMILY, NFPROTO_UNSPEC);
         put_number(header, NFTA_TPROXY_REG_PORT, NFT_REG_1);
-        finish(header, expression);
+        end_expression(header, expression);
 
-        expression = begin(header, "immediate");
+        expression = begin_expression(header, "immediate");
         put_number(header, NFTA_IMMEDIATE_DREG, NFT_REG_VERDICT);
         struct nlattr *data = mnl_attr_nest_start(header, NFTA_IMMEDIATE_DATA);
         struct nlattr *verdict = mnl_attr_nest_start(header, NFTA_DATA_VERDICT);
         put_number(header, NFTA_VERDICT_CODE, NF_ACCEPT);
         mnl_attr_nest_end(header, verdict);
         mnl_attr_nest_end(header, data);
-        finish(header, expression);
+        end_expression(header, expression);
 }
 
 int tproxy_redirect(uint16_t port)
@@ -128,11 +128,11 @@ int tproxy_redirect(uint16_t port)
         if (requests < 0)
                 return requests;
         struct netlink_batch batch = {0};
-        bracket(&batch, NFNL_MSG_BATCH_BEGIN);
-        struct nlmsghdr *header = add(&batch, NFT_MSG_NEWTABLE, NLM_F_CREATE);
+        add_bracket(&batch, NFNL_MSG_BATCH_BEGIN);
+        struct nlmsghdr *header = add_message(&batch, NFT_MSG_NEWTABLE, NLM_F_CREATE);
         mnl_attr_put_strz(header, NFTA_TABLE_NAME, TABLE);
 
-        header = add(&batch, NFT_MSG_NEWCHAIN, NLM_F_CREATE);
+        header = add_message(&batch, NFT_MSG_NEWCHAIN, NLM_F_CREATE);
         mnl_attr_put_strz(header, NFTA_CHAIN_TABLE, TABLE);
         mnl_attr_put_strz(header, NFTA_CHAIN_NAME, CHAIN);
         mnl_attr_put_strz(header, NFTA_CHAIN_TYPE, "filter");
@@ -141,13 +141,13 @@ int tproxy_redirect(uint16_t port)
         put_number(header, NFTA_HOOK_PRIORITY, (uint32_t)PRIORITY_MANGLE);
         mnl_attr_nest_end(header, hook);
 
-        header = add(&batch, NFT_MSG_NEWRULE, NLM_F_CREATE | NLM_F_APPEND);
+        header = add_message(&batch, NFT_MSG_NEWRULE, NLM_F_CREATE | NLM_F_APPEND);
         mnl_attr_put_strz(header, NFTA_RULE_TABLE, TABLE);
         mnl_attr_put_strz(header, NFTA_RULE_CHAIN, CHAIN);
         struct nlattr *expressions = mnl_attr_nest_start(header, NFTA_RULE_EXPRESSIONS);
         put_rule(header, port);
         mnl_attr_nest_end(header, expressions);
-        bracket(&batch, NFNL_MSG_BATCH_END);
+        add_bracket(&batch, NFNL_MSG_BATCH_END);
         uint32_t failed;
         return netlink_run(requests, &batch, &failed);
 }

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Flows of UDP: one for each pair of a socket of the sandbox and a destination, with a connected socket of
- * its own on the host, ended by silence. Nothing but they may use TIMER_IDLE: its queue is their order. While
- * a destination is being looked up its first datagram is kept; others are dropped, as a network would.
+ * See udp.h. A flow is a pair of a client socket in the sandbox and a destination. It has a connected socket
+ * on the host, and silence ends it. Only UDP flows may use TIMER_IDLE, whose queue is their order by age.
+ * While the destination is looked up, the first datagram is kept and others are dropped, as a network might.
  */
-#include "nat/nat.h"
-#include "nat/packets.h"
-#include "nat/setup.h"
+#include "nat/udp.h"
 
 #include "lib/str.h"
+#include "nat/loop.h"
+#include "nat/nat.h"
+#include "nat/packets.h"
+#include "nat/report.h"
+#include "nat/resolve.h"
+#include "nat/target.h"
 #include "policy/addresses.h"
+#include "policy/network.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,13 +36,13 @@ struct gateway_socket {
 
 static struct gateway_socket *gateways;
 
-struct datagram_flow {
-        struct source source;       /* the host's side */
-        struct datagram_flow *next; /* in its slot */
+struct udp_flow {
+        struct source source;  /* the connected socket on the host */
+        struct udp_flow *next; /* in the same slot */
         struct packet_ends ends;
-        int gateway; /* the socket that the sandbox talks to */
+        int gateway; /* the socket of the gateway */
         struct target target;
-        struct in6_addr address; /* the real one */
+        struct in6_addr address; /* that the socket on the host is connected to */
         struct resolving *resolving;
         struct timer idle;
         bool connected, ended;
@@ -47,7 +52,7 @@ struct datagram_flow {
         long long began;
 };
 
-static struct datagram_flow *slots[SLOTS];
+static struct udp_flow *slots[SLOTS];
 static size_t flow_count;
 
 static size_t slot_of(const struct packet_ends *ends, uint16_t port)
@@ -61,7 +66,7 @@ static size_t slot_of(const struct packet_ends *ends, uint16_t port)
         return hash % SLOTS;
 }
 
-static bool is_same(const struct datagram_flow *flow, const struct packet_ends *ends, uint16_t port)
+static bool is_flow_of(const struct udp_flow *flow, const struct packet_ends *ends, uint16_t port)
 {
         struct in6_addr ours, theirs;
         uint16_t our_port, their_port;
@@ -71,12 +76,12 @@ static bool is_same(const struct datagram_flow *flow, const struct packet_ends *
                IN6_ARE_ADDR_EQUAL(&flow->ends.asked, &ends->asked);
 }
 
-static void end_flow(struct datagram_flow *flow, const char *why)
+static void end_udp_flow(struct udp_flow *flow, const char *why)
 {
         if (flow->ended)
                 return;
         flow->ended = true;
-        for (struct datagram_flow **link = &slots[slot_of(&flow->ends, flow->target.port)]; *link;
+        for (struct udp_flow **link = &slots[slot_of(&flow->ends, flow->target.port)]; *link;
              link = &(*link)->next)
                 if (*link == flow) {
                         *link = flow->next;
@@ -86,50 +91,56 @@ static void end_flow(struct datagram_flow *flow, const char *why)
                 resolve_cancel(flow->resolving);
         timer_stop(&flow->idle);
         source_close(&flow->source);
-        report_flow(&flow->target, flow->connected ? &flow->address : NULL, flow->up, flow->down, flow->began,
-                    why);
+        report_flow(&(struct flow_report){
+            .target = &flow->target,
+            .address = flow->connected ? &flow->address : NULL,
+            .up = flow->up,
+            .down = flow->down,
+            .began = flow->began,
+            .why = why,
+        });
         free(flow->first);
         nat.flows--;
         flow_count--;
-        free_later(flow);
+        loop_free_later(flow);
 }
 
 void udp_end_all(const char *why)
 {
         for (size_t i = 0; i < SLOTS; i++)
                 while (slots[i])
-                        end_flow(slots[i], why);
+                        end_udp_flow(slots[i], why);
 }
 
-static void is_silent(struct timer *timer)
+static void idle_due(struct timer *timer)
 {
-        end_flow(OWNER(timer, struct datagram_flow, idle), NULL);
+        end_udp_flow(OWNER(timer, struct udp_flow, idle), NULL);
 }
 
 static void host_ready(struct source *source, uint32_t events)
 {
-        struct datagram_flow *flow = OWNER(source, struct datagram_flow, source);
+        struct udp_flow *flow = OWNER(source, struct udp_flow, source);
         (void)events;
         for (int i = 0; i < PER_TURN; i++) {
-                /* An error here is an ICMP message: the destination may come back, silence ends the flow. */
+                /* An error is an ICMP message. The destination may come back: silence ends the flow. */
                 ssize_t length = recv(source->descriptor, nat.buffer, NAT_BUFFER, MSG_DONTWAIT);
                 if (length < 0)
                         return;
                 flow->down += (uint64_t)length;
-                timer_start(&flow->idle, TIMER_IDLE, is_silent);
+                timer_start(&flow->idle, TIMER_IDLE, idle_due);
                 packet_answer(flow->gateway, &flow->ends, nat.buffer, (size_t)length);
         }
 }
 
-static void send_up(struct datagram_flow *flow, const uint8_t *bytes, size_t length)
+static void send_to_host(struct udp_flow *flow, const uint8_t *bytes, size_t length)
 {
         flow->up += length;
-        timer_start(&flow->idle, TIMER_IDLE, is_silent);
+        timer_start(&flow->idle, TIMER_IDLE, idle_due);
         (void)send(flow->source.descriptor, bytes, length, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* The first address that may be used. False when there is none. */
-static bool open_host(struct datagram_flow *flow, const struct in6_addr *addresses, size_t count)
+/* Connects to the first address that the rules allow. False when none can be used. */
+static bool open_host_socket(struct udp_flow *flow, const struct in6_addr *addresses, size_t count)
 {
         enum verdict refused = VERDICT_ALLOWED;
         for (size_t i = 0; i < count; i++) {
@@ -157,78 +168,80 @@ static bool open_host(struct datagram_flow *flow, const struct in6_addr *address
         return false;
 }
 
-static void opened(struct datagram_flow *flow, const struct in6_addr *addresses, size_t count,
-                   const char *why)
+static void got_addresses(struct udp_flow *flow, const struct in6_addr *addresses, size_t count,
+                          const char *why)
 {
-        if (!open_host(flow, addresses, count)) {
-                why = why ? why : "no address of it can be used";
+        if (!open_host_socket(flow, addresses, count)) {
+                why = why ? why : "none of its addresses can be used";
                 report_failed(&flow->target, why);
-                end_flow(flow, why);
+                end_udp_flow(flow, why);
                 return;
         }
         if (flow->first)
-                send_up(flow, flow->first, flow->first_length);
+                send_to_host(flow, flow->first, flow->first_length);
         free(flow->first);
         flow->first = NULL;
 }
 
-static void got_six(void *context, const struct in6_addr *addresses, size_t count, const char *why)
+static void got_ipv6(void *context, const struct in6_addr *addresses, size_t count, const char *why)
 {
-        struct datagram_flow *flow = context;
+        struct udp_flow *flow = context;
         flow->resolving = NULL;
-        opened(flow, addresses, count, why);
+        got_addresses(flow, addresses, count, why);
 }
 
-static void got_four(void *context, const struct in6_addr *addresses, size_t count, const char *why)
+static void got_ipv4(void *context, const struct in6_addr *addresses, size_t count, const char *why)
 {
-        struct datagram_flow *flow = context;
+        struct udp_flow *flow = context;
         flow->resolving = NULL;
         if (count) {
-                opened(flow, addresses, count, why);
+                got_addresses(flow, addresses, count, why);
                 return;
         }
-        struct resolving *resolving = resolve_begin(flow->target.name, AF_INET6, got_six, flow);
+        struct resolving *resolving = resolve_begin(flow->target.name, AF_INET6, got_ipv6, flow);
         if (!flow->ended && !flow->connected)
                 flow->resolving = resolving;
 }
 
-static void begin_flow(int gateway, const struct packet_ends *ends, const struct target *target,
-                       const uint8_t *bytes, size_t length)
+static void begin_udp_flow(int gateway, const struct packet_ends *ends, const struct target *target,
+                           const uint8_t *bytes, size_t length)
 {
-        /* The one that has been silent for longest makes room: a destination is worth more than a memory. */
+        /* The flow that has been silent for longest makes room: a new destination matters more than an old
+         * one. */
         if (flow_count > 0 && (flow_count >= FLOWS_MAX || nat.flows >= nat.flows_max))
-                end_flow(OWNER(nat.queues[TIMER_IDLE].next, struct datagram_flow, idle),
-                         "another flow needs its place");
+                end_udp_flow(OWNER(timer_first(TIMER_IDLE), struct udp_flow, idle),
+                             "it made room for another flow");
         if (nat.flows >= nat.flows_max)
                 return;
-        struct datagram_flow *flow = str_or_die(calloc(1, sizeof(*flow)));
-        struct datagram_flow **slot = &slots[slot_of(ends, target->port)];
-        *flow = (struct datagram_flow){.source.descriptor = -1,
-                                       .next = *slot,
-                                       .ends = *ends,
-                                       .gateway = gateway,
-                                       .target = *target,
-                                       .began = nat.now};
+        struct udp_flow *flow = str_or_die(calloc(1, sizeof(*flow)));
+        struct udp_flow **slot = &slots[slot_of(ends, target->port)];
+        *flow = (struct udp_flow){.source.descriptor = -1,
+                                  .next = *slot,
+                                  .ends = *ends,
+                                  .gateway = gateway,
+                                  .target = *target,
+                                  .began = nat.now};
         *slot = flow;
         nat.flows++;
         flow_count++;
-        timer_start(&flow->idle, TIMER_IDLE, is_silent);
+        timer_start(&flow->idle, TIMER_IDLE, idle_due);
         if (length <= FIRST_MAX) {
                 flow->first = str_or_die(malloc(length + 1));
                 memcpy(flow->first, bytes, length);
                 flow->first_length = length;
         }
         if (!target->name) {
-                opened(flow, &target->address, 1, NULL);
+                got_addresses(flow, &target->address, 1, NULL);
                 return;
         }
-        struct resolving *resolving = resolve_begin(target->name, AF_INET, got_four, flow);
+        struct resolving *resolving = resolve_begin(target->name, AF_INET, got_ipv4, flow);
         if (!flow->ended && !flow->connected && !flow->resolving)
                 flow->resolving = resolving;
 }
 
-/* True for what claims to come from a socket of the gateway's own. IPv6 lets the sandbox choose any source
- * (IPV6_FREEBIND); the answer would then be taken for a datagram of the sandbox's, and sent on, for ever. */
+/* Whether a datagram claims to come from a socket of the gateway. With IPV6_FREEBIND the sandbox may choose
+ * any IPv6 source address. hutch-nat would then receive its own answer as a datagram of the sandbox and send
+ * it on, for ever. */
 static bool is_from_gateway(const struct packet_ends *ends)
 {
         struct in6_addr client, sandbox4, sandbox6;
@@ -239,25 +252,25 @@ static bool is_from_gateway(const struct packet_ends *ends)
                 own = gateway->port == port;
         if (!own)
                 return false;
-        /* A port of the same number is the sandbox's right, at its own addresses. */
+        /* A client of the sandbox may use such a port, at the sandbox's addresses. */
         address_parse(NETWORK_SANDBOX4, &sandbox4);
         address_parse(NETWORK_SANDBOX6, &sandbox6);
         return !IN6_ARE_ADDR_EQUAL(&client, &sandbox4) && !IN6_ARE_ADDR_EQUAL(&client, &sandbox6);
 }
 
-static void take(int gateway, uint16_t port, const struct packet_ends *ends, const uint8_t *bytes,
-                 size_t length)
+static void handle_datagram(int gateway, uint16_t port, const struct packet_ends *ends, const uint8_t *bytes,
+                            size_t length)
 {
-        for (struct datagram_flow *flow = slots[slot_of(ends, port)]; flow; flow = flow->next)
-                if (is_same(flow, ends, port)) {
+        for (struct udp_flow *flow = slots[slot_of(ends, port)]; flow; flow = flow->next)
+                if (is_flow_of(flow, ends, port)) {
                         if (flow->connected)
-                                send_up(flow, bytes, length);
+                                send_to_host(flow, bytes, length);
                         return;
                 }
         struct target target = {.address = ends->asked, .port = port, .transport = TRANSPORT_UDP};
         enum verdict verdict = target_judge(&target);
         if (verdict == VERDICT_ALLOWED)
-                begin_flow(gateway, ends, &target, bytes, length);
+                begin_udp_flow(gateway, ends, &target, bytes, length);
         else
                 report_denied(&target, verdict);
 }
@@ -272,7 +285,7 @@ static void gateway_ready(struct source *source, uint32_t events)
                 if (length < 0)
                         return;
                 if (!is_from_gateway(&ends))
-                        take(source->descriptor, gateway->port, &ends, nat.buffer, (size_t)length);
+                        handle_datagram(source->descriptor, gateway->port, &ends, nat.buffer, (size_t)length);
         }
 }
 
