@@ -3,7 +3,7 @@
  * Which rights to files each version of Landlock is asked to guard: one that a kernel does not know would be
  * refused as a whole. The numbers are those of linux/landlock.h.
  */
-#include "ns/entering.h"
+#include "ns/landlock.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
