@@ -20,6 +20,9 @@
 #include "ns/rlimits.h"
 #include "ns/rootfs.h"
 #include "ns/userns.h"
+#include "seccomp/arguments.h"
+#include "seccomp/builtin.h"
+#include "seccomp/cache.h"
 
 #include <errno.h>
 #include <fcntl.h>

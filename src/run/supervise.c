@@ -33,6 +33,8 @@
 #include "run/poller.h"
 #include "run/run_log.h"
 #include "run/terminal.h"
+#include "seccomp/builtin.h"
+#include "seccomp/program.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -6,6 +6,9 @@
 #include "confined.h"
 #include "lib/fd.h"
 #include "lib/str.h"
+#include "seccomp/arguments.h"
+#include "seccomp/cache.h"
+#include "seccomp/compile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -134,9 +137,9 @@ static void test_refused_profiles(void **state)
             {"", "is not valid JSON"},
             {"{", "is not valid JSON"},
             {PROFILE("{\"names\":[\"dup\"],\"action\":\"SCMP_ACT_ALLOW\"}") "x", "is not valid JSON"},
-            {"[]", "is no JSON object"},
+            {"[]", "is not a JSON object"},
             {"{}", "\"defaultAction\" is missing"},
-            {"{\"defaultAction\":7}", "\"defaultAction\" is missing or no string"},
+            {"{\"defaultAction\":7}", "\"defaultAction\" is missing or not a string"},
             {"{\"defaultAction\":\"SCMP_ACT_SHRUG\\n\"}", "unknown action \"SCMP_ACT_SHRUG\\x0a\""},
             {"{\"defaultAction\":\"SCMP_ACT_ERRNO\",\"defaultErrnoRet\":4096}", "from 0 to 4095"},
             {"{\"defaultAction\":\"SCMP_ACT_ERRNO\",\"defaultErrnoRet\":-1}", "from 0 to 4095"},
@@ -148,7 +151,7 @@ static void test_refused_profiles(void **state)
             {"{\"defaultAction\":\"SCMP_ACT_ALLOW\",\"syscalls\":[{\"names\":[\"execve\"],"
              "\"action\":\"SCMP_ACT_ERRNO\"}]}",
              "does not permit execve"},
-            {"{\"defaultAction\":\"SCMP_ACT_ERRNO\",\"syscalls\":{}}", "\"syscalls\" is no list"},
+            {"{\"defaultAction\":\"SCMP_ACT_ERRNO\",\"syscalls\":{}}", "\"syscalls\" is not a list"},
             {"{\"defaultAction\":\"SCMP_ACT_ERRNO\",\"architectures\":[\"x86\"]}",
              "unknown architecture \"x86\""},
             {"{\"defaultAction\":\"SCMP_ACT_ERRNO\",\"architectures\":\"x86\"}", "must be a list of strings"},
@@ -165,7 +168,7 @@ static void test_refused_profiles(void **state)
              "\"minKernel\" must look like"},
             {PROFILE("{\"names\":[\"dup\"],\"action\":\"SCMP_ACT_ALLOW\",\"includes\":{\"caps\":\"all\"}}"),
              "must be lists of strings"},
-            {COMPARE("{}"), "\"args\" of dup is no list"},
+            {COMPARE("{}"), "\"args\" of dup is not a list"},
             {COMPARE("[{\"value\":1,\"op\":\"SCMP_CMP_EQ\"}]"), "a comparison for dup has no \"index\""},
             {COMPARE("[{\"index\":6,\"value\":1,\"op\":\"SCMP_CMP_EQ\"}]"),
              "\"index\" must be a whole number"},
