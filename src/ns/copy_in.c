@@ -137,7 +137,7 @@ static int give_name(int directory, int target, const char *aside, bool *named, 
         return renameat(directory, aside, directory, strrchr(file->destination, '/') + 1) < 0 ? -errno : 0;
 }
 
-static void write_file(const struct entering *entering, const struct copy_in *file, int source)
+static void copy_file(const struct entering *entering, const struct copy_in *file, int source)
 {
         uint64_t number;
         char aside[ASIDE_SIZE];
@@ -166,7 +166,7 @@ void copy_in_write(struct entering *entering)
 {
         const struct box *box = entering->box;
         for (size_t i = 0; i < box->file_count; i++) {
-                write_file(entering, &box->files[i], entering->files[i]);
+                copy_file(entering, &box->files[i], entering->files[i]);
                 fd_close(&entering->files[i]);
         }
 }

@@ -22,7 +22,7 @@ static const char *const kinds[NAMESPACE_KINDS] = {
 /* ---- looking ---- */
 
 /* The first line of a small file below `root`, or NULL. The caller frees. */
-static char *read_text(const char *root, const char *path)
+static char *machine_read_text(const char *root, const char *path)
 {
         autofree char *full = str_format("%s%s", root, path);
         char *text = NULL;
@@ -32,9 +32,9 @@ static char *read_text(const char *root, const char *path)
         return text;
 }
 
-static long read_number(const char *root, const char *path)
+static long machine_read_number(const char *root, const char *path)
 {
-        autofree char *text = read_text(root, path);
+        autofree char *text = machine_read_text(root, path);
         return text && text[0] ? strtol(text, NULL, 10) : -1;
 }
 
@@ -48,18 +48,19 @@ static bool is_filtered(const char *root)
 void machine_look(struct machine *machine, const char *root)
 {
         *machine = (struct machine){
-            .userns_clone = read_number(root, "/proc/sys/kernel/unprivileged_userns_clone"),
-            .apparmor_restricts = read_number(root, "/proc/sys/kernel/apparmor_restrict_unprivileged_userns"),
-            .selinux_enforces = read_number(root, "/sys/fs/selinux/enforce") == 1,
+            .userns_clone = machine_read_number(root, "/proc/sys/kernel/unprivileged_userns_clone"),
+            .apparmor_restricts =
+                machine_read_number(root, "/proc/sys/kernel/apparmor_restrict_unprivileged_userns"),
+            .selinux_enforces = machine_read_number(root, "/sys/fs/selinux/enforce") == 1,
             .filtered = is_filtered(root),
         };
         for (size_t i = 0; i < NAMESPACE_KINDS; i++) {
                 autofree char *path = str_format("/proc/sys/user/max_%s_namespaces", kinds[i]);
-                machine->namespaces_max[i] = read_number(root, path);
+                machine->namespaces_max[i] = machine_read_number(root, path);
         }
         autofree char *profile = str_format("%s/etc/apparmor.d/hutch", root);
         machine->apparmor_profile = access(profile, F_OK) == 0;
-        autofree char *label = read_text(root, "/proc/self/attr/apparmor/current");
+        autofree char *label = machine_read_text(root, "/proc/self/attr/apparmor/current");
         snprintf(machine->apparmor_label, sizeof(machine->apparmor_label), "%s", label ? label : "");
         autofree char *link = str_format("%s/proc/self/exe", root);
         ssize_t length = readlink(link, machine->program, sizeof(machine->program) - 1);

@@ -122,7 +122,7 @@ static bool decoy_path(const struct decoys *decoys, enum decoy_side side, const 
 
 /* ---- files ---- */
 
-static bool write_file(const char *path, const char *text, mode_t mode)
+static bool write_decoy(const char *path, const char *text, mode_t mode)
 {
         autoclose int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
         return fd >= 0 && fd_write_all(fd, text, strlen(text)) == 0;
@@ -148,10 +148,10 @@ static bool make_files(const struct decoys *decoys, enum decoy_side side, const 
                 made = decoy_path(decoys, side, directories[i], path) && mkdir(path, 0700) == 0;
         for (size_t i = 0; made && i < sizeof(secrets) / sizeof(*secrets); i++) {
                 (void)snprintf(name, sizeof(name), "home/%s", secrets[i]);
-                made = decoy_path(decoys, side, name, path) && write_file(path, decoys->marker, 0600);
+                made = decoy_path(decoys, side, name, path) && write_decoy(path, decoys->marker, 0600);
         }
         for (size_t i = 0; made && i < sizeof(plain) / sizeof(*plain); i++)
-                made = decoy_path(decoys, side, plain[i], path) && write_file(path, "decoy\n", 0600);
+                made = decoy_path(decoys, side, plain[i], path) && write_decoy(path, "decoy\n", 0600);
         if (made && geteuid() == 0) {
                 /* On a file system without devices or set-user-id the attempts outside show nothing. */
                 (void)(decoy_path(decoys, side, "grant/node", path) &&

@@ -114,7 +114,7 @@ static const char *run_attempt(const struct attempt *attempt, bool userns)
 }
 
 /* Runs an attempt outside. The word for where it worked, or NULL when it did not work here. */
-static const char *show(const struct attempt *attempt)
+static const char *show_attempt(const struct attempt *attempt)
 {
         bool root = geteuid() == 0;
         if ((attempt->show & SHOW_AS_CALLER || (root && attempt->show & SHOW_AS_ROOT)) &&
@@ -125,8 +125,8 @@ static const char *show(const struct attempt *attempt)
         return NULL;
 }
 
-static void report(const struct attempt_group *group, const struct attempt *attempt, const char *key,
-                   const char *word)
+static void report_attempt(const struct attempt_group *group, const struct attempt *attempt, const char *key,
+                           const char *word)
 {
         for (char *c = verdict.path; *c; c++)
                 if ((unsigned char)*c < ' ' || *c == '"' || *c == '\\' || (unsigned char)*c >= 0x7f)
@@ -141,12 +141,12 @@ static void run_one(const struct attempt_group *group, const struct attempt *att
         static const char *const words[] = {"held", "got-out", "not-applicable", "not-limited"};
         verdict = (struct verdict){0};
         if (!target_is_inside()) {
-                const char *how = show(attempt);
-                report(group, attempt, "shown", how ? how : "no");
+                const char *how = show_attempt(attempt);
+                report_attempt(group, attempt, "shown", how ? how : "no");
                 return;
         }
         const char *failed = run_attempt(attempt, false);
-        report(group, attempt, "result", failed ? failed : words[verdict.outcome]);
+        report_attempt(group, attempt, "result", failed ? failed : words[verdict.outcome]);
 }
 
 static int run_all(const char *mode)

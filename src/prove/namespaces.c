@@ -27,7 +27,7 @@ static enum outcome unshare_one(const struct attempt *attempt)
         return out_if(unshare((int)attempt->number) == 0);
 }
 
-static enum outcome finish(long child)
+static enum outcome reap_clone(long child)
 {
         int status;
         if (child == 0)
@@ -41,16 +41,16 @@ static enum outcome finish(long child)
 static enum outcome clone_one(const struct attempt *attempt)
 {
 #ifdef __s390x__
-        return finish(syscall(SYS_clone, NULL, (unsigned long)attempt->number | SIGCHLD, NULL, NULL, 0));
+        return reap_clone(syscall(SYS_clone, NULL, (unsigned long)attempt->number | SIGCHLD, NULL, NULL, 0));
 #else
-        return finish(syscall(SYS_clone, (unsigned long)attempt->number | SIGCHLD, NULL, NULL, NULL, 0));
+        return reap_clone(syscall(SYS_clone, (unsigned long)attempt->number | SIGCHLD, NULL, NULL, NULL, 0));
 #endif
 }
 
 static enum outcome clone3_one(const struct attempt *attempt)
 {
         struct clone_args arguments = {.flags = (uint64_t)attempt->number, .exit_signal = SIGCHLD};
-        return finish(syscall(SYS_clone3, &arguments, sizeof(arguments)));
+        return reap_clone(syscall(SYS_clone3, &arguments, sizeof(arguments)));
 }
 
 /* Enters a namespace of the host through /proc. Inside, pid 1 is the only other process. */

@@ -167,7 +167,7 @@ static enum decoy_side side_of(const struct session *session)
         return session->box ? DECOYS_INSIDE : DECOYS_OUTSIDE;
 }
 
-static void take_line(struct session *session, struct prove_results *results)
+static void session_take_line(struct session *session, struct prove_results *results)
 {
         session->line[session->length] = 0;
         int read =
@@ -198,7 +198,7 @@ static bool read_session(struct session *session, struct prove_results *results)
                 return true;
         for (ssize_t i = 0; i < length; i++) {
                 if (data[i] == '\n') {
-                        take_line(session, results);
+                        session_take_line(session, results);
                         session->length = 0;
                         session->overlong = false;
                 } else if (session->length < LINE_MOST - 1) {
@@ -259,7 +259,7 @@ static void say_nothing(void *context, const char *line, size_t length)
         (void)length;
 }
 
-static void add_grant(struct options *options, const char *path, bool writable)
+static void grant_path(struct options *options, const char *path, bool writable)
 {
         options->grants =
             str_or_die(reallocarray(options->grants, options->grant_count + 1, sizeof(*options->grants)));
@@ -272,8 +272,8 @@ static void grant_decoys(struct options *options)
 {
         autofree char *writable = path_join(decoys.base[DECOYS_INSIDE], "grant");
         autofree char *readable = path_join(decoys.base[DECOYS_INSIDE], "readonly");
-        add_grant(options, writable, true);
-        add_grant(options, readable, false);
+        grant_path(options, writable, true);
+        grant_path(options, readable, false);
 }
 
 /* Repeats the messages of the supervisor. Those about refused connections are left out: the attempts caused
@@ -375,7 +375,7 @@ int prove(struct options *options, struct error *error)
         signal(SIGPIPE, SIG_IGN);
         signal(SIGCHLD, SIG_DFL);
         /* Only the program is granted, not the directory that contains it. */
-        add_grant(options, options->command.values[0], false);
+        grant_path(options, options->command.values[0], false);
         options->no_auto_grant = true;
         /* hutch-filter, which --log needs, would drop the lines of the attempts: they are not MCP messages.
          */

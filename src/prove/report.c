@@ -35,7 +35,7 @@ static struct prove_row *find_row(const struct prove_results *results, const cha
         return NULL;
 }
 
-static const char *text_of(const cJSON *object, const char *key)
+static const char *json_text(const cJSON *object, const char *key)
 {
         return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
 }
@@ -44,23 +44,23 @@ static void add_row(struct prove_results *results, const cJSON *object)
 {
         results->rows = str_or_die(reallocarray(results->rows, results->count + 1, sizeof(*results->rows)));
         results->rows[results->count++] = (struct prove_row){
-            .id = str_copy(text_of(object, "id")),
-            .group = str_copy(text_of(object, "group")),
-            .gain = str_copy(text_of(object, "gain")),
-            .shown = str_copy(text_of(object, "shown")),
+            .id = str_copy(json_text(object, "id")),
+            .group = str_copy(json_text(object, "group")),
+            .gain = str_copy(json_text(object, "gain")),
+            .shown = str_copy(json_text(object, "shown")),
         };
 }
 
 static int read_row(struct prove_results *results, const cJSON *object)
 {
-        const char *id = text_of(object, "id"), *result = text_of(object, "result");
+        const char *id = json_text(object, "id"), *result = json_text(object, "result");
         if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(object, "ready")) ||
             cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(object, "done")))
                 return 0;
-        if (!id || !text_of(object, "group") || !text_of(object, "gain") || !text_of(object, "path"))
+        if (!id || !json_text(object, "group") || !json_text(object, "gain") || !json_text(object, "path"))
                 return -1;
         struct prove_row *row = find_row(results, id);
-        if (text_of(object, "shown") && !row) {
+        if (json_text(object, "shown") && !row) {
                 add_row(results, object);
                 return 1;
         }
@@ -68,7 +68,7 @@ static int read_row(struct prove_results *results, const cJSON *object)
         if (!result || !row || row->result)
                 return -1;
         row->result = str_copy(result);
-        row->path = str_copy(text_of(object, "path"));
+        row->path = str_copy(json_text(object, "path"));
         return 1;
 }
 

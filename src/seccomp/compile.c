@@ -58,7 +58,7 @@ static const char *const operators[] = {
 };
 
 /* Every refusal has the same form: the name of the profile, and what is wrong. */
-#define refuse(compiler, ...) error_set((compiler)->error, EXIT_SETUP, "seccomp profile " __VA_ARGS__)
+#define refuse_profile(compiler, ...) error_set((compiler)->error, EXIT_SETUP, "seccomp profile " __VA_ARGS__)
 
 static bool is_member(const char *wanted, const cJSON *list)
 {
@@ -104,8 +104,8 @@ static bool read_number(const struct compiler *compiler, const cJSON *object, co
          * doubles, which are exact up to 2^53; a larger one could change, so it is refused. */
         if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0) || item->valuedouble > highest ||
             item->valuedouble != (double)(uint64_t)item->valuedouble)
-                return refuse(compiler, "%s: \"%s\" must be a whole number from 0 to %.0f", compiler->name,
-                              key, highest);
+                return refuse_profile(compiler, "%s: \"%s\" must be a whole number from 0 to %.0f",
+                                      compiler->name, key, highest);
         *value = (uint64_t)item->valuedouble;
         return true;
 }
@@ -129,7 +129,7 @@ static bool read_action(const struct compiler *compiler, const cJSON *object, co
         char quoted[64];
 
         if (!cJSON_IsString(item))
-                return refuse(compiler, "%s: \"%s\" is missing or not a string", compiler->name, key);
+                return refuse_profile(compiler, "%s: \"%s\" is missing or not a string", compiler->name, key);
         if (strcmp(item->valuestring, "SCMP_ACT_ERRNO") == 0) {
                 uint64_t number = EPERM;
                 if (!read_number(compiler, object, errno_key, 4095, &number))
@@ -139,18 +139,19 @@ static bool read_action(const struct compiler *compiler, const cJSON *object, co
         }
         if (strcmp(item->valuestring, "SCMP_ACT_TRACE") == 0 ||
             strcmp(item->valuestring, "SCMP_ACT_NOTIFY") == 0)
-                return refuse(compiler,
-                              "%s: %s needs another process that answers, which hutch does not have; use "
-                              "SCMP_ACT_ERRNO",
-                              compiler->name, item->valuestring);
+                return refuse_profile(
+                    compiler,
+                    "%s: %s needs another process that answers, which hutch does not have; use "
+                    "SCMP_ACT_ERRNO",
+                    compiler->name, item->valuestring);
         for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++) {
                 if (strcmp(item->valuestring, actions[i].name) == 0) {
                         *action = actions[i].action;
                         return true;
                 }
         }
-        return refuse(compiler, "%s: unknown action \"%s\"", compiler->name,
-                      quote(quoted, item->valuestring));
+        return refuse_profile(compiler, "%s: unknown action \"%s\"", compiler->name,
+                              quote(quoted, item->valuestring));
 }
 
 /* A condition of the engines, `includes` or `excludes`. */
@@ -208,15 +209,16 @@ static bool read_condition(const struct compiler *compiler, const cJSON *rule, c
 
         *condition = (struct condition){0};
         if (!is_string_list(caps) || !is_string_list(arches))
-                return refuse(compiler, "%s: \"caps\" and \"arches\" in \"%s\" must be lists of strings",
-                              compiler->name, key);
+                return refuse_profile(compiler,
+                                      "%s: \"caps\" and \"arches\" in \"%s\" must be lists of strings",
+                                      compiler->name, key);
         condition->names_caps = cJSON_GetArraySize(caps) > 0;
         condition->names_arches = cJSON_GetArraySize(arches) > 0;
         condition->is_our_arch = is_member(engine_name(compiler->architecture), arches);
         condition->names_kernel = kernel != NULL;
         if (kernel &&
             (!cJSON_IsString(kernel) || !read_kernel(kernel->valuestring, &condition->is_our_kernel)))
-                return refuse(compiler, "%s: \"minKernel\" must look like \"5.14\"", compiler->name);
+                return refuse_profile(compiler, "%s: \"minKernel\" must look like \"5.14\"", compiler->name);
         return true;
 }
 
@@ -247,7 +249,8 @@ static int read_arguments(const struct compiler *compiler, const cJSON *rule, co
         int count = 0;
 
         if (list && !cJSON_IsArray(list) && !cJSON_IsNull(list)) {
-                refuse(compiler, "%s: \"args\" of %s is not a list", compiler->name, quote(quoted, call));
+                refuse_profile(compiler, "%s: \"args\" of %s is not a list", compiler->name,
+                               quote(quoted, call));
                 return NOT_VALID;
         }
         cJSON_ArrayForEach(item, list)
@@ -263,13 +266,14 @@ static int read_arguments(const struct compiler *compiler, const cJSON *rule, co
                     !read_number(compiler, item, "valueTwo", exact, &second))
                         return NOT_VALID;
                 if (index == UINT64_MAX) {
-                        refuse(compiler, "%s: a comparison for %s has no \"index\"", compiler->name,
-                               quote(quoted, call));
+                        refuse_profile(compiler, "%s: a comparison for %s has no \"index\"", compiler->name,
+                                       quote(quoted, call));
                         return NOT_VALID;
                 }
                 if (seen[index]) {
-                        refuse(compiler, "%s: one rule for %s compares argument %d twice; write two rules",
-                               compiler->name, quote(quoted, call), (int)index);
+                        refuse_profile(compiler,
+                                       "%s: one rule for %s compares argument %d twice; write two rules",
+                                       compiler->name, quote(quoted, call), (int)index);
                         return NOT_VALID;
                 }
                 for (size_t i = SCMP_CMP_NE; i < sizeof(operators) / sizeof(operators[0]); i++) {
@@ -277,8 +281,8 @@ static int read_arguments(const struct compiler *compiler, const cJSON *rule, co
                                 how = (enum scmp_compare)i;
                 }
                 if (how == _SCMP_CMP_MIN) {
-                        refuse(compiler, "%s: a comparison for %s has an unknown \"op\"", compiler->name,
-                               quote(quoted, call));
+                        refuse_profile(compiler, "%s: a comparison for %s has an unknown \"op\"",
+                                       compiler->name, quote(quoted, call));
                         return NOT_VALID;
                 }
                 seen[index] = true;
@@ -315,8 +319,8 @@ static bool add_call(struct compiler *compiler, const char *call, uint32_t actio
                 return true;
         status = seccomp_rule_add_array(compiler->filter, action, number, count, comparisons);
         if (status < 0)
-                return refuse(compiler, "%s: libseccomp refuses the rule for %s: %s", compiler->name,
-                              quote(quoted, call), strerror(-status));
+                return refuse_profile(compiler, "%s: libseccomp refuses the rule for %s: %s", compiler->name,
+                                      quote(quoted, call), strerror(-status));
         return true;
 }
 
@@ -331,7 +335,8 @@ static bool add_rule(struct compiler *compiler, const cJSON *rule, const cJSON *
         int count;
 
         if (!cJSON_IsArray(names) || !is_string_list(names) || !first)
-                return refuse(compiler, "%s: every rule needs \"names\", a list of calls", compiler->name);
+                return refuse_profile(compiler, "%s: every rule needs \"names\", a list of calls",
+                                      compiler->name);
         if (!read_action(compiler, rule, "action", "errnoRet", &action) ||
             !judge_rule(compiler, rule, &applies))
                 return false;
@@ -354,7 +359,7 @@ static bool add_rules(struct compiler *compiler, const cJSON *root, const cJSON 
         const cJSON *rule;
 
         if (rules && !cJSON_IsArray(rules))
-                return refuse(compiler, "%s: \"syscalls\" is not a list", compiler->name);
+                return refuse_profile(compiler, "%s: \"syscalls\" is not a list", compiler->name);
         cJSON_ArrayForEach(rule, rules)
         {
                 if (!add_rule(compiler, rule, replaced))
@@ -406,13 +411,14 @@ static bool check_architectures(const struct compiler *compiler, const cJSON *ro
         const cJSON *item;
 
         if (!is_string_list(list))
-                return refuse(compiler, "%s: \"architectures\" must be a list of strings", compiler->name);
+                return refuse_profile(compiler, "%s: \"architectures\" must be a list of strings",
+                                      compiler->name);
         cJSON_ArrayForEach(item, list)
         {
                 char quoted[64];
                 if (!is_architecture(item->valuestring))
-                        return refuse(compiler, "%s: unknown architecture \"%s\"", compiler->name,
-                                      quote(quoted, item->valuestring));
+                        return refuse_profile(compiler, "%s: unknown architecture \"%s\"", compiler->name,
+                                              quote(quoted, item->valuestring));
         }
         return true;
 }
@@ -437,8 +443,9 @@ static bool start_filter(struct compiler *compiler)
         if (status == 0)
                 status = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
         if (status < 0)
-                return refuse(compiler, "%s: libseccomp cannot make a filter for this architecture: %s",
-                              compiler->name, strerror(-status));
+                return refuse_profile(compiler,
+                                      "%s: libseccomp cannot make a filter for this architecture: %s",
+                                      compiler->name, strerror(-status));
         return true;
 }
 
@@ -476,17 +483,17 @@ static bool export_program(const struct compiler *compiler, struct seccomp_progr
         }
         count = size < 0 ? 0 : (size_t)size / sizeof(*code);
         if (size == -EFBIG || before + count > BPF_MAXINSNS)
-                return refuse(
+                return refuse_profile(
                     compiler,
                     "%s: more than the %d instructions that the kernel accepts; use fewer rules with "
                     "\"args\"",
                     compiler->name, BPF_MAXINSNS);
         if (!exported || count == 0)
-                return refuse(compiler, "%s: cannot export the program from libseccomp: %s", compiler->name,
-                              strerror((int)-size));
+                return refuse_profile(compiler, "%s: cannot export the program from libseccomp: %s",
+                                      compiler->name, strerror((int)-size));
         code = malloc((before + count) * sizeof(*code));
         if (!code)
-                return refuse(compiler, "%s: %s", compiler->name, strerror(ENOMEM));
+                return refuse_profile(compiler, "%s: %s", compiler->name, strerror(ENOMEM));
         memcpy(code, prologue, before * sizeof(*code));
         memcpy(code + before, exported, count * sizeof(*code));
         *program =
@@ -499,15 +506,15 @@ static bool check_start(const struct compiler *compiler)
 {
         if (compiler->can_execute && compiler->can_exit)
                 return true;
-        return refuse(compiler, "%s does not permit %s, so no program could run under it", compiler->name,
-                      compiler->can_execute ? "exit_group" : "execve");
+        return refuse_profile(compiler, "%s does not permit %s, so no program could run under it",
+                              compiler->name, compiler->can_execute ? "exit_group" : "execve");
 }
 
 static bool compile(struct compiler *compiler, const cJSON *root, const cJSON *changes, const cJSON *replaced,
                     struct seccomp_program *program)
 {
         if (!cJSON_IsObject(root))
-                return refuse(compiler, "%s is not a JSON object", compiler->name);
+                return refuse_profile(compiler, "%s is not a JSON object", compiler->name);
         if (!read_action(compiler, root, "defaultAction", "defaultErrnoRet", &compiler->default_action) ||
             !check_architectures(compiler, root) || !start_filter(compiler))
                 return false;
@@ -546,7 +553,8 @@ bool seccomp_compile_for(uint32_t architecture, const struct seccomp_source *pro
         bool done;
 
         if (!root || (changes && !changes_root))
-                done = refuse(&compiler, "%s is not valid JSON", root ? changes->name : profile->name);
+                done =
+                    refuse_profile(&compiler, "%s is not valid JSON", root ? changes->name : profile->name);
         else
                 done = compile(&compiler, root, changes_root, replaced, program);
         if (done && !profile->keep_every_comparison)
