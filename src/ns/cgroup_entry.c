@@ -29,6 +29,6 @@ void cgroup_entry_await(struct entering *entering)
                 limits_settle(&entering->limits, holds, entering->box->outer_uid, entering->box->proc, "");
         }
         /* Not in the clone: the root of the namespace is the cgroup that its maker is in at that moment. */
-        if (entering->own_groups && unshare(CLONE_NEWCGROUP) < 0)
+        if (entering->cgroup_namespace && unshare(CLONE_NEWCGROUP) < 0)
                 entering_fail(entering, STAGE_LIMIT, errno, "cgroup");
 }

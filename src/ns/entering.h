@@ -42,12 +42,12 @@ struct entering {
         struct network_result *network_result; /* what the maker of a gateway reports */
 
         /* the limits: cgroup_entry.c, rlimits.c, memory_watch.c */
-        struct limits limits; /* the box's, with the mechanism that holds each */
-        int group;            /* the cgroup to start in */
-        bool own_groups;      /* make a cgroup namespace once the cgroup is known */
-        unsigned spread;      /* differs from sandbox to sandbox: the first processor to use */
-        int watchdog;         /* memory_watch_send() sends what the watchdog measures here */
-        int proc;             /* the sandbox's /proc; only for the watchdog */
+        struct limits limits;  /* the box's, with the mechanism that holds each */
+        int group;             /* the cgroup to start in */
+        bool cgroup_namespace; /* make a cgroup namespace once the cgroup is known */
+        unsigned spread;       /* differs from sandbox to sandbox: the first processor to use */
+        int watchdog;          /* memory_watch_send() sends what the watchdog measures here */
+        int proc;              /* the sandbox's /proc; only for the watchdog */
 
         /* the filters */
         int landlock_abi;                 /* 0: the kernel has no Landlock */

@@ -70,7 +70,8 @@ static void reopen_terminal(struct entering *entering)
                         entering->server[i] = fd;
 }
 
-/* Closes all descriptors but 0, 1, 2 and, until execve(), the failure pipe. */
+/* Moves the server's descriptors to 0, 1 and 2, and closes all others but the failure pipe, which execve()
+ * closes. */
 static void take_descriptors(struct entering *entering)
 {
         for (int i = 0; i < 3; i++)

@@ -115,8 +115,7 @@ static void allow_below(const struct entering *entering, int ruleset, const char
                 entering_fail(entering, STAGE_LANDLOCK, errno, path);
 }
 
-/* Those of the `handled` rights that the server gets below one mount. */
-static uint64_t rights_at(const struct mount *mount, uint64_t handled, enum userns_mode userns)
+uint64_t landlock_mount_rights(const struct mount *mount, uint64_t handled, enum userns_mode userns)
 {
         uint64_t resolve = handled & ACCESS_RESOLVE_UNIX;
         switch (mount->kind) {
@@ -160,7 +159,8 @@ void landlock_enter(const struct entering *entering)
                 entering_fail(entering, STAGE_LANDLOCK, errno, NULL);
 
         for (size_t i = 0; files && i < box->mount_count; i++) {
-                uint64_t rights = rights_at(&box->mounts[i], attribute.handled_access_fs, box->userns);
+                uint64_t rights =
+                    landlock_mount_rights(&box->mounts[i], attribute.handled_access_fs, box->userns);
                 if (rights)
                         allow_below(entering, ruleset, box->mounts[i].destination, rights);
         }

@@ -21,6 +21,9 @@ bool landlock_guards_sockets(const struct box *box, int abi);
 /* The file rights that a ruleset of version `abi` denies wherever no rule grants them. */
 uint64_t landlock_file_rights(int abi);
 
+/* Those of the `handled` rights that the server gets at and below one mount; 0: none. */
+uint64_t landlock_mount_rights(const struct mount *mount, uint64_t handled, enum userns_mode userns);
+
 /* Restricts the calling process for good. */
 void landlock_enter(const struct entering *entering);
 

@@ -142,7 +142,7 @@ static unsigned long new_namespaces(bool cgroup)
  * negative errno. The calls are raw because glibc's wrappers insist on a new stack. */
 static pid_t clone_child(const struct entering *entering, int *pidfd)
 {
-        unsigned long namespaces = new_namespaces(!entering->own_groups);
+        unsigned long namespaces = new_namespaces(!entering->cgroup_namespace);
         struct clone_args arguments3 = {
             .flags = namespaces | CLONE_PIDFD | (entering->group >= 0 ? CLONE_INTO_CGROUP : 0),
             .pidfd = (uintptr_t)pidfd,
@@ -232,7 +232,7 @@ bool launch_start(const struct box *box, const struct launch_stdio *stdio, struc
             .dialler = box->network.publish_count ? stdio->dialler : -1,
             .limits = *stdio->limits,
             .group = stdio->group,
-            .own_groups = stdio->limits->way != CGROUP_WAY_NONE && layer_enabled(LAYER_NAMES),
+            .cgroup_namespace = stdio->limits->way != CGROUP_WAY_NONE && layer_enabled(LAYER_NAMES),
             .spread = (unsigned)getpid(),
             .watchdog = stdio->watchdog,
             .proc = -1,

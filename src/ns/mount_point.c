@@ -18,10 +18,10 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-/* True when `destination` is in the root's own tmpfs: no mount is above it. No link is above it either: the
- * box lists links last, because the host's root would resolve the text of a link. */
-static bool is_in_root(const struct box *box, const char *destination)
+bool mount_point_is_in_root(const struct box *box, const char *destination)
 {
+        /* No link is above the destination either: the box lists links last, because the host's root would
+         * resolve the text of a link. */
         for (size_t i = 0; i < box->mount_count; i++) {
                 const struct mount *mount = &box->mounts[i];
                 if (mount->kind != MOUNT_LINK && mount->kind != MOUNT_FILE &&
@@ -146,7 +146,7 @@ static int open_below_mount(const struct entering *entering, const char *destina
 void mount_point_attach(const struct entering *entering, int tree, const char *destination, bool directory)
 {
         int moved;
-        if (is_in_root(entering->box, destination)) {
+        if (mount_point_is_in_root(entering->box, destination)) {
                 make_point(entering, destination, directory);
                 moved = move_mount(tree, "", entering->root, relative(destination), MOVE_MOUNT_F_EMPTY_PATH);
         } else {
@@ -174,7 +174,7 @@ void mount_point_make_link(const struct entering *entering, const struct mount *
 void mount_point_make_file(const struct entering *entering, const struct mount *mount)
 {
         /* Below a grant this would write to the host. */
-        if (!is_in_root(entering->box, mount->destination))
+        if (!mount_point_is_in_root(entering->box, mount->destination))
                 entering_fail(entering, STAGE_MOUNT_POINT, EROFS, mount->destination);
         make_parents(entering, mount->destination);
         autoclose int file = openat(entering->root, relative(mount->destination),

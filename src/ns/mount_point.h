@@ -9,6 +9,9 @@
 
 #include "ns/entering.h"
 
+/* True when `destination` is in the root's own tmpfs, because no mount of the box is above it. */
+bool mount_point_is_in_root(const struct box *box, const char *destination);
+
 /* Attaches the detached mount `tree` at `destination`; `directory`: it is one. */
 void mount_point_attach(const struct entering *entering, int tree, const char *destination, bool directory);
 

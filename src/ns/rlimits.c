@@ -64,8 +64,8 @@ static void set_pid_max(const struct entering *entering)
                 entering_fail(entering, STAGE_LIMIT, -error, "pid_max");
 }
 
-/* Restricts the process to as many of the caller's processors as --cpus says. Each sandbox starts to count at
- * another one. */
+/* Restricts the process to as many of the caller's processors as --cpus says. Sandboxes begin at different
+ * ones, so that they do not all share the first. */
 static void limit_processors(const struct entering *entering)
 {
         enum { PROCESSORS_MOST = 8192 };

@@ -205,7 +205,7 @@ void rootfs_build(struct entering *entering)
 
         for (size_t i = 0; i < box->mount_count; i++) {
                 const struct mount *mount = &box->mounts[i];
-                /* Links come last: see is_in_root() in mount_point.c. */
+                /* Links come last: see mount_point_is_in_root(). */
                 if (mount->kind != MOUNT_LINK && i > 0 && box->mounts[i - 1].kind == MOUNT_LINK)
                         entering_fail(entering, STAGE_MOUNT_POINT, ELOOP, mount->destination);
                 mount_one(entering, memory, i);
