@@ -56,7 +56,7 @@ void launch_remember_arguments(int argc, char **argv, char **environment)
 
 /* Ties the child's life to the supervisor's. The supervisor cannot die unnoticed in this order: first the
  * child closes its copy of the supervisor's end, so that the socket can hang up; then it asks for the signal;
- * then it checks whether the hang-up has already happened. getppid() is no check: in a new pid namespace it
+ * then it checks whether the hang-up has already happened. getppid() cannot tell: in a new pid namespace it
  * is 0 whether the parent lives or not. */
 static void tie_to_supervisor(const struct entering *entering)
 {

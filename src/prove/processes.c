@@ -100,7 +100,7 @@ static enum outcome read_by_call(const struct attempt *attempt)
         struct iovec local = {data, sizeof(data)};
         struct iovec remote = {.iov_len = sizeof(data)};
         uintptr_t address = secret_address(attempt);
-        memcpy(&remote.iov_base, &address, sizeof(address)); /* no pointer of this process */
+        memcpy(&remote.iov_base, &address, sizeof(address)); /* an address in the other process */
         ssize_t length = process_vm_readv(target_pid(attempt), &local, 1, &remote, 1, 0);
         return out_if(length > 0 && target_has_marker(data, (size_t)length));
 }
