@@ -8,6 +8,7 @@
 #include "grants/mounts.h"
 #include "lib/fd.h"
 #include "lib/homes.h"
+#include "ns/landlock.h"
 
 #include <errno.h>
 #include <fcntl.h>

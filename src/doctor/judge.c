@@ -5,6 +5,7 @@
 #include "doctor/judge.h"
 
 #include "lib/fd.h"
+#include "ns/landlock.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -10,6 +10,7 @@
 #include "lib/messages.h"
 #include "lib/suggest.h"
 #include "ns/control.h"
+#include "ns/launch.h"
 #include "resolve/resolve.h"
 
 #include <errno.h>

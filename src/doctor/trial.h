@@ -9,7 +9,7 @@
 
 #include "lib/err.h"
 #include "lib/str.h"
-#include "ns/launch.h"
+#include "ns/failure.h"
 
 #include <limits.h>
 #include <stdbool.h>

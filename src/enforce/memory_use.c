@@ -14,7 +14,7 @@
 #include "enforce/buffers.h"
 #include "lib/fd.h"
 #include "lib/str.h"
-#include "seccomp/program.h"
+#include "seccomp/arguments.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -12,6 +12,7 @@
 
 #include "enforce/memory_use.h"
 #include "lib/fd.h"
+#include "seccomp/builtin.h"
 #include "seccomp/program.h"
 
 #include <errno.h>

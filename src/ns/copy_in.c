@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * --file: copies what the person sends in. The files are opened while the host can still be seen, and
- * compared with what was judged. They are written when the sandbox has no other root and no capability any
- * more: a writable grant is the host's disk, this is the one thing that hutch ever makes there, and the
- * command may have left anything in it. So no link is followed and nothing that exists is opened, and
- * wherever a hostile directory led, nothing could be written that the command could not write itself.
+ * See copy_in.h.
  *
- * A file appears whole or not at all: written without a name, then renamed to its own. What stands at the
- * place is replaced only if it is a file.
+ * The sources are opened while the host's root is visible, and compared with what was judged. The copies are
+ * written when the sandbox has its own root and no capability. A destination may be in a writable grant,
+ * which is the host's disk, and an earlier run of the command may have left anything there. So no link is
+ * followed and no existing file is opened. Wherever a hostile directory leads, hutch can then write nothing
+ * that the command could not write itself. hutch makes nothing else on the host.
+ *
+ * A copy appears whole or not at all: it is written without a name and then renamed. It replaces a regular
+ * file only.
  */
+#include "ns/copy_in.h"
+
 #include "lib/fd.h"
 #include "lib/str.h"
-#include "ns/entering.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +29,8 @@ enum { ASIDE_SIZE = 32, CHUNK = 1 << 16 };
 static int open_source(const struct entering *entering, const struct copy_in *file)
 {
         struct open_how how = {
-            /* Whatever was put there in the meantime: opening it neither waits nor makes a terminal ours. */
+            /* Another object may be there by now. Opening a fifo must not wait, and opening a terminal must
+             * not make it the controlling one. */
             .flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
             .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
         };
@@ -51,7 +55,7 @@ void copy_in_open(struct entering *entering)
                 entering->files[i] = open_source(entering, &box->files[i]);
 }
 
-/* The directory that is to hold the file, made as far as it is missing. */
+/* Opens the directory of the destination and makes what is missing of it. */
 static int open_parent(const struct entering *entering, const char *destination)
 {
         const int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
@@ -71,8 +75,8 @@ static int open_parent(const struct entering *entering, const char *destination)
         return directory;
 }
 
-/* What is in one becomes what is in the other, as long as that is the size that was judged. 0, or a negative
- * errno with *reading telling which of the two it is about. */
+/* Copies `bytes`, the size that was judged; a file of another size is -ESTALE. 0, or a negative errno, for
+ * which *reading tells whether it is about the source. */
 static int copy_content(int source, int target, uint64_t bytes, bool *reading)
 {
         char chunk[CHUNK];
@@ -96,8 +100,8 @@ static int copy_content(int source, int target, uint64_t bytes, bool *reading)
         }
 }
 
-/* Fails unless nothing, or a file, is at the place. */
-static void check_place(const struct entering *entering, int directory, const struct copy_in *file)
+/* Fails when the destination is anything but a regular file or missing. */
+static void check_destination(const struct entering *entering, int directory, const struct copy_in *file)
 {
         struct stat status;
         const char *name = strrchr(file->destination, '/') + 1;
@@ -109,8 +113,8 @@ static void check_place(const struct entering *entering, int directory, const st
         }
 }
 
-/* A file without a name, which vanishes when hutch is killed in the middle; with the name `aside` where the
- * file system, or a sandbox without /proc, has no such. A descriptor, or -1 with errno. */
+/* Makes a file without a name, which vanishes when hutch is killed. Where the file system has no O_TMPFILE,
+ * or the sandbox has no /proc to name the file by, it is named `aside`. A descriptor, or -1 with errno. */
 static int open_target(const struct entering *entering, int directory, const char *aside, bool *named)
 {
         int target =
@@ -120,8 +124,8 @@ static int open_target(const struct entering *entering, int directory, const cha
                       : target;
 }
 
-/* Gives the complete file its mode and its place. 0, or a negative errno. */
-static int settle(int directory, int target, const char *aside, bool *named, const struct copy_in *file)
+/* Gives the complete file its mode and its name. 0, or a negative errno. */
+static int give_name(int directory, int target, const char *aside, bool *named, const struct copy_in *file)
 {
         char unnamed[ASIDE_SIZE];
         snprintf(unnamed, sizeof(unnamed), "/proc/self/fd/%d", target);
@@ -133,12 +137,12 @@ static int settle(int directory, int target, const char *aside, bool *named, con
         return renameat(directory, aside, directory, strrchr(file->destination, '/') + 1) < 0 ? -errno : 0;
 }
 
-static void write_file(const struct entering *entering, const struct copy_in *file, int source)
+static void copy_file(const struct entering *entering, const struct copy_in *file, int source)
 {
         uint64_t number;
         char aside[ASIDE_SIZE];
         autoclose int directory = open_parent(entering, file->destination);
-        check_place(entering, directory, file);
+        check_destination(entering, directory, file);
         if (getrandom(&number, sizeof(number), 0) != sizeof(number))
                 entering_fail(entering, STAGE_FILE_PLACE, errno, file->destination);
         snprintf(aside, sizeof(aside), ".hutch-%016llx", (unsigned long long)number);
@@ -149,7 +153,7 @@ static void write_file(const struct entering *entering, const struct copy_in *fi
                 entering_fail(entering, STAGE_FILE_PLACE, errno, file->destination);
         int error = copy_content(source, target, file->bytes, &reading);
         if (error == 0)
-                error = settle(directory, target, aside, &named, file);
+                error = give_name(directory, target, aside, &named, file);
         if (error == 0)
                 return;
         if (named)
@@ -162,7 +166,7 @@ void copy_in_write(struct entering *entering)
 {
         const struct box *box = entering->box;
         for (size_t i = 0; i < box->file_count; i++) {
-                write_file(entering, &box->files[i], entering->files[i]);
+                copy_file(entering, &box->files[i], entering->files[i]);
                 fd_close(&entering->files[i]);
         }
 }

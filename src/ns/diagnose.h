@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Why a machine refuses what a sandbox is made of, and what to do about it: one judgement for the sentence of
- * a failed start (failure.c) and for `hutch doctor`. Looking at the machine and judging are two functions, so
- * that each judgement can be tested without such a machine. Nothing here changes anything.
+ * Why a machine refuses what a sandbox is made of, and what to do about it. A failed start (failure.c) and
+ * `hutch doctor` give the same reasons. One function looks at the machine and others judge, so that the tests
+ * can make up machines. Nothing here changes anything.
  */
 #ifndef HUTCH_NS_DIAGNOSE_H
 #define HUTCH_NS_DIAGNOSE_H
@@ -22,7 +22,7 @@ enum namespace_kind {
         NAMESPACE_KINDS
 };
 
-/* What decides about namespaces on this machine. A number is -1 where the kernel has no such setting. */
+/* The settings that decide about namespaces. A number is -1 where the kernel has no such setting. */
 struct machine {
         long userns_clone;                    /* kernel.unprivileged_userns_clone (Debian's kernels) */
         long namespaces_max[NAMESPACE_KINDS]; /* user.max_*_namespaces of the present user namespace */
@@ -30,11 +30,11 @@ struct machine {
         bool apparmor_profile;                /* /etc/apparmor.d/hutch exists */
         char apparmor_label[128];             /* this process's, "" without AppArmor */
         bool selinux_enforces;
-        bool filtered;          /* this process is under a seccomp filter, as in most containers */
-        char program[PATH_MAX]; /* hutch's own path, "" when unknown */
+        bool filtered;          /* a seccomp filter confines this process, as in most containers */
+        char program[PATH_MAX]; /* hutch's path, "" when unknown */
 };
 
-/* Fills *machine from /proc, /sys and /etc below `root`: "" but in tests. */
+/* Fills *machine from /proc, /sys and /etc below `root`, which is "" outside of tests. */
 void machine_look(struct machine *machine, const char *root);
 
 struct reason {
@@ -42,15 +42,14 @@ struct reason {
         char fix[640];
 };
 
-/* A limit of 0 namespaces, or the sysctl that forbids them. False: no setting forbids them. */
+/* Names the sysctl that forbids namespaces, or limits them to 0. False when none does. */
 bool diagnose_settings(const struct machine *machine, struct reason *reason);
 
-/* Why the kernel made no namespaces (positive errno). False when there is nothing more to say than the errno.
- */
+/* Says why the kernel made no namespaces (positive errno). False when only the errno is known. */
 bool diagnose_namespaces(const struct machine *machine, int error, struct reason *reason);
 
-/* Why a step was refused (EPERM, EACCES) although the namespaces were made; `proc`: it was the mount of a
- * fresh /proc. */
+/* Says why a later step was refused (EPERM or EACCES) although the namespaces were made. `proc`: the step was
+ * the mount of a fresh /proc. */
 void diagnose_refused_step(const struct machine *machine, bool proc, int error, struct reason *reason);
 
 #endif

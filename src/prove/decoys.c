@@ -33,7 +33,7 @@
 enum { TCP4, TCP6, TCP4_LATER, UDP4 };
 enum { HANDLE_BYTES = 128, REMOVE_ROUNDS = 200 };
 
-/* Below home/: what the secret stands in. */
+/* Files below home/ that contain the secret. */
 static const char *const secrets[] = {
     ".ssh/id_ed25519",
     ".gnupg/pubring.kbx",
@@ -74,7 +74,7 @@ static const char *const directories[] = {
     "grant/.git",
     "grant/.git/hooks",
 };
-/* Files of the two grants; what an attempt must not change. */
+/* Files of the two grants, which an attempt must not change. */
 static const char *const plain[] = {"readonly/file",     "readonly/leased", "readonly/gone",
                                     "grant/.git/config", "grant/.mcp.json", "grant/.envrc",
                                     "grant/tool"};
@@ -82,7 +82,7 @@ static const char *const services[] = {"service", "bus",       "system_bus_socke
                                        "wayland", "ssh-agent", "gpg-agent",         "docker",
                                        "podman",  "systemd"};
 
-/* What shows from outside that an attempt succeeded: the file changed, or came, or went. */
+/* Attempts whose success shows from outside: a file was changed, made or removed. */
 static const struct {
         const char *id, *file;
         enum { UNCHANGED, ABSENT, PRESENT, NO_SETUID } should;
@@ -112,8 +112,9 @@ static const struct {
     {"plant-unit", "home/.config/systemd/user/x.service", ABSENT},
 };
 
-static bool place(const struct decoys *decoys, enum decoy_side side, const char *relative,
-                  char path[PATH_MAX])
+/* Sets `path` to that of a decoy. False when it is too long. */
+static bool decoy_path(const struct decoys *decoys, enum decoy_side side, const char *relative,
+                       char path[PATH_MAX])
 {
         int length = snprintf(path, PATH_MAX, "%s/%s", decoys->base[side], relative);
         return length > 0 && length < PATH_MAX;
@@ -121,7 +122,7 @@ static bool place(const struct decoys *decoys, enum decoy_side side, const char 
 
 /* ---- files ---- */
 
-static bool write_file(const char *path, const char *text, mode_t mode)
+static bool write_decoy(const char *path, const char *text, mode_t mode)
 {
         autoclose int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
         return fd >= 0 && fd_write_all(fd, text, strlen(text)) == 0;
@@ -144,24 +145,25 @@ static bool make_files(const struct decoys *decoys, enum decoy_side side, const 
         char path[PATH_MAX], name[64];
         bool made = mkdir(decoys->base[side], 0700) == 0;
         for (size_t i = 0; made && i < sizeof(directories) / sizeof(*directories); i++)
-                made = place(decoys, side, directories[i], path) && mkdir(path, 0700) == 0;
+                made = decoy_path(decoys, side, directories[i], path) && mkdir(path, 0700) == 0;
         for (size_t i = 0; made && i < sizeof(secrets) / sizeof(*secrets); i++) {
                 (void)snprintf(name, sizeof(name), "home/%s", secrets[i]);
-                made = place(decoys, side, name, path) && write_file(path, decoys->marker, 0600);
+                made = decoy_path(decoys, side, name, path) && write_decoy(path, decoys->marker, 0600);
         }
         for (size_t i = 0; made && i < sizeof(plain) / sizeof(*plain); i++)
-                made = place(decoys, side, plain[i], path) && write_file(path, "decoy\n", 0600);
+                made = decoy_path(decoys, side, plain[i], path) && write_decoy(path, "decoy\n", 0600);
         if (made && geteuid() == 0) {
-                /* Where the directory's file system has no devices or no set-user-id, these prove nothing. */
-                (void)(place(decoys, side, "grant/node", path) && mknod(path, S_IFCHR | 0600, makedev(1, 9)));
-                (void)(place(decoys, side, "readonly/setuid", path) && copy_setuid(program, path));
+                /* On a file system without devices or set-user-id the attempts outside show nothing. */
+                (void)(decoy_path(decoys, side, "grant/node", path) &&
+                       mknod(path, S_IFCHR | 0600, makedev(1, 9)));
+                (void)(decoy_path(decoys, side, "readonly/setuid", path) && copy_setuid(program, path));
         }
         return made;
 }
 
 /* ---- sockets ---- */
 
-static void keep(struct decoys *decoys, int fd)
+static void keep_socket(struct decoys *decoys, int fd)
 {
         if (fd >= 0 && decoys->socket_count < DECOY_SOCKETS_MOST)
                 decoys->sockets[decoys->socket_count++] = fd;
@@ -169,7 +171,8 @@ static void keep(struct decoys *decoys, int fd)
                 close(fd);
 }
 
-/* Listens at a path, or with a leading NUL at an abstract name. What cannot be made proves nothing. */
+/* Listens at a path or, with a leading NUL, at an abstract name. A failure is ignored: the attempt outside
+ * then shows nothing. */
 static void listen_unix(struct decoys *decoys, const char *name, size_t length)
 {
         struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -180,13 +183,13 @@ static void listen_unix(struct decoys *decoys, const char *name, size_t length)
         if (bind(fd, (const struct sockaddr *)&address,
                  (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length)) == 0 &&
             listen(fd, 16) == 0)
-                keep(decoys, fd_take(&fd));
+                keep_socket(decoys, fd_take(&fd));
 }
 
 static void listen_path(struct decoys *decoys, enum decoy_side side, const char *relative)
 {
         char path[PATH_MAX];
-        if (place(decoys, side, relative, path))
+        if (decoy_path(decoys, side, relative, path))
                 listen_unix(decoys, path, strlen(path));
 }
 
@@ -223,7 +226,7 @@ static unsigned listen_ip(struct decoys *decoys, int family, int type, int *keep
         if (keep_here)
                 *keep_here = fd_take(&fd);
         else
-                keep(decoys, fd_take(&fd));
+                keep_socket(decoys, fd_take(&fd));
         return ntohs(family == AF_INET ? address.v4.sin_port : address.v6.sin6_port);
 }
 
@@ -291,7 +294,7 @@ static void leave_open(struct decoys *decoys)
         decoys->directory_descriptor = open(decoys->base[DECOYS_INSIDE], O_PATH | O_DIRECTORY);
         if (socketpair(AF_UNIX, SOCK_DGRAM, 0, pair) == 0) {
                 (void)send(pair[0], decoys->marker, strlen(decoys->marker), MSG_DONTWAIT);
-                keep(decoys, pair[0]);
+                keep_socket(decoys, pair[0]);
                 decoys->socket_descriptor = pair[1];
         }
 }
@@ -307,7 +310,7 @@ static int remove_one(const char *path, const struct stat *status, int type, str
         return 0;
 }
 
-/* The sandbox of a hutch that was killed may still be writing while this begins. */
+/* Removes everything. After a kill of hutch its sandbox may still be writing, so one round may not do. */
 static void remove_all(const struct decoys *decoys)
 {
         for (int i = 0; i < REMOVE_ROUNDS && access(decoys->directory, F_OK) == 0; i++) {
@@ -366,7 +369,7 @@ static bool start_victim(struct decoys *decoys, const char *program)
                 char secret[128], path[PATH_MAX];
                 (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
                 (void)snprintf(secret, sizeof(secret), "HUTCH_PROVE_SECRET=%s", decoys->marker);
-                (void)place(decoys, DECOYS_OUTSIDE, "home/.ssh/id_ed25519", path);
+                (void)decoy_path(decoys, DECOYS_OUTSIDE, "home/.ssh/id_ed25519", path);
                 int file = open(path, O_RDONLY);
                 char *const words[] = {str_copy(program), str_copy("victim"), decoys->marker, NULL};
                 char *const variables[] = {secret, NULL};
@@ -385,21 +388,21 @@ static bool start_victim(struct decoys *decoys, const char *program)
         return fcntl(decoys->signals, F_SETFL, O_NONBLOCK) == 0;
 }
 
-/* False for a directory in which somebody else could put another thing in the place of what is made there. */
-static bool is_ours_to_use(const char *directory)
+/* False for a directory in which another user could replace what is made there. */
+static bool is_safe_directory(const char *directory)
 {
         struct stat status;
         if (stat(directory, &status) < 0)
-                return true; /* the error that follows says it */
+                return true; /* decoys_make() reports the error */
         return (status.st_uid == 0 || status.st_uid == geteuid()) &&
                (!(status.st_mode & 022) || status.st_mode & S_ISVTX);
 }
 
 static bool choose_names(struct decoys *decoys)
 {
-        /* Paths of sockets are short, so a long TMPDIR does not serve. */
+        /* The path of a socket is limited to 108 bytes, so a long TMPDIR is not used. */
         const char *directory = getenv("TMPDIR");
-        if (!directory || directory[0] != '/' || strlen(directory) > 40 || !is_ours_to_use(directory))
+        if (!directory || directory[0] != '/' || strlen(directory) > 40 || !is_safe_directory(directory))
                 directory = "/tmp";
         uint64_t numbers[3];
         if (getrandom(numbers, sizeof(numbers), 0) != sizeof(numbers))
@@ -423,13 +426,13 @@ bool decoys_make(struct decoys *decoys, const char *program, struct error *error
                                   .udp = {-1, -1},
                                   .directory_descriptor = -1,
                                   .socket_descriptor = -1};
-        /* The keeper first: from here on everything has somebody who takes it away. */
+        /* The keeper starts first, so that it removes whatever is made. */
         if (!choose_names(decoys) || !start_keeper(decoys) || mkdir(decoys->directory, 0700) < 0)
-                return error_set(error, EXIT_SETUP, "cannot make a directory %s for what is attacked: %s",
+                return error_set(error, EXIT_SETUP, "cannot make the directory %s for the decoys: %s",
                                  decoys->directory, strerror(errno));
         for (enum decoy_side side = 0; side < DECOY_SIDES; side++)
                 if (!make_files(decoys, side, program))
-                        return error_set(error, EXIT_SETUP, "cannot make what is attacked in %s: %s",
+                        return error_set(error, EXIT_SETUP, "cannot make the decoys in %s: %s",
                                          decoys->base[side], strerror(errno));
         make_sockets(decoys);
         make_shared(decoys);
@@ -439,16 +442,16 @@ bool decoys_make(struct decoys *decoys, const char *program, struct error *error
         return true;
 }
 
-/* ---- what the programs must know ---- */
+/* ---- the description ---- */
 
-/* A handle of the secret, as number and hexadecimal bytes; "" where the file system has none. */
+/* The file handle of the secret, in hexadecimal; nothing where the file system has no handles. */
 static void describe_handle(const struct decoys *decoys, enum decoy_side side, FILE *out)
 {
         autofree struct file_handle *handle = str_or_die(calloc(1, sizeof(*handle) + HANDLE_BYTES));
         handle->handle_bytes = HANDLE_BYTES;
         char path[PATH_MAX];
         int mount;
-        if (!place(decoys, side, "home/.ssh/id_ed25519", path) ||
+        if (!decoy_path(decoys, side, "home/.ssh/id_ed25519", path) ||
             name_to_handle_at(AT_FDCWD, path, handle, &mount, 0) < 0)
                 return;
         (void)fprintf(out, "handle-type %d\nhandle ", handle->handle_type);
@@ -457,7 +460,7 @@ static void describe_handle(const struct decoys *decoys, enum decoy_side side, F
         (void)fputc('\n', out);
 }
 
-/* The person's own sockets, to which at most is connected. */
+/* The user's sockets, to which the attempts connect without sending anything. */
 static void describe_own_sockets(FILE *out)
 {
         const char *agent = getenv("SSH_AUTH_SOCK"), *run = getenv("XDG_RUNTIME_DIR");
@@ -487,7 +490,8 @@ bool decoys_describe(struct decoys *decoys, enum decoy_side side, pid_t supervis
         (void)fprintf(file, "home-device %ju\n", (uintmax_t)home.st_dev);
         (void)fprintf(file, "passwd %ju:%jd:%ld\n", (uintmax_t)passwd.st_ino, (intmax_t)passwd.st_size,
                       passwd.st_mtim.tv_nsec);
-        /* As it is now: hutch may have been started with another than 0, and the proof outside lowered it. */
+        /* The present value: hutch may run with a nice value, and the attempt outside lowered the priority.
+         */
         decoys->victim_priority = getpriority(PRIO_PROCESS, (id_t)decoys->victim);
         (void)fprintf(file, "victim-priority %d\n", decoys->victim_priority);
         (void)fprintf(file, "victim %d\nvictim-address %s\nsupervisor %d\nhutch-address %ju\n",
@@ -534,7 +538,7 @@ bool decoys_spoiled(struct decoys *decoys, enum decoy_side side, const char *id)
         if (str_equal(id, "host-signal") || str_equal(id, "caller-group"))
                 return side == DECOYS_INSIDE && read(decoys->signals, &letter, 1) == 1;
         for (size_t i = 0; i < sizeof(watched) / sizeof(*watched); i++) {
-                if (!str_equal(watched[i].id, id) || !place(decoys, side, watched[i].file, path))
+                if (!str_equal(watched[i].id, id) || !decoy_path(decoys, side, watched[i].file, path))
                         continue;
                 bool exists = lstat(path, &status) == 0;
                 switch (watched[i].should) {

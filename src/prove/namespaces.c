@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Attempts to undo the walls themselves: new namespaces, mounts, roots. Most are shown where the caller is
- * root of namespaces of its own, in which they harm nobody.
+ * Attempts to leave the sandbox's namespaces and mounts: new namespaces, other mounts, other roots. Most are
+ * shown by root of new namespaces, in which they harm nobody.
  */
 #include "prove/attempts.h"
 
 #include "lib/fd.h"
+#include "prove/target.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +27,7 @@ static enum outcome unshare_one(const struct attempt *attempt)
         return out_if(unshare((int)attempt->number) == 0);
 }
 
-static enum outcome finish(long child)
+static enum outcome reap_clone(long child)
 {
         int status;
         if (child == 0)
@@ -40,24 +41,24 @@ static enum outcome finish(long child)
 static enum outcome clone_one(const struct attempt *attempt)
 {
 #ifdef __s390x__
-        return finish(syscall(SYS_clone, NULL, (unsigned long)attempt->number | SIGCHLD, NULL, NULL, 0));
+        return reap_clone(syscall(SYS_clone, NULL, (unsigned long)attempt->number | SIGCHLD, NULL, NULL, 0));
 #else
-        return finish(syscall(SYS_clone, (unsigned long)attempt->number | SIGCHLD, NULL, NULL, NULL, 0));
+        return reap_clone(syscall(SYS_clone, (unsigned long)attempt->number | SIGCHLD, NULL, NULL, NULL, 0));
 #endif
 }
 
 static enum outcome clone3_one(const struct attempt *attempt)
 {
         struct clone_args arguments = {.flags = (uint64_t)attempt->number, .exit_signal = SIGCHLD};
-        return finish(syscall(SYS_clone3, &arguments, sizeof(arguments)));
+        return reap_clone(syscall(SYS_clone3, &arguments, sizeof(arguments)));
 }
 
-/* A namespace of the host by the links of /proc; pid 1 is all there is inside. */
+/* Enters a namespace of the host through /proc. Inside, pid 1 is the only other process. */
 static enum outcome enter_host(const struct attempt *attempt)
 {
         char path[64];
-        (void)snprintf(path, sizeof(path), "/proc/%ld/ns/%s", is_inside() ? 1 : target_number("victim"),
-                       attempt->text);
+        (void)snprintf(path, sizeof(path), "/proc/%ld/ns/%s",
+                       target_is_inside() ? 1 : target_number("victim"), attempt->text);
         autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
         return out_if(fd >= 0 && setns(fd, 0) == 0);
 }
@@ -81,8 +82,8 @@ static enum outcome make_writable(const struct attempt *attempt)
 
 static enum outcome remount(const struct attempt *attempt)
 {
-        /* Outside the root need not be remountable in a namespace of one's own; a bind of it is. */
-        if (!is_inside() && mount(attempt->text, attempt->text, NULL, MS_BIND | MS_REC, NULL) < 0)
+        /* Outside, new namespaces may not remount an inherited mount; they may remount a bind of it. */
+        if (!target_is_inside() && mount(attempt->text, attempt->text, NULL, MS_BIND | MS_REC, NULL) < 0)
                 return HELD;
         return out_if(mount(NULL, attempt->text, NULL, MS_REMOUNT | MS_BIND | MS_NOSUID, NULL) == 0);
 }
@@ -113,12 +114,13 @@ static enum outcome mount_proc(const struct attempt *attempt)
         return out_if(mount("proc", "/tmp", attempt->text, 0, NULL) == 0);
 }
 
-/* A mask taken away shows what is below. */
+/* Unmounts a mask, which would show the file below it. */
 static enum outcome unmount(const struct attempt *attempt)
 {
-        if (!is_inside() && (mount("none", "/tmp", "tmpfs", 0, NULL) < 0 || umount2("/tmp", MNT_DETACH) < 0))
+        if (!target_is_inside() &&
+            (mount("none", "/tmp", "tmpfs", 0, NULL) < 0 || umount2("/tmp", MNT_DETACH) < 0))
                 return HELD;
-        return out_if(!is_inside() || umount2(attempt->text, MNT_DETACH) == 0);
+        return out_if(!target_is_inside() || umount2(attempt->text, MNT_DETACH) == 0);
 }
 
 static enum outcome change_root(const struct attempt *attempt)
@@ -126,16 +128,17 @@ static enum outcome change_root(const struct attempt *attempt)
         return out_if(chroot(attempt->text) == 0);
 }
 
-/* Two roots, one inside the other: `..` passes the inner one. */
+/* From a directory outside of the new root, `..` leads above it. */
 static enum outcome chroot_climb(const struct attempt *attempt)
 {
         (void)attempt;
         autoclose int outer = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (chroot(decoy("grant")) < 0 || fchdir(outer) < 0)
+        if (chroot(target_path("grant")) < 0 || fchdir(outer) < 0)
                 return HELD;
         for (int i = 0; i < 32; i++)
                 (void)!chdir("..");
-        return out_if(chroot(".") == 0 && read_marker(AT_FDCWD, decoy("home/.ssh/id_ed25519")) == GOT_OUT);
+        return out_if(chroot(".") == 0 &&
+                      target_read_marker(AT_FDCWD, target_path("home/.ssh/id_ed25519")) == GOT_OUT);
 }
 
 static enum outcome pivot(const struct attempt *attempt)
@@ -148,8 +151,8 @@ static enum outcome pivot(const struct attempt *attempt)
 static enum outcome pivot_granted(const struct attempt *attempt)
 {
         (void)attempt;
-        const char *grant = decoy("grant");
-        if (!is_inside() && mount(grant, grant, NULL, MS_BIND, NULL) < 0)
+        const char *grant = target_path("grant");
+        if (!target_is_inside() && mount(grant, grant, NULL, MS_BIND, NULL) < 0)
                 return HELD;
         return out_if(chdir(grant) == 0 && syscall(SYS_pivot_root, ".", ".") == 0);
 }
@@ -196,27 +199,27 @@ static const struct attempt rows[] = {
     {"userns", "every capability, in a namespace", SHOW_AS_CALLER, unshare_one, "userns", CLONE_NEWUSER},
     {"userns-clone", "the same by clone", SHOW_AS_CALLER, clone_one, "userns", CLONE_NEWUSER},
     {"userns-clone3", "the same by clone3", SHOW_AS_CALLER, clone3_one, "userns", CLONE_NEWUSER},
-    {"mount-namespace", "mounts of its own", SHOW_IN_USERNS, unshare_one, NULL, CLONE_NEWNS},
-    {"network-namespace", "a network of its own", SHOW_IN_USERNS, unshare_one, NULL, CLONE_NEWNET},
-    {"pid-namespace", "processes of its own", SHOW_IN_USERNS, unshare_one, NULL, CLONE_NEWPID},
-    {"cgroup-namespace", "control groups of its own", SHOW_IN_USERNS, unshare_one, NULL, CLONE_NEWCGROUP},
-    {"ipc-clone", "shared objects of its own", SHOW_IN_USERNS, clone_one, NULL, CLONE_NEWIPC},
+    {"mount-namespace", "a mount namespace", SHOW_IN_USERNS, unshare_one, NULL, CLONE_NEWNS},
+    {"network-namespace", "a network namespace", SHOW_IN_USERNS, unshare_one, NULL, CLONE_NEWNET},
+    {"pid-namespace", "a pid namespace", SHOW_IN_USERNS, unshare_one, NULL, CLONE_NEWPID},
+    {"cgroup-namespace", "a cgroup namespace", SHOW_IN_USERNS, unshare_one, NULL, CLONE_NEWCGROUP},
+    {"ipc-clone", "an IPC namespace by clone", SHOW_IN_USERNS, clone_one, NULL, CLONE_NEWIPC},
     {"setns-mount", "the mounts of another process", SHOW_AS_ROOT, enter_host, "mnt", 0},
     {"setns-network", "the network of another process", SHOW_AS_ROOT, enter_host, "net", 0},
     {"setns-pid", "the processes of another", SHOW_AS_ROOT, enter_host, "pid", 0},
-    {"mount-memory", "another file system in its place", SHOW_IN_USERNS, mount_memory, "/tmp", 0},
+    {"mount-memory", "another file system at /tmp", SHOW_IN_USERNS, mount_memory, "/tmp", 0},
     {"mount-over-usr", "other programs in /usr", SHOW_IN_USERNS, mount_memory, "/usr", 0},
     {"mount-bind", "a second view of /", SHOW_IN_USERNS, bind, "/", 0},
     {"mount-proc", "an unmasked /proc", SHOW_IN_USERNS, mount_proc, "proc", 0},
-    {"mount-cgroup", "the caller's control groups", SHOW_IN_USERNS, mount_proc, "cgroup2", 0},
+    {"mount-cgroup", "the caller's cgroups", SHOW_IN_USERNS, mount_proc, "cgroup2", 0},
     {"mount-sysfs", "the machine's devices", SHOW_IN_USERNS, mount_proc, "sysfs", 0},
     {"remount", "a writable /usr", SHOW_IN_USERNS, remount, "/usr", 0},
     {"mount-setattr", "a writable root", SHOW_IN_USERNS, make_writable, NULL, 0},
     {"fsopen", "a mount by the new calls", SHOW_IN_USERNS, new_mount_calls, NULL, 0},
     {"open-tree", "a copy of the mounts", SHOW_IN_USERNS, clone_tree, NULL, 0},
     {"move-mount", "a mount in another place", SHOW_IN_USERNS, move_tree, NULL, 0},
-    {"unmount-mask", "what a mask hides", SHOW_IN_USERNS, unmount, "/proc/kcore", 0},
-    {"unmount-grant", "what lies below a grant", SHOW_IN_USERNS, unmount, "/usr", 0},
+    {"unmount-mask", "a masked file", SHOW_IN_USERNS, unmount, "/proc/kcore", 0},
+    {"unmount-grant", "the files below a grant", SHOW_IN_USERNS, unmount, "/usr", 0},
     {"chroot", "another root", SHOW_IN_USERNS, change_root, "/tmp", 0},
     {"chroot-climb", "the root above, by chroot", SHOW_IN_USERNS, chroot_climb, NULL, 0},
     {"pivot-root", "another root of the namespace", SHOW_IN_USERNS, pivot, NULL, 0},

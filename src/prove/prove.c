@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * See prove.h.
- *
- * Theory of operation. hutch-prove runs four times, one after the other: outside and inside, each once with
- * pipes as an MCP server and once on a terminal made for it, as a command of `hutch run`. Each such session
- * says that it is ready, is told what to attack, and writes a line for each attempt. The two outside come
- * first; what they show, and the names of all attempts, is known before a sandbox starts. Inside, a
- * supervisor in a process of its own runs the sandbox as `mcp` and `run` do. A result that does not come
- * counts against the sandbox.
  */
 #include "prove/prove.h"
 
@@ -42,16 +35,16 @@ struct session {
         const struct box *box; /* NULL: outside */
         struct held_sources *held;
         pid_t pid;
-        int input, output; /* what is written to it, and its report */
+        int input, output; /* ends of its standard input and of its report */
         bool ready, done;
-        size_t rows, promised; /* rows that came, and how many it said there are */
-        int status;            /* of its process, once it has ended */
+        size_t rows, promised; /* rows that came, and the number in its last line */
+        int status;            /* the wait status of its process */
         char line[LINE_MOST];
         size_t length;
         bool overlong;
 };
 
-/* The marker lies in here; supervisors are copies of this process. */
+/* The attempts look for the marker in this memory: supervisors are copies of this process. */
 static struct decoys decoys;
 
 /* ---- the program ---- */
@@ -59,9 +52,8 @@ bool prove_words(int argc, char **argv, struct str_list *words, struct error *er
 {
         for (int i = 0; i < argc; i++) {
                 if (str_equal(argv[i], "--"))
-                        return error_set(
-                            error, EXIT_USAGE,
-                            "prove takes no command: it runs attempts of its own in the sandbox");
+                        return error_set(error, EXIT_USAGE,
+                                         "prove takes no command: it runs its own attempts in the sandbox");
                 str_list_take(words, argv[i]);
         }
         static char found[PATH_MAX];
@@ -81,7 +73,7 @@ bool prove_words(int argc, char **argv, struct str_list *words, struct error *er
 
 /* ---- sessions ---- */
 
-/* A new terminal, the calling process's own: it becomes the leader of a session. */
+/* Makes the terminal `name` the controlling one of a new session, and its 0 and 1. */
 static bool take_terminal(const char *name)
 {
         if (setsid() < 0)
@@ -90,10 +82,10 @@ static bool take_terminal(const char *name)
         return slave >= 0 && ioctl(slave, TIOCSCTTY, 0) == 0 && dup2(slave, 0) == 0 && dup2(slave, 1) == 1;
 }
 
-/* The process of a session, with its descriptors in place. */
+/* The child: runs the session on its descriptors 0, 1 and 2. */
 static _Noreturn void be_session(const struct session *session, const char *program)
 {
-        /* What hutch holds is not for it: the ends of pipes tell who lives. */
+        /* The keeper must see this pipe close when hutch ends, not when a session does. */
         close(decoys.lifeline);
         messages_send_to(NULL, NULL);
         if (!session->box) {
@@ -117,8 +109,8 @@ static _Noreturn void be_session(const struct session *session, const char *prog
         _exit(status);
 }
 
-/* Where the standard error of a session goes: a file of the caller's, as a client's log is, with a secret at
- * its beginning. */
+/* Opens the file for the standard error of a session. It begins with a secret, because a client's log may
+ * hold some too. */
 static int open_log(const char *name)
 {
         char path[PATH_MAX];
@@ -162,7 +154,7 @@ static bool start_session(struct session *session, const char *program)
                 close(session->output);
                 be_session(session, program);
         }
-        /* The terminal lives as long as somebody holds its other end. */
+        /* The terminal hangs up when its other end is closed. */
         if (session->terminal) {
                 close(session->input);
                 session->input = fd_take(&master);
@@ -175,7 +167,7 @@ static enum decoy_side side_of(const struct session *session)
         return session->box ? DECOYS_INSIDE : DECOYS_OUTSIDE;
 }
 
-static void take_line(struct session *session, struct prove_results *results)
+static void session_take_line(struct session *session, struct prove_results *results)
 {
         session->line[session->length] = 0;
         int read =
@@ -197,7 +189,7 @@ static void take_line(struct session *session, struct prove_results *results)
         }
 }
 
-/* Reads what a session wrote. False at its end. */
+/* Reads from the report. False at its end. */
 static bool read_session(struct session *session, struct prove_results *results)
 {
         char data[4096];
@@ -206,7 +198,7 @@ static bool read_session(struct session *session, struct prove_results *results)
                 return true;
         for (ssize_t i = 0; i < length; i++) {
                 if (data[i] == '\n') {
-                        take_line(session, results);
+                        session_take_line(session, results);
                         session->length = 0;
                         session->overlong = false;
                 } else if (session->length < LINE_MOST - 1) {
@@ -218,7 +210,7 @@ static bool read_session(struct session *session, struct prove_results *results)
         return length > 0;
 }
 
-/* Reads until the session has said all it had to say, or has ended, or takes too long. */
+/* Reads until the session has sent its last line, has ended, or takes too long. */
 static void watch_session(struct session *session, struct prove_results *results)
 {
         long long deadline = clock_now_ms() + SESSION_SECONDS * 1000LL;
@@ -242,14 +234,14 @@ static void end_session(struct session *session)
         fd_close(&session->output);
         if (session->pid <= 0)
                 return;
-        /* One that said all it had to say ends by itself: its sandbox is to be taken down in order. */
+        /* A complete session ends by itself, so that its supervisor can clean up. */
         if (!session->done)
                 kill(session->pid, SIGKILL);
         while (waitpid(session->pid, &session->status, 0) < 0 && errno == EINTR)
                 ;
 }
 
-/* True when the session said all it had promised. */
+/* True when the session sent a row for each attempt. */
 static bool run_session(struct session *session, const char *program, struct prove_results *results)
 {
         if (start_session(session, program))
@@ -267,7 +259,7 @@ static void say_nothing(void *context, const char *line, size_t length)
         (void)length;
 }
 
-static void grant(struct options *options, const char *path, bool writable)
+static void grant_path(struct options *options, const char *path, bool writable)
 {
         options->grants =
             str_or_die(reallocarray(options->grants, options->grant_count + 1, sizeof(*options->grants)));
@@ -275,17 +267,17 @@ static void grant(struct options *options, const char *path, bool writable)
             .path = str_copy(path), .writable = writable, .option = writable ? "--rw" : "--ro"};
 }
 
-/* What the attempts attack in grants, and the program, beside what the person asked for. */
-static void add_grants(struct options *options)
+/* Grants the two directories of decoys, beside what the user grants. */
+static void grant_decoys(struct options *options)
 {
         autofree char *writable = path_join(decoys.base[DECOYS_INSIDE], "grant");
         autofree char *readable = path_join(decoys.base[DECOYS_INSIDE], "readonly");
-        grant(options, writable, true);
-        grant(options, readable, false);
+        grant_path(options, writable, true);
+        grant_path(options, readable, false);
 }
 
-/* What hutch said in the sandbox's process, on standard error. Not what the network refused: the attempts
- * asked for that, and how to permit it is no advice. */
+/* Repeats the messages of the supervisor. Those about refused connections are left out: the attempts caused
+ * them, and nobody should permit them. */
 static void show_log(const char *name)
 {
         char path[PATH_MAX];
@@ -309,7 +301,7 @@ static bool make_boxes(struct boxes *boxes, struct options *options, struct erro
 {
         if (!resolve_box(&boxes->server, &boxes->held_server, BOX_MCP, options, error))
                 return false;
-        /* The same once more, whose notes were said. */
+        /* The second box gets the same messages as the first, so they are dropped. */
         messages_send_to(say_nothing, NULL);
         char **mode = &options->command.values[1];
         free(*mode);
@@ -319,7 +311,7 @@ static bool make_boxes(struct boxes *boxes, struct options *options, struct erro
         return made;
 }
 
-/* False, with *error set, when the proofs did not come to their end. */
+/* False, with *error set, when a session outside is incomplete. */
 static bool show_outside(const char *program, struct prove_results *results, struct error *error)
 {
         struct session server = {.mode = "outside", .input = -1, .output = -1};
@@ -330,8 +322,8 @@ static bool show_outside(const char *program, struct prove_results *results, str
                          program);
 }
 
-/* *complete when the attempts came to their end in both sandboxes. False, with *error set, when there was
- * none to attack; the log says why. */
+/* Sets *complete when both sessions inside are complete. False, with *error set, when the sandbox did not
+ * start; the log says why. */
 static bool try_inside(const char *program, struct boxes *boxes, struct prove_results *results,
                        bool *complete, struct error *error)
 {
@@ -346,14 +338,13 @@ static bool try_inside(const char *program, struct boxes *boxes, struct prove_re
         *complete = run_session(&server, program, results);
         show_log(server.mode);
         if (!server.ready && WIFEXITED(server.status) && WEXITSTATUS(server.status) == EXIT_SETUP)
-                return error_set(error, EXIT_SETUP,
-                                 "there was no sandbox to get out of: the line above says why");
+                return error_set(error, EXIT_SETUP, "the sandbox did not start: the line above says why");
         *complete &= run_session(&command, program, results);
         return true;
 }
 
-/* The sandboxes are described after the attempts outside, which put other objects in the place of what a
- * grant of the person's may hold. */
+/* The boxes are made after the attempts outside: those replace files, and a box records device and inode of
+ * what it grants. */
 static int attack(struct options *options, struct boxes *boxes, struct error *error)
 {
         const char *program = options->command.values[0];
@@ -383,14 +374,15 @@ int prove(struct options *options, struct error *error)
         int status = 0;
         signal(SIGPIPE, SIG_IGN);
         signal(SIGCHLD, SIG_DFL);
-        /* The program is granted by itself, not with the directory that it lies in. */
-        grant(options, options->command.values[0], false);
+        /* Only the program is granted, not the directory that contains it. */
+        grant_path(options, options->command.values[0], false);
         options->no_auto_grant = true;
-        /* The attempts' lines are no calls: hutch-filter, which a log of calls takes, would pass none on. */
+        /* hutch-filter, which --log needs, would drop the lines of the attempts: they are not MCP messages.
+         */
         options->raw_stdout = options->log != NULL;
         bool made = decoys_make(&decoys, options->command.values[0], error);
         if (made)
-                add_grants(options);
+                grant_decoys(options);
         if (made && options->dry_run)
                 status = make_boxes(&boxes, options, error) && box_write_json(&boxes.server, stdout) &&
                                  fflush(stdout) == 0

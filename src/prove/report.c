@@ -13,7 +13,7 @@
 #include <cjson/cJSON.h>
 #include <unistd.h>
 
-/* Keys of --json, and what the table says. */
+/* Keys of --json, words and colours of the table. */
 static const struct {
         const char *key, *words, *colour;
 } states[PROVE_STATES] = {
@@ -27,7 +27,7 @@ static const struct {
 
 /* ---- reading ---- */
 
-static struct prove_row *find(const struct prove_results *results, const char *id)
+static struct prove_row *find_row(const struct prove_results *results, const char *id)
 {
         for (size_t i = 0; i < results->count; i++)
                 if (str_equal(results->rows[i].id, id))
@@ -35,7 +35,7 @@ static struct prove_row *find(const struct prove_results *results, const char *i
         return NULL;
 }
 
-static const char *text_of(const cJSON *object, const char *key)
+static const char *json_text(const cJSON *object, const char *key)
 {
         return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
 }
@@ -44,31 +44,31 @@ static void add_row(struct prove_results *results, const cJSON *object)
 {
         results->rows = str_or_die(reallocarray(results->rows, results->count + 1, sizeof(*results->rows)));
         results->rows[results->count++] = (struct prove_row){
-            .id = str_copy(text_of(object, "id")),
-            .group = str_copy(text_of(object, "group")),
-            .gain = str_copy(text_of(object, "gain")),
-            .shown = str_copy(text_of(object, "shown")),
+            .id = str_copy(json_text(object, "id")),
+            .group = str_copy(json_text(object, "group")),
+            .gain = str_copy(json_text(object, "gain")),
+            .shown = str_copy(json_text(object, "shown")),
         };
 }
 
 static int read_row(struct prove_results *results, const cJSON *object)
 {
-        const char *id = text_of(object, "id"), *result = text_of(object, "result");
+        const char *id = json_text(object, "id"), *result = json_text(object, "result");
         if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(object, "ready")) ||
             cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(object, "done")))
                 return 0;
-        if (!id || !text_of(object, "group") || !text_of(object, "gain") || !text_of(object, "path"))
+        if (!id || !json_text(object, "group") || !json_text(object, "gain") || !json_text(object, "path"))
                 return -1;
-        struct prove_row *row = find(results, id);
-        if (text_of(object, "shown") && !row) {
+        struct prove_row *row = find_row(results, id);
+        if (json_text(object, "shown") && !row) {
                 add_row(results, object);
                 return 1;
         }
-        /* A second result of the same attempt would replace what was said first. */
+        /* A second result of the same attempt must not replace the first. */
         if (!result || !row || row->result)
                 return -1;
         row->result = str_copy(result);
-        row->path = str_copy(text_of(object, "path"));
+        row->path = str_copy(json_text(object, "path"));
         return 1;
 }
 
@@ -82,7 +82,7 @@ int prove_results_read(struct prove_results *results, const char *line)
 
 /* ---- judging ---- */
 
-/* The first grant below a directory: it is what the directory shows. */
+/* The first grant below a directory, which an attempt that lists the directory sees. */
 static const struct mount *find_below(const struct box *box, const char *directory)
 {
         for (size_t i = 0; i < box->mount_count; i++)
@@ -92,7 +92,7 @@ static const struct mount *find_below(const struct box *box, const char *directo
         return NULL;
 }
 
-/* The address that an attempt of the network wants a connection to, or NULL. */
+/* The address to which an attempt connects, or NULL. */
 static const char *destination_of(const struct prove_row *row)
 {
         return str_equal(row->id, "route-out")          ? "192.0.2.1"
@@ -115,7 +115,7 @@ static char *permitted_by(const char *destination, const struct rules *rules)
         return NULL;
 }
 
-/* The option of the person's that opens this row, or NULL. */
+/* The option of the user's that lets this attempt out, or NULL. The caller frees. */
 static char *opened_by(const struct prove_row *row, const struct box *box, const char *own, bool no_protect)
 {
         static const char *const needs_userns[] = {"userns", "userns-clone", "userns-clone3"};
@@ -149,8 +149,8 @@ static char *opened_by(const struct prove_row *row, const struct box *box, const
                           mount->source);
 }
 
-/* What bounds the storms, where the attempt cannot see it. A control group's limits were read back at the
- * start. */
+/* The mechanism that limits a storm, which the attempt cannot see. The limits of a cgroup were read back at
+ * the start. */
 static enum limit_mechanism bounded_by(const struct prove_row *row, const struct limits *limits)
 {
         if (str_equal(row->id, "memory-storm"))
@@ -160,13 +160,13 @@ static enum limit_mechanism bounded_by(const struct prove_row *row, const struct
         return str_equal(row->id, "fork-storm") ? limits->processes : LIMIT_MECHANISMS;
 }
 
-/* What a person, or another machine, would have to add. */
+/* The option, or the property of the machine, that would limit this attempt. */
 static const char *needed_by(const struct prove_row *row, const struct limits *limits)
 {
         if (str_equal(row->id, "processor-storm"))
                 return limits->cpus ? "a whole number of --cpus" : "--cpus N";
         if (str_equal(row->id, "descriptors-sent") || str_equal(row->id, "epoll-watches"))
-                return "an account of its own"; /* the kernel counts by user */
+                return "a separate account"; /* the kernel counts by user */
         return str_equal(row->group, "budgets") ? "control groups" : "Linux 7.1";
 }
 
@@ -182,7 +182,7 @@ static void judge_storm(struct prove_row *row, const struct limits *limits)
         row->result = str_copy(result);
 }
 
-/* The home of --persist stands at the place of the caller's, from where nothing of the caller's starts. */
+/* At the path of the caller's home is the home of --persist, from which no program of the caller's starts. */
 static void judge_persisted(struct prove_row *row)
 {
         if (!row->option || !str_starts(row->option, MOUNT_WHY_PERSIST " "))
@@ -191,7 +191,7 @@ static void judge_persisted(struct prove_row *row)
         row->gain = str_copy("the home that its runs share");
 }
 
-/* A way that a rule permits is open, also when nobody answered this time. */
+/* A destination that a rule permits counts as open, also when it did not answer this time. */
 static void judge_network(struct prove_row *row)
 {
         if (!destination_of(row) || !row->option || !row->result || !str_equal(row->result, "held"))
@@ -200,13 +200,13 @@ static void judge_network(struct prove_row *row)
         row->result = str_copy("got-out");
 }
 
-static enum prove_state judge(const struct prove_row *row)
+static enum prove_state judge_row(const struct prove_row *row)
 {
         static const char *const got_out = "got-out";
         if (!row->result)
                 return PROVE_FAILED;
         if (row->spoiled || str_equal(row->result, got_out)) {
-                /* --unsafe-grant is the word for what voids a sandbox: it is no excuse for what follows. */
+                /* --unsafe-grant voids a sandbox, so it does not excuse an escape. */
                 bool excused = row->option && !str_starts(row->option, "--unsafe-grant");
                 return excused ? PROVE_OPEN_BY_OPTION : PROVE_GOT_OUT;
         }
@@ -228,7 +228,7 @@ void prove_results_judge(struct prove_results *results, const struct box *box, c
                 judge_storm(row, &box->limits);
                 judge_network(row);
                 judge_persisted(row);
-                row->state = judge(row);
+                row->state = judge_row(row);
                 if (row->state == PROVE_NOT_LIMITED && !row->option)
                         row->option = str_copy(needed_by(row, &box->limits));
                 results->totals[row->state]++;
@@ -264,9 +264,9 @@ static void write_row(const struct paint *paint, const struct prove_row *row)
         if (row->option && (row->state == PROVE_OPEN_BY_OPTION || row->state == PROVE_GOT_OUT))
                 (void)fprintf(paint->out, " (%s)", row->option);
         else if (row->state == PROVE_NOT_LIMITED)
-                (void)fprintf(paint->out, " (%s would bound it)", row->option);
+                (void)fprintf(paint->out, " (%s would limit it)", row->option);
         else if (row->state == PROVE_FAILED)
-                (void)fprintf(paint->out, " (%s)", row->result ? row->result : "it said nothing");
+                (void)fprintf(paint->out, " (%s)", row->result ? row->result : "no result line");
         else if (row->state == PROVE_HELD)
                 (void)fprintf(paint->out, ", shown %s", row->shown);
         (void)fputc('\n', paint->out);
@@ -301,14 +301,14 @@ static bool wants_colours(FILE *out)
         return isatty(fileno(out)) && !(none && none[0]) && term && !str_equal(term, "dumb");
 }
 
-/* What the exit status says, for somebody who reads one line. */
+/* The exit status in words. */
 static const char *verdict(const struct prove_results *results)
 {
         if (results->totals[PROVE_GOT_OUT])
                 return "the sandbox did not hold";
         if (!prove_results_good(results))
                 return "nothing is proven";
-        return results->totals[PROVE_OPEN_BY_OPTION] ? "nothing got out but what your options open"
+        return results->totals[PROVE_OPEN_BY_OPTION] ? "nothing got out except where your options permit it"
                                                      : "nothing got out";
 }
 
@@ -330,12 +330,10 @@ bool prove_write_table(const struct prove_results *results, bool all, FILE *out)
         }
         (void)fputs(results->count ? "\n" : "\nnothing was tried\n", out);
         if (results->totals[PROVE_NOT_SHOWN] && !all)
-                (void)fprintf(
-                    out,
-                    "%zu did not get out, but cannot work here without a sandbox either: %s; -v names "
-                    "them\n",
-                    results->totals[PROVE_NOT_SHOWN],
-                    geteuid() ? "most need root" : "the machine lacks what they attack");
+                (void)fprintf(out,
+                              "%zu could not be shown to work here without a sandbox: %s; -v lists them\n",
+                              results->totals[PROVE_NOT_SHOWN],
+                              geteuid() ? "most need root" : "the machine lacks what they attack");
         return fflush(out) == 0 && !ferror(out);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What came of the escape attempts: the rows that the programs wrote, the verdict of each, and the table or
- * JSON that is made of them. A row that is missing, or that is not understood, is never a good one.
+ * The results of the escape attempts: the rows that hutch-prove wrote, the state of each, and the table or
+ * JSON for the user. hutch-prove inside is the attacker, so a row that is missing or cannot be read never
+ * counts as held.
  */
 #ifndef HUTCH_PROVE_REPORT_H
 #define HUTCH_PROVE_REPORT_H
@@ -15,22 +16,22 @@
 enum prove_state {
         PROVE_HELD,
         PROVE_GOT_OUT,
-        PROVE_OPEN_BY_OPTION, /* the person's own option permits it */
-        PROVE_NOT_LIMITED,    /* nothing bounds it, here or with these options */
-        PROVE_NOT_SHOWN,      /* it did not get out, but nothing on this machine shows that it could */
-        PROVE_FAILED,         /* no result, a crash, a hang: not known to be held */
+        PROVE_OPEN_BY_OPTION, /* an option of the user's permits it */
+        PROVE_NOT_LIMITED,    /* this machine, or these options, have no limit for it */
+        PROVE_NOT_SHOWN,      /* it did not get out, but did not work outside either */
+        PROVE_FAILED,         /* no result, a crash or a hang: not known to be held */
         PROVE_STATES,
 };
 
 struct prove_row {
         char *id, *group, *gain;
         char *shown;  /* "as-caller", "as-root", "in-namespaces", "no" */
-        char *result; /* what the program inside said, or NULL: nothing */
-        char *path;   /* by which it got out, or "" */
-        bool spoiled; /* seen from outside, it did something */
+        char *result; /* the word of the program inside, or NULL: none */
+        char *path;   /* the path by which it got out, or "" */
+        bool spoiled; /* decoys_spoiled() saw a change from outside */
         enum prove_state state;
         char *option; /* PROVE_OPEN_BY_OPTION, PROVE_GOT_OUT: the option that opened it, or NULL;
-                         PROVE_NOT_LIMITED: what would bound it */
+                         PROVE_NOT_LIMITED: what would limit it */
 };
 
 struct prove_results {
@@ -39,18 +40,19 @@ struct prove_results {
         size_t totals[PROVE_STATES];
 };
 
-/* Reads one line of hutch-prove. 1 when it was a row, 0 when it was another object of it, -1 when it is none
- * of its lines, or speaks of an attempt that was not shown before. */
+/* Reads one line of hutch-prove. 1 for a row, 0 for another object of it, -1 for any other line and for the
+ * result of an attempt that was not shown before. */
 int prove_results_read(struct prove_results *results, const char *line);
 
-/* Judges every row. `box` is the sandbox that was attacked, `own` the directory of the decoys' two grants. */
+/* Sets the state of every row. `box` is the sandbox that was attacked, `own` the directory of the decoys' two
+ * grants, `no_protect` the option --no-protect. */
 void prove_results_judge(struct prove_results *results, const struct box *box, const char *own,
                          bool no_protect);
 
-/* True when the result is one to be content with. */
+/* True when there are results, none got out and none failed. */
 bool prove_results_good(const struct prove_results *results);
 
-/* False when `out` could not take it. */
+/* Write the results for people (`all`: every row) or for programs. False when writing to `out` failed. */
 bool prove_write_table(const struct prove_results *results, bool all, FILE *out);
 bool prove_write_json(const struct prove_results *results, FILE *out);
 

@@ -10,6 +10,7 @@
 #include "lib/fd.h"
 #include "nat/wire.h"
 #include "run/host_names.h"
+#include "seccomp/builtin.h"
 #include "seccomp/program.h"
 
 #include <fcntl.h>

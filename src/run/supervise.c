@@ -23,6 +23,8 @@
 #include "lib/messages.h"
 #include "lib/pages.h"
 #include "ns/control.h"
+#include "ns/failure.h"
+#include "ns/landlock.h"
 #include "ns/launch.h"
 #include "run/bridge.h"
 #include "run/filter_helper.h"
@@ -31,6 +33,8 @@
 #include "run/poller.h"
 #include "run/run_log.h"
 #include "run/terminal.h"
+#include "seccomp/builtin.h"
+#include "seccomp/program.h"
 
 #include <errno.h>
 #include <poll.h>

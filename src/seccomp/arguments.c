@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The argument filter: one small BPF program that permits everything except what it names. It judges calls
- * that the profile permits as a whole but that must not be made with every argument, and refuses the few
- * calls whose arguments no filter can read. It must never decide about a call by more than the bits that the
- * kernel looks at: a program may fill the others with anything.
+ * See arguments.h. The program permits everything but what it names. It judges calls that the profile permits
+ * as a whole but that are dangerous with some arguments, and refuses the few calls whose arguments a filter
+ * cannot read. It must never judge by more bits of an argument than the kernel uses: a program can fill the
+ * others with anything.
  *
- * Each block begins with the number of its call and is jumped over for all others, with no look at an
- * argument. So the kernel finds out once, at load, that all the other calls are always permitted, and does
- * not run the program for them.
+ * Each block begins with a comparison of the call's number, and all other calls jump over the block without a
+ * look at an argument. So the kernel finds out once, at load, which calls are always permitted, and does not
+ * run the program for them.
  */
-#include "seccomp/program.h"
+#include "seccomp/arguments.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -50,7 +50,7 @@
 #error "the argument filter needs the audit name of this architecture"
 #endif
 
-/* The half of argument `n` that the kernel takes for a parameter of 32 bits. */
+/* The halves of argument `n`. The kernel uses the lower one for a parameter of 32 bits. */
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #define LOW_HALF(n)  (offsetof(struct seccomp_data, args) + (n) * sizeof(__u64) + sizeof(__u32))
 #define HIGH_HALF(n) (offsetof(struct seccomp_data, args) + (n) * sizeof(__u64))
@@ -59,14 +59,14 @@
 #define HIGH_HALF(n) (offsetof(struct seccomp_data, args) + (n) * sizeof(__u64) + sizeof(__u32))
 #endif
 
-/* clone(2) has its flags first, but on s390 the stack. */
+/* The first argument of clone(2) is the flags, except on s390, where it is the stack. */
 #if defined(__s390x__)
 #define CLONE_FLAGS_ARGUMENT 1
 #else
 #define CLONE_FLAGS_ARGUMENT 0
 #endif
 
-/* The kernel ignores CLONE_NEWTIME in clone(2): its bit belongs to the exit signal there. */
+/* Without CLONE_NEWTIME: in clone(2) its bit is part of the exit signal. */
 #define NAMESPACE_FLAGS                                                                                      \
         (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |        \
          CLONE_NEWNET)
@@ -80,7 +80,7 @@
 
 #define SOCKET_TYPE_MASK 0xf /* the other bits are SOCK_NONBLOCK and SOCK_CLOEXEC */
 
-/* The words the program is written in. A skip counts instructions, from the one behind it. */
+/* The instructions of the program. A skip counts from the instruction after it. */
 #define LOAD(offset)            BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (offset))
 #define MASK(bits)              BPF_STMT(BPF_ALU | BPF_AND | BPF_K, (bits))
 #define IF_SKIP(value, n)       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), (n), 0)
@@ -90,22 +90,21 @@
 #define PERMIT                  BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 #define REFUSE(number)          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (number))
 
-/* One instruction a line. */
+/* One instruction per line. */
 /* clang-format off */
 
-/* Calls of foreign architectures have other numbers. The profile answers them: ENOSYS. x32 has our
- * architecture and numbers of its own, which equal none below. */
+/* Calls of foreign architectures have other numbers, and the profile answers them with ENOSYS. x32 has the
+ * native architecture and other numbers, none of which is below. */
 #define BEGIN                                                                                       \
         LOAD(offsetof(struct seccomp_data, arch)),                                                  \
         IF_SKIP(NATIVE, 1),                                                                         \
         PERMIT,                                                                                     \
         LOAD(offsetof(struct seccomp_data, nr))
 
-/* A terminal shared with the caller's shell: no typing into it (TIOCSTI, and TIOCLINUX's paste), no change of
- * its line discipline, which loads kernel modules, no locking everybody else out or stopping the output (TIOCEXCL and TCXONC outlive
- * the server),
- * and on a virtual console neither its keyboard and modes (KD…, 0x4B00 to 0x4BFF: a key can be made to type a
- * command) nor its switching (VT_…, 0x5600 to 0x56FF). */
+/* The server may share a terminal with the caller's shell. Refused are: typing into it (TIOCSTI, and the paste
+ * of TIOCLINUX); changing its line discipline (TIOCSETD), which loads kernel modules; locking others out and
+ * stopping the output (TIOCEXCL, TCXONC), which outlast the server; and on a virtual console its keyboard and
+ * modes (KD…, 0x4B00 to 0x4BFF: a key can be made to type a command) and switching (VT_…, 0x5600 to 0x56FF). */
 #define JUDGE_IOCTL                                                                                 \
         UNLESS_SKIP(__NR_ioctl, 11),                                                                \
         LOAD(LOW_HALF(1)),                                                                          \
@@ -126,8 +125,8 @@
 #define UNLESS_FCNTL_SKIP(count) UNLESS_SKIP(__NR_fcntl, count)
 #endif
 
-/* A lease on a file of a read-only grant would make the host wait whenever it opens that file, a delegation of
- * a directory whenever it makes or removes one there. */
+/* With a lease on a file of a read-only grant, the host would wait whenever it opens that file; with a
+ * delegation of a directory, whenever it makes or removes a file there. */
 #define JUDGE_FCNTL                                                                                 \
         UNLESS_FCNTL_SKIP(5),                                                                       \
         LOAD(LOW_HALF(1)),                                                                          \
@@ -136,15 +135,16 @@
         PERMIT,                                                                                     \
         REFUSE(EPERM)
 
-/* A setuid or setgid file that a server leaves in a writable grant gives the caller's rights to every user of the machine:
- * the grant's NOSUID holds inside only. openat2 has its mode behind a pointer; libcs do without it. */
+/* A setuid or setgid file that a server leaves in a writable grant would give the caller's rights to every user
+ * of the machine: the grant is NOSUID inside only. openat2 has its mode behind a pointer and is refused; libcs
+ * do without it. */
 #define JUDGE_MODE(number, mode)                                                                    \
         UNLESS_SKIP(number, 4),                                                                     \
         LOAD(LOW_HALF(mode)),                                                                       \
         IF_ANY_SKIP(S_ISUID | S_ISGID, 1),                                                                    \
         PERMIT,                                                                                     \
         REFUSE(EPERM)
-/* Without these flags there is no mode, and the register holds anything. */
+/* Without these flags the call has no mode, and the register may contain anything. */
 #define JUDGE_CREATION(number, flags, mode)                                                         \
         UNLESS_SKIP(number, 7),                                                                     \
         LOAD(LOW_HALF(flags)),                                                                      \
@@ -173,10 +173,10 @@
         UNLESS_SKIP(__NR_openat2, 1),                                                               \
         REFUSE(ENOSYS)
 
-/* Families that a server has a use for: UNIX, IP with streams and datagrams (raw, and SOCK_PACKET, which
- * turns INET into PACKET, are not), netlink only for routes and links. All others reach kernel code that is
- * seldom looked at, and VSOCK knows no network namespace. So do SCTP, UDP-Lite, L2TP and SMC, which are
- * protocols of IP. */
+/* Permitted are the families that servers use: UNIX, IP with streams and datagrams, and netlink for routes and
+ * links. The others reach kernel code that is seldom reviewed, and VSOCK ignores network namespaces. The
+ * protocols SCTP, UDP-Lite, L2TP and SMC of IP reach such code too. Raw IP can forge packets, and SOCK_PACKET
+ * turns INET into PACKET. */
 #define JUDGE_SOCKET                                                                                \
         IF_SKIP(__NR_socket, 1),                                                                    \
         UNLESS_SKIP(__NR_socketpair, 21),                                                           \
@@ -202,7 +202,7 @@
         REFUSE(EPERM),                                                                              \
         PERMIT
 
-/* A layer upon TCP (TLS in the kernel, SMC): much code behind one option, which libraries do without. */
+/* A layer above TCP (TLS in the kernel, SMC) is much kernel code behind one option; libraries do without it. */
 #define JUDGE_SETSOCKOPT                                                                            \
         UNLESS_SKIP(__NR_setsockopt, 6),                                                            \
         LOAD(LOW_HALF(1)),                                                                          \
@@ -212,8 +212,8 @@
         REFUSE(EPERM),                                                                              \
         PERMIT
 
-/* io_uring opens sockets and does more, and no filter sees it; socketcall has its arguments behind a pointer.
- * A person's profile that permits them does not know about this filter. */
+/* io_uring opens sockets, among others, which no filter sees; socketcall has its arguments behind a pointer.
+ * Both are refused here because a profile of the user's may permit them. */
 #define REFUSE_IO_URING UNLESS_SKIP(__NR_io_uring_setup, 1), REFUSE(ENOSYS)
 #ifdef __NR_socketcall
 #define REFUSE_UNSEEN UNLESS_SKIP(__NR_socketcall, 1), REFUSE(ENOSYS), REFUSE_IO_URING
@@ -221,7 +221,7 @@
 #define REFUSE_UNSEEN REFUSE_IO_URING
 #endif
 
-/* clone3 has its flags behind a pointer; libcs fall back to clone when it does not exist. */
+/* clone3 has its flags behind a pointer, so it gets ENOSYS; libcs then use clone. */
 #define JUDGE_CLONE                                                                                 \
         UNLESS_SKIP(__NR_clone3, 1),                                                                \
         REFUSE(ENOSYS),                                                                             \
@@ -231,11 +231,12 @@
         PERMIT,                                                                                     \
         REFUSE(EPERM)
 
-/* Where the watchdog over memory stands in for a control group: what it cannot see is refused. Files of
- * memory without a name, System V objects, pages of a process that live on in a pipe, rules of Landlock, and
- * extended attributes: an access list of 64 KiB on a file in memory is in no count of the file system. Memory
- * that is shared without a file keeps all its pages while one is mapped, so no piece of it is large. (On i386
- * the old mmap, and on s390 the only one, has its arguments behind a pointer: there the limit is soft.) */
+/* Where the watchdog limits memory instead of a cgroup, memory that it does not see is refused: memory files
+ * without a name, System V objects, pages that a process moves into a pipe, rules of Landlock, and extended
+ * attributes (no file system counts an access list of 64 KiB on a file in memory). Memory that is shared
+ * without a file keeps all its pages while one of them is mapped, so a single mapping of it must be small. (The
+ * old mmap of i386, and the only one of s390, has its arguments behind a pointer: there a program can exceed
+ * that.) */
 #ifdef __NR_ipc
 #define REFUSE_IPC UNLESS_SKIP(__NR_ipc, 1), REFUSE(ENOSYS),
 #else
@@ -275,7 +276,7 @@
         UNLESS_SKIP(__NR_fsetxattr, 1),                                                             \
         REFUSE(EOPNOTSUPP)
 
-/* Where the set of processors is all that holds --cpus. */
+/* Where nothing but the set of processors enforces --cpus. */
 #define REFUSE_AFFINITY UNLESS_SKIP(__NR_sched_setaffinity, 1), REFUSE(EPERM)
 
 /* clang-format on */

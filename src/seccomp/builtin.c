@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The programs that were compiled when hutch was built.
+ * See builtin.h.
  */
-#include "seccomp/program.h"
+#include "seccomp/builtin.h"
 
-/* Made from policy/seccomp/ by seccomp-generate. */
+/* seccomp-generate makes these from policy/seccomp. */
 #include "seccomp-allow-userns.h"
 #include "seccomp-default.h"
 #include "seccomp-init-publish.h"

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Programs of a person's own profiles, kept from one start to the next. An entry is the key (what the program
- * was made from, the profile's whole text included) and behind it the program. It must never use an entry or
- * a directory that somebody else could have written, and never fail a start: what does not work is compiled
- * again.
+ * See cache.h. An entry is the key (everything that the program was made from, with the whole text of the
+ * profile), a hash of the program, and the program. This module must never use an entry or a directory that
+ * another user could have written, nor follow a link. It must never fail a start: whatever goes wrong, the
+ * profile is compiled again.
  */
-#include "lib/err.h"
+#include "seccomp/cache.h"
+
 #include "lib/fd.h"
 #include "lib/str.h"
-#include "seccomp/program.h"
+#include "seccomp/compile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,12 +21,12 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
-/* Raised whenever the compiler makes another program from the same profile. */
+/* Raise it whenever the compiler makes another program from the same profile. */
 #define CACHE_FORMAT 2
 
-enum { PROFILE_LIMIT = 1 << 20 }; /* larger ones are not worth keeping */
+enum { PROFILE_LIMIT = 1 << 20 }; /* larger ones are not cached */
 
-/* FNV-1a: a name for a file and a guard against torn writes; nothing rests on it being hard to forge. */
+/* FNV-1a, to name the file of an entry and to find torn writes. It need not be hard to forge. */
 static uint64_t hash(const void *data, size_t length)
 {
         const unsigned char *bytes = data;
@@ -36,8 +37,9 @@ static uint64_t hash(const void *data, size_t length)
         return value;
 }
 
-/* Everything that decides what the compiler makes of this profile, as one line with the profile behind it.
- * The kernel's release is in it because profiles may ask for it (minKernel). NULL when it cannot be told. */
+/* Everything that the program depends on: one line, followed by the profile. The kernel's release is in it
+ * because profiles can have rules for newer kernels (minKernel). NULL when it is unknown. The caller frees.
+ */
 static char *make_key(const char *json, size_t length, size_t *key_length)
 {
         const struct scmp_version *version = seccomp_version();
@@ -59,7 +61,8 @@ static char *make_key(const char *json, size_t length, size_t *key_length)
         return key;
 }
 
-/* A directory below another, made where it is missing, that the caller owns and nobody else can write. */
+/* Opens a directory below another and makes a missing one. -1 unless the caller owns it and nobody else can
+ * write to it. */
 static int open_directory(int parent, const char *name)
 {
         autoclose int fd = -1;
@@ -81,7 +84,7 @@ static int open_cache(void)
         autoclose int base_fd = -1;
         autoclose int hutch_fd = -1;
 
-        /* The specification says to ignore a relative one. */
+        /* The specification of XDG_CACHE_HOME says to ignore a relative path. */
         if (base && base[0] == '/')
                 path = str_copy(base);
         else if (home && home[0] == '/')
@@ -96,7 +99,7 @@ static int open_cache(void)
         return hutch_fd < 0 ? -1 : open_directory(hutch_fd, "seccomp");
 }
 
-/* Behind the key: the hash of the program, then the program. */
+/* Fills *program from the entry. False when it is missing, unsafe, for another key, or damaged. */
 static bool read_entry(int directory, const char *name, const char *key, size_t key_length,
                        struct seccomp_program *program)
 {
@@ -127,7 +130,7 @@ static bool read_entry(int directory, const char *name, const char *key, size_t 
         return true;
 }
 
-/* Made aside and renamed, so that a reader sees a whole entry or none. */
+/* Writes a temporary file and renames it, so that a reader sees a whole entry or none. */
 static void write_entry(int directory, const char *name, const char *key, size_t key_length,
                         const struct seccomp_program *program)
 {

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From a profile in the OCI format to a BPF program, with cJSON and libseccomp. The profile is a person's
- * file: what cannot be honoured is refused with a sentence, never left out in silence; the exceptions are
- * what container engines leave out too (calls this libseccomp does not know, rules for capabilities nobody
- * holds here). It must never make a program that lets calls of a foreign architecture through.
+ * See compile.h. A part of a profile that cannot be honoured is refused with a sentence and never skipped in
+ * silence, except for what container engines skip too: calls that this libseccomp does not know, and rules
+ * for capabilities that no process has here. This module must never make a program that permits calls of a
+ * foreign architecture.
  */
 #include "seccomp/compile.h"
 
-#include "lib/err.h"
 #include "lib/fd.h"
 #include "seccomp/ranges.h"
 
@@ -31,13 +30,13 @@ struct compiler {
         uint32_t architecture;
         scmp_filter_ctx filter;
         uint32_t default_action;
-        int newest;       /* the highest number of a call that the profile names */
-        bool can_execute; /* as far as rules without a look at arguments tell */
+        int newest;       /* the highest call number that the profile names */
+        bool can_execute; /* as far as rules without `args` tell */
         bool can_exit;
         struct error *error;
 };
 
-/* What the container engines' `arches` call the architectures on which hutch is likely to run. */
+/* The names in the container engines' `arches`, of the architectures on which hutch is likely to run. */
 static const struct {
         uint32_t token;
         const char *name;
@@ -58,8 +57,8 @@ static const char *const operators[] = {
     [SCMP_CMP_MASKED_EQ] = "SCMP_CMP_MASKED_EQ",
 };
 
-/* Every refusal of a profile has the same form: its name, what is wrong. */
-#define refuse(compiler, ...) error_set((compiler)->error, EXIT_SETUP, "seccomp profile " __VA_ARGS__)
+/* Every refusal has the same form: the name of the profile, and what is wrong. */
+#define refuse_profile(compiler, ...) error_set((compiler)->error, EXIT_SETUP, "seccomp profile " __VA_ARGS__)
 
 static bool is_member(const char *wanted, const cJSON *list)
 {
@@ -88,7 +87,7 @@ static bool is_string_list(const cJSON *list)
         return true;
 }
 
-/* A text for messages: profiles are data, and their strings may hold anything. */
+/* Makes a string of a profile printable. */
 static const char *quote(char out[64], const char *text)
 {
         return error_quote(out, 64, text, strlen(text));
@@ -101,12 +100,12 @@ static bool read_number(const struct compiler *compiler, const cJSON *object, co
 
         if (!item)
                 return true;
-        /* The cast is defined only within the range, so the range comes first. A JSON reader with doubles
-         * knows integers exactly up to 2^53: a larger one could become another, so it is refused. */
+        /* The range is checked before the cast, which is defined only within it. cJSON reads numbers as
+         * doubles, which are exact up to 2^53; a larger one could change, so it is refused. */
         if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0) || item->valuedouble > highest ||
             item->valuedouble != (double)(uint64_t)item->valuedouble)
-                return refuse(compiler, "%s: \"%s\" must be a whole number from 0 to %.0f", compiler->name,
-                              key, highest);
+                return refuse_profile(compiler, "%s: \"%s\" must be a whole number from 0 to %.0f",
+                                      compiler->name, key, highest);
         *value = (uint64_t)item->valuedouble;
         return true;
 }
@@ -122,7 +121,7 @@ static bool read_action(const struct compiler *compiler, const cJSON *object, co
             {"SCMP_ACT_ALLOW", SCMP_ACT_ALLOW},
             {"SCMP_ACT_LOG", SCMP_ACT_LOG},
             {"SCMP_ACT_TRAP", SCMP_ACT_TRAP},
-            {"SCMP_ACT_KILL", SCMP_ACT_KILL_THREAD}, /* what the OCI specification and the engines mean */
+            {"SCMP_ACT_KILL", SCMP_ACT_KILL_THREAD}, /* as in the OCI specification and the engines */
             {"SCMP_ACT_KILL_THREAD", SCMP_ACT_KILL_THREAD},
             {"SCMP_ACT_KILL_PROCESS", SCMP_ACT_KILL_PROCESS},
         };
@@ -130,7 +129,7 @@ static bool read_action(const struct compiler *compiler, const cJSON *object, co
         char quoted[64];
 
         if (!cJSON_IsString(item))
-                return refuse(compiler, "%s: \"%s\" is missing or no string", compiler->name, key);
+                return refuse_profile(compiler, "%s: \"%s\" is missing or not a string", compiler->name, key);
         if (strcmp(item->valuestring, "SCMP_ACT_ERRNO") == 0) {
                 uint64_t number = EPERM;
                 if (!read_number(compiler, object, errno_key, 4095, &number))
@@ -140,22 +139,22 @@ static bool read_action(const struct compiler *compiler, const cJSON *object, co
         }
         if (strcmp(item->valuestring, "SCMP_ACT_TRACE") == 0 ||
             strcmp(item->valuestring, "SCMP_ACT_NOTIFY") == 0)
-                return refuse(compiler,
-                              "%s: %s needs another process that answers, which hutch does not have; "
-                              "use SCMP_ACT_ERRNO",
-                              compiler->name, item->valuestring);
+                return refuse_profile(
+                    compiler,
+                    "%s: %s needs another process that answers, which hutch does not have; use "
+                    "SCMP_ACT_ERRNO",
+                    compiler->name, item->valuestring);
         for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++) {
                 if (strcmp(item->valuestring, actions[i].name) == 0) {
                         *action = actions[i].action;
                         return true;
                 }
         }
-        return refuse(compiler, "%s: unknown action \"%s\"", compiler->name,
-                      quote(quoted, item->valuestring));
+        return refuse_profile(compiler, "%s: unknown action \"%s\"", compiler->name,
+                              quote(quoted, item->valuestring));
 }
 
-/* The engines' conditions of a rule, judged as in a container on this architecture and kernel that holds no
- * capability. */
+/* A condition of the engines, `includes` or `excludes`. */
 struct condition {
         bool names_caps;
         bool names_arches;
@@ -186,7 +185,8 @@ static bool read_version(const char *text, long version[2])
         return end != text;
 }
 
-/* Finds out whether the running kernel is `wanted` or newer; false when `wanted` is no version. */
+/* Sets *is_reached to whether the running kernel is `wanted` or newer. False when `wanted` is not a version.
+ */
 static bool read_kernel(const char *wanted, bool *is_reached)
 {
         struct utsname machine;
@@ -209,15 +209,16 @@ static bool read_condition(const struct compiler *compiler, const cJSON *rule, c
 
         *condition = (struct condition){0};
         if (!is_string_list(caps) || !is_string_list(arches))
-                return refuse(compiler, "%s: \"caps\" and \"arches\" in \"%s\" must be lists of strings",
-                              compiler->name, key);
+                return refuse_profile(compiler,
+                                      "%s: \"caps\" and \"arches\" in \"%s\" must be lists of strings",
+                                      compiler->name, key);
         condition->names_caps = cJSON_GetArraySize(caps) > 0;
         condition->names_arches = cJSON_GetArraySize(arches) > 0;
         condition->is_our_arch = is_member(engine_name(compiler->architecture), arches);
         condition->names_kernel = kernel != NULL;
         if (kernel &&
             (!cJSON_IsString(kernel) || !read_kernel(kernel->valuestring, &condition->is_our_kernel)))
-                return refuse(compiler, "%s: \"minKernel\" must look like \"5.14\"", compiler->name);
+                return refuse_profile(compiler, "%s: \"minKernel\" must look like \"5.14\"", compiler->name);
         return true;
 }
 
@@ -235,8 +236,8 @@ static bool judge_rule(const struct compiler *compiler, const cJSON *rule, bool 
         return true;
 }
 
-/* Reads `args` of a rule: at most one comparison per argument, because libseccomp joins them by "and" and
- * refuses a second one. Returns their number, or NOT_VALID. */
+/* Reads `args` of a rule and returns the number of comparisons, or NOT_VALID. There is at most one for each
+ * argument: libseccomp joins them by "and" and refuses a second one. */
 static int read_arguments(const struct compiler *compiler, const cJSON *rule, const char *call,
                           struct scmp_arg_cmp comparisons[ARGUMENTS])
 {
@@ -248,7 +249,8 @@ static int read_arguments(const struct compiler *compiler, const cJSON *rule, co
         int count = 0;
 
         if (list && !cJSON_IsArray(list) && !cJSON_IsNull(list)) {
-                refuse(compiler, "%s: \"args\" of %s is no list", compiler->name, quote(quoted, call));
+                refuse_profile(compiler, "%s: \"args\" of %s is not a list", compiler->name,
+                               quote(quoted, call));
                 return NOT_VALID;
         }
         cJSON_ArrayForEach(item, list)
@@ -264,13 +266,14 @@ static int read_arguments(const struct compiler *compiler, const cJSON *rule, co
                     !read_number(compiler, item, "valueTwo", exact, &second))
                         return NOT_VALID;
                 if (index == UINT64_MAX) {
-                        refuse(compiler, "%s: a comparison for %s has no \"index\"", compiler->name,
-                               quote(quoted, call));
+                        refuse_profile(compiler, "%s: a comparison for %s has no \"index\"", compiler->name,
+                                       quote(quoted, call));
                         return NOT_VALID;
                 }
                 if (seen[index]) {
-                        refuse(compiler, "%s: one rule for %s compares argument %d twice; write two rules",
-                               compiler->name, quote(quoted, call), (int)index);
+                        refuse_profile(compiler,
+                                       "%s: one rule for %s compares argument %d twice; write two rules",
+                                       compiler->name, quote(quoted, call), (int)index);
                         return NOT_VALID;
                 }
                 for (size_t i = SCMP_CMP_NE; i < sizeof(operators) / sizeof(operators[0]); i++) {
@@ -278,8 +281,8 @@ static int read_arguments(const struct compiler *compiler, const cJSON *rule, co
                                 how = (enum scmp_compare)i;
                 }
                 if (how == _SCMP_CMP_MIN) {
-                        refuse(compiler, "%s: a comparison for %s has an unknown \"op\"", compiler->name,
-                               quote(quoted, call));
+                        refuse_profile(compiler, "%s: a comparison for %s has an unknown \"op\"",
+                                       compiler->name, quote(quoted, call));
                         return NOT_VALID;
                 }
                 seen[index] = true;
@@ -312,12 +315,12 @@ static bool add_call(struct compiler *compiler, const char *call, uint32_t actio
                 if (strcmp(call, "exit_group") == 0)
                         compiler->can_exit = is_permission(action);
         }
-        if (action == compiler->default_action) /* libseccomp refuses a rule that says nothing new */
+        if (action == compiler->default_action) /* libseccomp refuses such a rule */
                 return true;
         status = seccomp_rule_add_array(compiler->filter, action, number, count, comparisons);
         if (status < 0)
-                return refuse(compiler, "%s: libseccomp does not take the rule for %s: %s", compiler->name,
-                              quote(quoted, call), strerror(-status));
+                return refuse_profile(compiler, "%s: libseccomp refuses the rule for %s: %s", compiler->name,
+                                      quote(quoted, call), strerror(-status));
         return true;
 }
 
@@ -332,7 +335,8 @@ static bool add_rule(struct compiler *compiler, const cJSON *rule, const cJSON *
         int count;
 
         if (!cJSON_IsArray(names) || !is_string_list(names) || !first)
-                return refuse(compiler, "%s: every rule needs \"names\", a list of calls", compiler->name);
+                return refuse_profile(compiler, "%s: every rule needs \"names\", a list of calls",
+                                      compiler->name);
         if (!read_action(compiler, rule, "action", "errnoRet", &action) ||
             !judge_rule(compiler, rule, &applies))
                 return false;
@@ -355,7 +359,7 @@ static bool add_rules(struct compiler *compiler, const cJSON *root, const cJSON 
         const cJSON *rule;
 
         if (rules && !cJSON_IsArray(rules))
-                return refuse(compiler, "%s: \"syscalls\" is no list", compiler->name);
+                return refuse_profile(compiler, "%s: \"syscalls\" is not a list", compiler->name);
         cJSON_ArrayForEach(rule, rules)
         {
                 if (!add_rule(compiler, rule, replaced))
@@ -364,7 +368,7 @@ static bool add_rules(struct compiler *compiler, const cJSON *root, const cJSON 
         return true;
 }
 
-/* Every call that a rule of `root` names, as one list; NULL without memory. */
+/* All calls that the rules of `root` name, as one list; NULL without memory. */
 static cJSON *collect_names(const cJSON *root)
 {
         const cJSON *rule;
@@ -382,7 +386,7 @@ static cJSON *collect_names(const cJSON *root)
         return all;
 }
 
-/* The names of the OCI runtime specification, whether this libseccomp knows the architecture or not. */
+/* True for the names of the OCI runtime specification, whether this libseccomp knows them or not. */
 static bool is_architecture(const char *name)
 {
         static const char *const names[] = {
@@ -399,21 +403,22 @@ static bool is_architecture(const char *name)
         return false;
 }
 
-/* The profile's own list of architectures changes nothing: the native one is always filtered, and all others
- * have no calls at all. Only its form is looked at. */
+/* Checks the form of `architectures`. The list changes nothing: the native architecture is always filtered,
+ * and all others have no calls. */
 static bool check_architectures(const struct compiler *compiler, const cJSON *root)
 {
         const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "architectures");
         const cJSON *item;
 
         if (!is_string_list(list))
-                return refuse(compiler, "%s: \"architectures\" must be a list of strings", compiler->name);
+                return refuse_profile(compiler, "%s: \"architectures\" must be a list of strings",
+                                      compiler->name);
         cJSON_ArrayForEach(item, list)
         {
                 char quoted[64];
                 if (!is_architecture(item->valuestring))
-                        return refuse(compiler, "%s: unknown architecture \"%s\"", compiler->name,
-                                      quote(quoted, item->valuestring));
+                        return refuse_profile(compiler, "%s: unknown architecture \"%s\"", compiler->name,
+                                              quote(quoted, item->valuestring));
         }
         return true;
 }
@@ -424,8 +429,8 @@ static bool start_filter(struct compiler *compiler)
         int status = filter ? 0 : -ENOMEM;
 
         compiler->filter = filter;
-        /* Adding before removing, so that libseccomp refuses a machine of the other byte order: the exported
-         * program would be in that order. */
+        /* Added before the native one is removed, so that libseccomp refuses an architecture of the other
+         * byte order: it would export the program in that order. */
         if (status == 0 && compiler->architecture != seccomp_arch_native()) {
                 status = seccomp_arch_add(filter, compiler->architecture);
                 if (status == 0)
@@ -433,19 +438,20 @@ static bool start_filter(struct compiler *compiler)
         }
         if (status == 0)
                 status = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS));
-        /* A binary tree instead of one comparison after the other. The kernel runs a new program once for
-         * every call number (its cache of "always allowed"), so this also decides how long loading takes. */
+        /* 2: a binary tree instead of one comparison after the other. The kernel runs a new program once for
+         * every call number, for its cache of calls that are always allowed, so this shortens loading too. */
         if (status == 0)
                 status = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
         if (status < 0)
-                return refuse(compiler, "%s: libseccomp cannot make a filter for this architecture: %s",
-                              compiler->name, strerror(-status));
+                return refuse_profile(compiler,
+                                      "%s: libseccomp cannot make a filter for this architecture: %s",
+                                      compiler->name, strerror(-status));
         return true;
 }
 
-/* A profile knows the calls of its time. To everything newer the answer must be ENOSYS, or a libc that tries
- * a new call first does not fall back to the old one that the profile permits. (A call of x32 or of a foreign
- * architecture with a high number gets the answer here that it would get below.) */
+/* A profile knows the calls of its time. A newer call must get ENOSYS; after any other error a libc that
+ * tries it first does not fall back to the old call that the profile permits. (Calls of x32 or of a foreign
+ * architecture with a high number get ENOSYS here, as they would from libseccomp's program.) */
 static size_t write_prologue(const struct compiler *compiler, struct sock_filter prologue[PROLOGUE])
 {
         if (is_permission(compiler->default_action) || compiler->default_action == SCMP_ACT_ERRNO(ENOSYS))
@@ -469,7 +475,7 @@ static bool export_program(const struct compiler *compiler, struct seccomp_progr
         size_t count;
 
         if (fd >= 0) {
-                /* libseccomp has a single way out that all its versions know: a descriptor. */
+                /* All versions of libseccomp can export to a descriptor, and only newer ones to memory. */
                 int status = seccomp_export_bpf(compiler->filter, fd);
                 size = status < 0 ? status : lseek(fd, 0, SEEK_SET) < 0 ? -errno : 0;
                 if (size == 0)
@@ -477,16 +483,17 @@ static bool export_program(const struct compiler *compiler, struct seccomp_progr
         }
         count = size < 0 ? 0 : (size_t)size / sizeof(*code);
         if (size == -EFBIG || before + count > BPF_MAXINSNS)
-                return refuse(compiler,
-                              "%s: more than the %d instructions that the kernel takes; "
-                              "use fewer rules with \"args\"",
-                              compiler->name, BPF_MAXINSNS);
+                return refuse_profile(
+                    compiler,
+                    "%s: more than the %d instructions that the kernel accepts; use fewer rules with "
+                    "\"args\"",
+                    compiler->name, BPF_MAXINSNS);
         if (!exported || count == 0)
-                return refuse(compiler, "%s: cannot take the program from libseccomp: %s", compiler->name,
-                              strerror((int)-size));
+                return refuse_profile(compiler, "%s: cannot export the program from libseccomp: %s",
+                                      compiler->name, strerror((int)-size));
         code = malloc((before + count) * sizeof(*code));
         if (!code)
-                return refuse(compiler, "%s: %s", compiler->name, strerror(ENOMEM));
+                return refuse_profile(compiler, "%s: %s", compiler->name, strerror(ENOMEM));
         memcpy(code, prologue, before * sizeof(*code));
         memcpy(code + before, exported, count * sizeof(*code));
         *program =
@@ -494,20 +501,20 @@ static bool export_program(const struct compiler *compiler, struct seccomp_progr
         return true;
 }
 
-/* A server's profile is loaded before its program is executed. */
+/* A server's profile is loaded before its program is executed, so it must permit execve. */
 static bool check_start(const struct compiler *compiler)
 {
         if (compiler->can_execute && compiler->can_exit)
                 return true;
-        return refuse(compiler, "%s does not permit %s, so no program could run under it", compiler->name,
-                      compiler->can_execute ? "exit_group" : "execve");
+        return refuse_profile(compiler, "%s does not permit %s, so no program could run under it",
+                              compiler->name, compiler->can_execute ? "exit_group" : "execve");
 }
 
 static bool compile(struct compiler *compiler, const cJSON *root, const cJSON *changes, const cJSON *replaced,
                     struct seccomp_program *program)
 {
         if (!cJSON_IsObject(root))
-                return refuse(compiler, "%s is no JSON object", compiler->name);
+                return refuse_profile(compiler, "%s is not a JSON object", compiler->name);
         if (!read_action(compiler, root, "defaultAction", "defaultErrnoRet", &compiler->default_action) ||
             !check_architectures(compiler, root) || !start_filter(compiler))
                 return false;
@@ -516,7 +523,7 @@ static bool compile(struct compiler *compiler, const cJSON *root, const cJSON *c
                (!compiler->must_start_programs || check_start(compiler)) && export_program(compiler, program);
 }
 
-/* The whole text is one JSON value, or NULL. */
+/* Parses the text; NULL unless it is one JSON value and nothing else. */
 static cJSON *parse(const struct seccomp_source *source)
 {
         const char *end = NULL;
@@ -546,7 +553,8 @@ bool seccomp_compile_for(uint32_t architecture, const struct seccomp_source *pro
         bool done;
 
         if (!root || (changes && !changes_root))
-                done = refuse(&compiler, "%s is not valid JSON", root ? changes->name : profile->name);
+                done =
+                    refuse_profile(&compiler, "%s is not valid JSON", root ? changes->name : profile->name);
         else
                 done = compile(&compiler, root, changes_root, replaced, program);
         if (done && !profile->keep_every_comparison)
@@ -566,11 +574,4 @@ bool seccomp_compile(const char *name, const char *json, size_t length, struct s
             .name = name, .json = json, .length = length, .must_start_programs = true};
 
         return seccomp_compile_for(seccomp_arch_native(), &profile, NULL, program, error);
-}
-
-void seccomp_free(struct seccomp_program *program)
-{
-        if (program->owned)
-                free((void *)program->code);
-        *program = (struct seccomp_program){0};
 }

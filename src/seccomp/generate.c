@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A tool of the build, run on the machine that builds: compiles a profile for the architecture that hutch is
- * built for and writes the program as a C array. It must never write a file that is only half an array: the
- * output is complete or the exit status is not 0.
+ * A tool of the build, which runs on the building machine: compiles a profile for the architecture that hutch
+ * is built for and writes the program as a C array. Its exit status is 0 only when the array is complete.
  *
  *     seccomp-generate ARCHITECTURE SYMBOL OUT.h PROFILE.json [CHANGES.json]
  */

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See ranges.h. It must never change an answer.
+ * See ranges.h. This module must never change an answer.
  *
- * Theory of operation. What a program says about a call of the native architecture depends on the call's
- * number and perhaps on its arguments. As far as the number decides, it does so by comparisons with
- * constants; between two neighbouring constants nothing changes, so one walk through the program for each
- * constant (and for the number behind it) finds the outcome for all numbers. An outcome is an answer, or the
- * place where the program first looks at an argument. Neighbours with the same outcome become one range, and
- * a binary search over the ranges replaces everything in front of the outcomes. What looks at arguments is
- * copied as it is: up to there the walks permit nothing that leaves a trace but in the accumulator, which the
- * look at the argument overwrites.
+ * Theory of operation. The answer to a call of the native architecture depends on the call's number and
+ * perhaps on its arguments. The program compares the number with constants. Between two neighbouring
+ * constants nothing changes, so one walk through the program for each constant, and for the number after it,
+ * finds the outcome for all numbers. An outcome is an answer, or the instruction that first loads an
+ * argument. Neighbouring numbers with the same outcome become one range, and a binary search over the ranges
+ * replaces everything before the outcomes. Instructions from the load of an argument on are copied unchanged:
+ * before it, a walk accepts only instructions that change nothing but the accumulator, which the load
+ * overwrites.
  *
- * The new program is written from its end to its beginning. So the target of a jump, which is always ahead,
- * has its place before the jump is written.
+ * The new program is written from its end to its beginning. All jumps go forward, so a jump's target has its
+ * place before the jump is written.
  */
 #include "seccomp/ranges.h"
 
@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FARTHEST = 254 }; /* of a conditional jump, with one instruction to spare */
+enum { FARTHEST = 254 }; /* the longest conditional jump, less one instruction of reserve */
 
 struct outcome {
         bool is_answer;
@@ -31,7 +31,7 @@ struct outcome {
 };
 
 struct range {
-        uint32_t first; /* number; the next range's first ends it */
+        uint32_t first; /* call number; the range ends before the next one's first */
         struct outcome outcome;
 };
 
@@ -45,7 +45,7 @@ struct writer {
         struct sock_filter code[BPF_MAXINSNS];
         size_t start;
         bool full;
-        size_t copies[BPF_MAXINSNS]; /* where an instruction of the old program has its copy */
+        size_t copies[BPF_MAXINSNS]; /* the place of each copied instruction of the old program */
         struct {
                 uint32_t value;
                 size_t place;
@@ -78,8 +78,8 @@ static bool compare(uint16_t code, uint32_t value, uint32_t constant)
         }
 }
 
-/* Follows the program for one number, of the native architecture or of any other. False: it does something
- * that is not understood. */
+/* Follows the program for one number, of the native architecture or of any other. False when it meets an
+ * instruction that this module does not understand. */
 static bool walk(const struct seccomp_program *program, uint32_t architecture, bool native, uint32_t number,
                  struct outcome *outcome)
 {
@@ -120,7 +120,7 @@ static int compare_firsts(const void *left, const void *right)
         return a->first < b->first ? -1 : a->first > b->first;
 }
 
-/* Every number at which an outcome may change, in order, the same one perhaps more than once. */
+/* Lists every number at which an outcome may change, in order and perhaps repeatedly. */
 static void list_firsts(const struct seccomp_program *program, struct ranges *ranges)
 {
         ranges->list[0].first = 0;
@@ -141,7 +141,8 @@ static bool is_same(const struct outcome *a, const struct outcome *b)
         return a->is_answer == b->is_answer && a->value == b->value;
 }
 
-/* Fills the ranges, and the one answer that calls of other architectures must have. */
+/* Fills the ranges, and the one answer for all calls of other architectures. False when there is no such
+ * answer, or the program is not understood. */
 static bool find_ranges(const struct seccomp_program *program, uint32_t architecture, struct ranges *ranges,
                         struct outcome *foreign)
 {
@@ -173,13 +174,13 @@ static size_t prepend(struct writer *writer, struct sock_filter one)
         return writer->start;
 }
 
-/* How many instructions the next one to be written must skip to come to `target`. */
+/* The number of instructions that the next one to be written must skip to get to `target`. */
 static size_t skip_to(const struct writer *writer, size_t target)
 {
         return target - writer->start;
 }
 
-/* Marks all that can be reached from the places where ranges look at arguments. */
+/* Marks every instruction that can be reached from the argument loads of the ranges. */
 static void mark_tails(const struct seccomp_program *program, const struct ranges *ranges,
                        bool reached[BPF_MAXINSNS])
 {
@@ -201,8 +202,8 @@ static void mark_tails(const struct seccomp_program *program, const struct range
         }
 }
 
-/* Copies what is marked. A copy's jumps are never longer than the original's: instructions are left out, none
- * is added. */
+/* Copies the marked instructions. No jump gets longer, because instructions are only left out between them.
+ */
 static void copy_tails(struct writer *writer, const struct seccomp_program *program,
                        const struct ranges *ranges)
 {
@@ -234,7 +235,7 @@ static size_t write_answer(struct writer *writer, uint32_t value)
         return place;
 }
 
-/* Where the outcome of a range is, as near as a conditional jump needs it. */
+/* Returns `target`, or the place of a new jump to it when it is too far away for a conditional jump. */
 static size_t bring_near(struct writer *writer, size_t target)
 {
         if (skip_to(writer, target) <= FARTHEST)
@@ -243,8 +244,7 @@ static size_t bring_near(struct writer *writer, size_t target)
                        (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, (uint32_t)skip_to(writer, target)));
 }
 
-/* Writes the search among `count` ranges and returns its place. It splits where about as many ranges are on
- * one side as on the other. */
+/* Writes the binary search among `count` ranges and returns its place. */
 static size_t write_search(struct writer *writer, const struct range *ranges, size_t count)
 {
         if (count == 1)
@@ -269,7 +269,7 @@ static void write_program(struct writer *writer, const struct seccomp_program *p
                 if (ranges->list[i].outcome.is_answer)
                         write_answer(writer, ranges->list[i].outcome.value);
         size_t search = bring_near(writer, write_search(writer, ranges->list, ranges->count));
-        if (search != writer->start) /* of a single range */
+        if (search != writer->start) /* a single range has no search */
                 prepend(writer,
                         (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, (uint32_t)skip_to(writer, search)));
         prepend(writer,
@@ -280,8 +280,8 @@ static void write_program(struct writer *writer, const struct seccomp_program *p
                 (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)));
 }
 
-/* What the kernel asks of a program too, and what the walks and copies rely on: every jump ends inside, and
- * so does the program. */
+/* True when every jump ends inside of the program and it ends with an answer. The kernel requires that too,
+ * and the walks and copies rely on it. */
 static bool is_well_formed(const struct seccomp_program *program)
 {
         if (program->length == 0 || program->length > BPF_MAXINSNS ||
@@ -310,7 +310,7 @@ void seccomp_ranges(struct seccomp_program *program, uint32_t architecture)
         size_t length = BPF_MAXINSNS - place->writer.start;
         if (place->writer.full || length >= program->length)
                 return;
-        /* In place: the block is of malloc() and only grows shorter. */
+        /* In place: the block is owned, and the new program is shorter. */
         memcpy((struct sock_filter *)program->code, place->writer.code + place->writer.start,
                length * sizeof(*program->code));
         program->length = (unsigned short)length;

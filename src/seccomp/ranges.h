@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A shorter program for the same filter. The kernel translates every instruction at load and steps through
- * the program once for every call there is, so the length of a program is time at each start of a server.
+ * Shortening a program. When the kernel loads a program, it translates every instruction and runs it once for
+ * every call number, so each instruction costs time at each start of a server.
  */
 #ifndef HUTCH_SECCOMP_RANGES_H
 #define HUTCH_SECCOMP_RANGES_H
@@ -10,10 +10,10 @@
 
 #include <stdint.h>
 
-/* Replaces an owned program, made for the one architecture whose audit number is given, by one that gives the
- * same answer to every call of any architecture, with ranges of call numbers where libseccomp has one
- * comparison for each number. A program that it does not understand to the last instruction, or cannot make
- * shorter, stays as it is; so does everything when there is no memory. */
+/* Replaces an owned program by a shorter one that gives the same answer to every call of every architecture:
+ * it compares ranges of call numbers, where libseccomp compares each number. `architecture` is the audit
+ * number of the one architecture that the program was made for. A program with any instruction that this
+ * module does not understand, or one that it cannot shorten, stays as it is. */
 void seccomp_ranges(struct seccomp_program *program, uint32_t architecture);
 
 #endif

@@ -171,7 +171,7 @@ def test_a_directory_on_the_way_is_a_link_out(hutch, between, local, granted, pr
     else:
         done = between(lead_out, *options, command=["echo", "ran"])
     assert (way / names[depth]).resolve() == private, "the link leads nowhere, so it proves nothing"
-    assert done.status == 125 and done.out == "" and "a part of the path is a link or no directory" in done.err, done
+    assert done.status == 125 and done.out == "" and "a part of the path is a link or not a directory" in done.err, done
     assert tree(private) == before
 
 
@@ -217,7 +217,7 @@ def test_what_is_at_the_place_is_no_file(monkeypatch, hutch, between, local, gra
 def test_a_pipe_as_a_directory_on_the_way(hutch, local, granted):
     os.mkfifo(granted / "a")
     done = hutch("run", "--rw", granted, "-f", f"{local}:{granted}/a/f", "--", "echo", "ran", timeout=10)
-    assert done.status == 125 and "a part of the path is a link or no directory" in done.err, done
+    assert done.status == 125 and "a part of the path is a link or not a directory" in done.err, done
 
 
 @pytest.mark.root

@@ -6,7 +6,7 @@
 #include "lib/fd.h"
 #include "lib/str.h"
 #include "ns/diagnose.h"
-#include "ns/launch.h"
+#include "ns/failure.h"
 
 #include <errno.h>
 #include <fcntl.h>
