@@ -368,10 +368,10 @@ static bool is_download(const char *name, const char *subcommand)
 }
 
 void runners_find(const struct str_list *command, const struct directories *directories, const char *work,
-                  const char *home, struct runners *runners)
+                  const char *home, struct runners *needs)
 {
         const struct reading reading = {
-            .command = command, .directories = directories, .work = work, .home = home, .result = runners};
+            .command = command, .directories = directories, .work = work, .home = home, .result = needs};
         const char *name = path_base(command->values[0]);
         const char *module = interpreter_module(command);
         if (str_equal(name, "uv"))
@@ -385,7 +385,7 @@ void runners_find(const struct str_list *command, const struct directories *dire
                 read_npx(&reading, 2);
         else if (module)
                 read_module(&reading, module);
-        runners->fetches |= is_download(name, command->count > 1 ? command->values[1] : "");
+        needs->fetches |= is_download(name, command->count > 1 ? command->values[1] : "");
 }
 
 /* ---- requests ---- */
@@ -507,11 +507,11 @@ char *runners_unsynced_project(const struct str_list *command, const struct dire
         return run && !tool ? find_unsynced(&reading, run) : NULL;
 }
 
-void runners_free(struct runners *runners)
+void runners_free(struct runners *needs)
 {
-        str_list_free(&runners->programs);
-        str_list_free(&runners->directories);
-        str_list_free(&runners->environment);
-        str_list_free(&runners->notes);
-        *runners = (struct runners){0};
+        str_list_free(&needs->programs);
+        str_list_free(&needs->directories);
+        str_list_free(&needs->environment);
+        str_list_free(&needs->notes);
+        *needs = (struct runners){0};
 }

@@ -24,7 +24,7 @@ struct runners {
 
 /* What the words ask for. `work` is where their relative paths begin, `home` the caller's. */
 void runners_find(const struct str_list *command, const struct directories *directories, const char *work,
-                  const char *home, struct runners *runners);
+                  const char *home, struct runners *needs);
 
 /* The package that `npx`, `npm exec`, `bunx`, `uvx` and `uv tool run` are asked for, without its version;
  * NULL for any other command. Whatever somebody wrote: no name to open a file by. The caller frees. */
@@ -51,6 +51,6 @@ const char *runners_project(const struct str_list *command);
 char *runners_unsynced_project(const struct str_list *command, const struct directories *directories,
                                const char *work);
 
-void runners_free(struct runners *runners);
+void runners_free(struct runners *needs);
 
 #endif

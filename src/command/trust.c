@@ -227,3 +227,10 @@ char *trust_find_installation(const struct directories *directories, const char 
         bool part = str_equal(real, prefix) || path_is_below(real, programs) || path_is_below(real, library);
         return part ? str_copy(prefix) : NULL;
 }
+
+bool trust_shows_nothing_new(const struct directories *directories, const char *real)
+{
+        autofree char *installation = trust_find_installation(directories, real);
+        return installation || directory_in_host_tree(real) ||
+               (directories->box && mounts_show(directories->box, real));
+}

@@ -34,4 +34,8 @@ bool trust_spelled_way(const struct trust *trust, const char *path);
  * it is part of none. It holds nobody's own files, so it may be granted whoever asks. The caller frees. */
 char *trust_find_installation(const struct directories *directories, const char *path);
 
+/* True when granting `real` shows the command nothing new: it is visible anyway, or part of an installation.
+ * A reference in doubt may bring it all the same. */
+bool trust_shows_nothing_new(const struct directories *directories, const char *real);
+
 #endif

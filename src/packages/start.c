@@ -73,8 +73,8 @@ static bool is_program(const struct package_mounts *use, const char *name)
 static bool is_tool(const struct toolchain *toolchain, const char *one, const char *other)
 {
         const char *command = toolchain->executable;
-        for (size_t i = 0; i < toolchain->grant_count; i++) {
-                const struct toolchain_grant *grant = &toolchain->grants[i];
+        for (size_t i = 0; i < toolchain->grants.count; i++) {
+                const struct program_grant *grant = &toolchain->grants.values[i];
                 if (grant->link && grant->link[0] == '/' && str_equal(grant->path, command))
                         command = grant->link;
         }

@@ -4,6 +4,7 @@
  * compares the grants. `T` in a path stands for that directory, `T/home` is the caller's home.
  */
 #include "command/toolchain.h"
+#include "command/unseen.h"
 #include "lib/fd.h"
 #include "lib/messages.h"
 
@@ -136,16 +137,16 @@ static void assert_grants(const struct toolchain *toolchain, const char *const *
         struct str_list wanted = {0};
         for (; *grants; grants++)
                 str_list_take(&wanted, full(*grants));
-        for (size_t i = 0; i < toolchain->grant_count; i++) {
-                const struct toolchain_grant *grant = &toolchain->grants[i];
+        for (size_t i = 0; i < toolchain->grants.count; i++) {
+                const struct program_grant *grant = &toolchain->grants.values[i];
                 autofree char *text =
                     grant->link ? str_format("%s -> %s", grant->path, grant->link) : str_copy(grant->path);
                 if (!str_list_has(&wanted, text))
                         fail_msg("granted: %s (%s)", text, grant->why);
                 assert_true(grant->why[0]);
         }
-        if (toolchain->grant_count != wanted.count)
-                fail_msg("%zu grants, not %zu", toolchain->grant_count, wanted.count);
+        if (toolchain->grants.count != wanted.count)
+                fail_msg("%zu grants, not %zu", toolchain->grants.count, wanted.count);
         str_list_free(&wanted);
 }
 
@@ -582,13 +583,13 @@ static void test_writable_grants_decide_nothing(void **state)
         const struct question link = {LIST("sh", "index.js"), NULL, NULL, &box};
         assert_asked(&link, &toolchain);
         assert_list(&toolchain.data, LIST("T/private/diary.txt"));
-        for (size_t i = 0; i < toolchain.grant_count; i++)
-                assert_null(strstr(toolchain.grants[i].path, "private"));
+        for (size_t i = 0; i < toolchain.grants.count; i++)
+                assert_null(strstr(toolchain.grants.values[i].path, "private"));
         toolchain_free(&toolchain);
         const struct question directory_link = {LIST("sh", "out/diary.txt"), NULL, NULL, &box};
         assert_asked(&directory_link, &toolchain);
-        for (size_t i = 0; i < toolchain.grant_count; i++)
-                assert_null(strstr(toolchain.grants[i].path, "private"));
+        for (size_t i = 0; i < toolchain.grants.count; i++)
+                assert_null(strstr(toolchain.grants.values[i].path, "private"));
         toolchain_free(&toolchain);
         make_file("T/work/run", "#!T/private/bin/python3\n", 0755);
         const struct question line = {LIST("T/work/run"), NULL, NULL, &box};
@@ -698,7 +699,7 @@ static void test_data_is_noted(void **state)
 
         char heard[8192] = "";
         messages_send_to(hear, heard);
-        toolchain_note_unseen(&toolchain, &box);
+        unseen_note(&toolchain.data, &box);
         messages_send_to(NULL, NULL);
         autofree char *expected = full("[hutch] note: T/data is not visible inside; --ro T/data would grant "
                                        "it (--rw for writing too)\n");
@@ -724,7 +725,7 @@ static void test_notes_are_bounded(void **state)
                 str_list_take(&toolchain.data, str_format("/nowhere/%u", i));
         char heard[8192] = "";
         messages_send_to(hear, heard);
-        toolchain_note_unseen(&toolchain, &box);
+        unseen_note(&toolchain.data, &box);
         messages_send_to(NULL, NULL);
         assert_non_null(strstr(heard, "more of the arguments"));
         toolchain_free(&toolchain);
