@@ -21,7 +21,7 @@ struct reading {
         const struct directories *directories;
         const char *work;
         const char *home;
-        struct runners *result;
+        struct runner_needs *result;
 };
 
 static const char *const uv_value_words =
@@ -165,7 +165,7 @@ static void read_uv_run(const struct reading *reading, size_t run)
         find_start(reading, program, &base, &start);
         bool named =
             find_value(reading, 1, program, "--directory") || find_value(reading, 1, program, "--project");
-        struct runners *result = reading->result;
+        struct runner_needs *result = reading->result;
 
         if (program < reading->command->count) {
                 autofree char *script = path_join(base, reading->command->values[program]);
@@ -367,8 +367,8 @@ static bool is_download(const char *name, const char *subcommand)
         return false;
 }
 
-void runners_find(const struct str_list *command, const struct directories *directories, const char *work,
-                  const char *home, struct runners *needs)
+void runners_find_needs(const struct str_list *command, const struct directories *directories,
+                        const char *work, const char *home, struct runner_needs *needs)
 {
         const struct reading reading = {
             .command = command, .directories = directories, .work = work, .home = home, .result = needs};
@@ -412,7 +412,7 @@ static bool has_any(const struct reading *reading, size_t start, size_t end, con
         return false;
 }
 
-static bool request_npx(const struct reading *reading, size_t options, struct runners_request *request)
+static bool request_npx(const struct reading *reading, size_t options, struct runner_request *request)
 {
         size_t index = skip_options(reading, options, npm_value_words);
         list_values(reading, options, index, "--package", &request->packages);
@@ -423,7 +423,7 @@ static bool request_npx(const struct reading *reading, size_t options, struct ru
         return !has_any(reading, options, index, "--registry --userconfig --globalconfig --cache --prefix");
 }
 
-static bool request_uvx(const struct reading *reading, size_t options, struct runners_request *request)
+static bool request_uvx(const struct reading *reading, size_t options, struct runner_request *request)
 {
         size_t tool = skip_options(reading, options, uv_value_words);
         const char *name = uvx_request(reading, options);
@@ -443,7 +443,7 @@ static bool request_uvx(const struct reading *reading, size_t options, struct ru
                         "-c --constraints -b --build-constraints --overrides --directory --project");
 }
 
-bool runners_request(const struct str_list *command, struct runners_request *request)
+bool runners_read_request(const struct str_list *command, struct runner_request *request)
 {
         const struct reading reading = {.command = command};
         const char *name = path_base(command->values[0]);
@@ -458,7 +458,7 @@ bool runners_request(const struct str_list *command, struct runners_request *req
         return (exec || str_equal(name, "npx")) && request_npx(&reading, exec ? 2 : 1, request);
 }
 
-char *runners_package(const struct str_list *command)
+char *runners_find_package(const struct str_list *command)
 {
         const struct reading reading = {.command = command};
         const char *name = path_base(command->values[0]);
@@ -480,7 +480,7 @@ char *runners_package(const struct str_list *command)
         return tool ? str_copy_n(request, strcspn(request, "[@=<>~! ;")) : package_name(request);
 }
 
-const char *runners_project(const struct str_list *command)
+const char *runners_find_project(const struct str_list *command)
 {
         const struct reading reading = {.command = command};
         bool tool;
@@ -498,8 +498,8 @@ const char *runners_project(const struct str_list *command)
         return program < command->count ? command->values[program] : NULL;
 }
 
-char *runners_unsynced_project(const struct str_list *command, const struct directories *directories,
-                               const char *work)
+char *runners_find_unsynced(const struct str_list *command, const struct directories *directories,
+                            const char *work)
 {
         const struct reading reading = {.command = command, .directories = directories, .work = work};
         bool tool = false;
@@ -507,11 +507,11 @@ char *runners_unsynced_project(const struct str_list *command, const struct dire
         return run && !tool ? find_unsynced(&reading, run) : NULL;
 }
 
-void runners_free(struct runners *needs)
+void runners_free_needs(struct runner_needs *needs)
 {
         str_list_free(&needs->programs);
         str_list_free(&needs->directories);
         str_list_free(&needs->environment);
         str_list_free(&needs->notes);
-        *needs = (struct runners){0};
+        *needs = (struct runner_needs){0};
 }

@@ -132,12 +132,12 @@ static char *name_of_script(const char *script)
 
 char *server_name(const struct str_list *command, const char *work)
 {
-        autofree char *package = runners_package(command);
+        autofree char *package = runners_find_package(command);
         if (package && package[0] == '@')
                 return server_name_clean(package);
         if (package)
                 return name_of_file(package); /* it may be a repository's address */
-        const char *project = runners_project(command);
+        const char *project = runners_find_project(command);
         if (project) {
                 autofree char *path = path_join(work, project);
                 return name_of_file(path);

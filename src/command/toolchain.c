@@ -109,7 +109,7 @@ static void note_data(struct finding *finding, const char *word)
                 str_list_add(&finding->result->data, path);
 }
 
-static bool add_runner_needs(struct finding *finding, const struct runners *needs)
+static bool add_runner_needs(struct finding *finding, const struct runner_needs *needs)
 {
         const struct need need = {.why = "program of the command", .executable = true, .trusted = true};
         for (size_t i = 0; i < needs->directories.count; i++) {
@@ -136,11 +136,11 @@ static bool add_runner_needs(struct finding *finding, const struct runners *need
 /* Adds what commands such as `uv run` and `npx` use of the installed packages. */
 static bool add_installed(struct finding *finding, const struct str_list *command)
 {
-        struct runners needs = {0};
-        runners_find(command, &finding->directories, finding->caller->work,
-                     finding->caller->home ? finding->caller->home : "", &needs);
+        struct runner_needs needs = {0};
+        runners_find_needs(command, &finding->directories, finding->caller->work,
+                           finding->caller->home ? finding->caller->home : "", &needs);
         bool found = add_runner_needs(finding, &needs);
-        runners_free(&needs);
+        runners_free_needs(&needs);
         return found;
 }
 

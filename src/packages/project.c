@@ -40,7 +40,7 @@ static void digest_lists(const char *directory, char digest[SHA512_HEX])
 bool package_project_request(const struct str_list *command, const struct directories *directories,
                              const char *work, struct fetch_request *request)
 {
-        autofree char *spelled = runners_unsynced_project(command, directories, work);
+        autofree char *spelled = runners_find_unsynced(command, directories, work);
         autofree char *directory = spelled ? realpath(spelled, NULL) : NULL;
         char digest[SHA512_HEX];
         *request = (struct fetch_request){0};

@@ -52,9 +52,9 @@ static int compare_texts(const void *a, const void *b)
 
 void fetch_request_read(const struct str_list *command, struct fetch_request *request)
 {
-        struct runners_request words = {0};
+        struct runner_request words = {0};
         *request = (struct fetch_request){0};
-        if (!runners_request(command, &words)) {
+        if (!runners_read_request(command, &words)) {
                 str_list_free(&words.packages);
                 return;
         }

@@ -83,7 +83,7 @@ static void test_names(void **state)
                         fail_msg("\"%s\" is a name", bad[i]);
 }
 
-static void read_words(const char *words, struct runners *needs)
+static void read_words(const char *words, struct runner_needs *needs)
 {
         struct str_list command = {0};
         autofree char *copy = str_copy(words);
@@ -91,8 +91,8 @@ static void read_words(const char *words, struct runners *needs)
         for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
                 str_list_add(&command, word);
         const struct directories directories = {.real_home = ""};
-        *needs = (struct runners){0};
-        runners_find(&command, &directories, "/nowhere", "/nowhere/home", needs);
+        *needs = (struct runner_needs){0};
+        runners_find_needs(&command, &directories, "/nowhere", "/nowhere/home", needs);
         str_list_free(&command);
 }
 
@@ -127,11 +127,11 @@ static void test_short_commands(void **state)
             "npx @x@1",
         };
         for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-                struct runners needs;
+                struct runner_needs needs;
                 read_words(rows[i], &needs);
                 if (needs.programs.count || needs.directories.count || needs.notes.count || needs.fetches)
                         fail_msg("%s asks for something", rows[i]);
-                runners_free(&needs);
+                runners_free_needs(&needs);
         }
 }
 
@@ -155,11 +155,11 @@ static void test_downloads(void **state)
             {"npm run x", false},
         };
         for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-                struct runners needs;
+                struct runner_needs needs;
                 read_words(rows[i].words, &needs);
                 if (needs.fetches != rows[i].fetches)
                         fail_msg("%s: %d", rows[i].words, needs.fetches);
-                runners_free(&needs);
+                runners_free_needs(&needs);
         }
 }
 
