@@ -20,7 +20,7 @@ struct script_line {
 bool script_read_line(const char *file, struct script_line *line);
 
 /* The program that `node` runs in a script that pnpm or npm wrote in place of a link (cmd-shim), as a path
- * relative to the script's directory. NULL when the file is no such script. The caller frees. */
+ * relative to the script's directory. NULL when the file is another one. The caller frees. */
 char *script_read_node_program(const char *file);
 
 #endif

@@ -32,8 +32,8 @@ bool shim_choice_is_program(const char *path)
 static bool refuse_writable(const struct shim_choice *choice, const char *file)
 {
         return error_set(choice->error, EXIT_SETUP,
-                         "%s is a shim of %s, and the sandbox may write %s, which chooses what it starts; "
-                         "name the program itself instead",
+                         "%s is a shim of %s, and %s, which chooses what it starts, can be written by the "
+                         "sandbox; name the program itself instead",
                          error_shown(choice->path), choice->manager, error_shown(file));
 }
 
