@@ -13,7 +13,7 @@
 
 enum {
         FILE_MAX = 16 << 20,
-        DIGEST_DIGITS = 16, /* enough to tell one state of a project from the next */
+        DIGEST_DIGITS = 16, /* enough to tell the states of one project apart */
 };
 
 const char *const package_project_lists[PACKAGE_PROJECT_LISTS] = {"pyproject.toml", "uv.lock",
