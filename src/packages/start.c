@@ -30,12 +30,10 @@ enum { MANIFEST_MAX = 1 << 20 };
 
 /* npm starts a program through sh, which has builtin commands by these names. */
 static const char shell_builtins[] =
-    ". : [ alias bg bind break builtin caller cd chdir command compgen complete compopt continue declare "
-    "dirs "
-    "disown echo enable eval exec exit export false fc fg getopts hash help history jobs kill let local "
-    "logout "
-    "mapfile popd printf pushd pwd read readarray readonly return set shift shopt source suspend test times "
-    "trap true type typeset ulimit umask unalias unset wait";
+    ". : [ alias bg bind break builtin caller cd chdir command compgen complete compopt continue "
+    "declare dirs disown echo enable eval exec exit export false fc fg getopts hash help history jobs "
+    "kill let local logout mapfile popd printf pushd pwd read readarray readonly return set shift "
+    "shopt source suspend test times trap true type typeset ulimit umask unalias unset wait";
 
 /* ---- the entry ---- */
 
