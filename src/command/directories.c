@@ -49,7 +49,7 @@ bool directory_exists(const char *path)
 
 bool directory_is_own(const struct directories *directories, const char *directory)
 {
-        /* Other than those that grants/sensitive_paths.h refuses. */
+        /* In addition to the sensitive paths. */
         static const char *const shared[] = {"/opt", "/srv", "/mnt", "/media", "/home", "/root", "/boot"};
         autofree char *real = realpath(directory, NULL);
         struct stat status;
@@ -58,7 +58,7 @@ bool directory_is_own(const struct directories *directories, const char *directo
         for (size_t i = 0; i < sizeof(shared) / sizeof(*shared); i++)
                 if (str_equal(real, shared[i]))
                         return false;
-        /* As /tmp: anybody may put a package.json there. */
+        /* In a directory such as /tmp, anybody may make a package.json. */
         if (status.st_mode & S_IWOTH)
                 return false;
         return !sensitive_path_reason(real, directories->real_home, false);
@@ -83,8 +83,8 @@ bool directory_is_package(const char *directory)
         return false;
 }
 
-/* The top of a repository of several packages: what they need lies in its node_modules, and so do links from
- * one to another (npm-workspaces(7), pnpm's and yarn's manuals). */
+/* True for the top of a repository of several packages. Its node_modules has what they need, and the links
+ * from one to another (npm-workspaces(7), the manuals of pnpm and yarn). */
 static bool is_package_workspace(const char *directory)
 {
         autofree char *file = path_join(directory, "package.json");
@@ -105,7 +105,6 @@ bool directory_is_venv(const char *directory)
         return directory_has(directory, "pyvenv.cfg");
 }
 
-/* Installations whose programs load libraries of their neighbours: one prefix, whatever program is named. */
 static bool is_homebrew(const char *directory)
 {
         return directory_path_has_name(directory, ".linuxbrew") && directory_has(directory, "Cellar") &&
@@ -136,7 +135,7 @@ char *directory_find_above(const struct directories *directories, const char *st
         return NULL;
 }
 
-/* The outermost node_modules at or above `start`, else the nearest root. */
+/* The outermost node_modules at or above `start`, else the nearest package root or installation. */
 static char *find_nearest_root(const struct directories *directories, const char *start)
 {
         autofree char *nearest = NULL, *modules = NULL;
@@ -196,7 +195,7 @@ bool directory_is_runtime(const char *directory)
 
 bool directory_may_be_written(const struct directories *directories, const char *path)
 {
-        /* The last component as it is: a link is written where it lies, not where it leads. */
+        /* The last component stays unresolved: writing a link needs its own directory, not its target's. */
         autofree char *directory = path_parent(path);
         autofree char *real = realpath(directory, NULL);
         autofree char *place = real ? path_join(real, strrchr(path, '/') + 1) : NULL;

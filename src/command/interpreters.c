@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See interpreters.h. For each interpreter the table says which of its options take the next word as their
- * value, and after which there is no program at all; whatever else starts with a dash is an option by itself.
+ * See interpreters.h. For each interpreter, the table lists the options that take the next word as their
+ * value, and the options after which no program follows. Any other word that starts with a dash is an option
+ * alone.
  */
 #include "command/interpreters.h"
 
@@ -11,15 +12,16 @@
 #include <stdlib.h>
 
 struct interpreter {
-        const char *names;       /* without a version at the end; words between blanks, like all lists here */
-        const char *subcommand;  /* a word that may stand before the program, or NULL */
-        bool needs_subcommand;   /* without it there is no program */
-        const char *value_words; /* options whose value is the next word */
-        const char *no_program;  /* options after which no program follows */
+        /* Lists of words have blanks between them. */
+        const char *names;        /* of the command, without a version at the end */
+        const char *subcommand;   /* a word that may come before the program, or NULL */
+        bool needs_subcommand;    /* without it there is no program */
+        const char *value_words;  /* options whose value is the next word */
+        const char *no_program;   /* options after which no program follows */
         const char *program_word; /* an option whose value is the program, or NULL */
-        const char
-            *value_letters; /* in a group such as -uW: the rest of the word or the next one is the value */
-        const char *no_program_letters;
+        /* Single letters, in a group such as -uW. */
+        const char *value_letters;      /* the rest of the word, or the next word, is the value */
+        const char *no_program_letters; /* no program follows */
 };
 
 static const struct interpreter interpreters[] = {
@@ -89,8 +91,8 @@ static const struct interpreter interpreters[] = {
     },
 };
 
-/* By the name it is called by, without a version: python3.12, ruby3.1, perl5.36. */
-static const struct interpreter *find_launcher(const char *command)
+/* Finds the interpreter by its name without a version: python3.12, ruby3.1, perl5.36. */
+static const struct interpreter *find_interpreter(const char *command)
 {
         const char *name = path_base(command);
         size_t length = strlen(name);
@@ -104,7 +106,7 @@ static const struct interpreter *find_launcher(const char *command)
 
 enum meaning { ALONE, TAKES_NEXT, NO_PROGRAM };
 
-/* What a group of letters means: `-Bu`, `-uW`, `-Wignore`, `-lc`. */
+/* Reads a group of letters: `-Bu`, `-uW`, `-Wignore`, `-lc`. */
 static enum meaning judge_letters(const struct interpreter *interpreter, const char *letters)
 {
         for (; *letters; letters++) {
@@ -121,7 +123,7 @@ static enum meaning judge_option(const struct interpreter *interpreter, const ch
         size_t length = strlen(word);
         if (str_words_have(interpreter->value_words, word, length))
                 return TAKES_NEXT;
-        /* `--eval=…` holds the program's text as well. */
+        /* `--eval=…` has the program's text in the same word. */
         if (str_words_have(interpreter->no_program, word, strcspn(word, "=")))
                 return NO_PROGRAM;
         return word[1] == '-' ? ALONE : judge_letters(interpreter, word + 1);
@@ -129,7 +131,7 @@ static enum meaning judge_option(const struct interpreter *interpreter, const ch
 
 size_t interpreter_program(const struct str_list *command)
 {
-        const struct interpreter *interpreter = find_launcher(command->values[0]);
+        const struct interpreter *interpreter = find_interpreter(command->values[0]);
         if (!interpreter)
                 return 0;
         bool subcommand_seen = !interpreter->subcommand;
@@ -140,7 +142,7 @@ size_t interpreter_program(const struct str_list *command)
                 if (str_equal(word, "--"))
                         return i + 1 < command->count ? i + 1 : 0;
                 if (str_equal(word, "-"))
-                        return 0; /* the program comes through standard input */
+                        return 0; /* the interpreter reads the program from standard input */
                 if (word[0] == '-' || str_words_have(interpreter->value_words, word, strlen(word))) {
                         switch (judge_option(interpreter, word)) {
                         case NO_PROGRAM:
@@ -162,7 +164,7 @@ size_t interpreter_program(const struct str_list *command)
 
 const char *interpreter_module(const struct str_list *command)
 {
-        const struct interpreter *interpreter = find_launcher(command->values[0]);
+        const struct interpreter *interpreter = find_interpreter(command->values[0]);
         if (!interpreter || !str_words_have(interpreter->names, "python", strlen("python")))
                 return NULL;
         for (size_t i = 1; i < command->count && command->values[i][0] == '-' && command->values[i][1]; i++) {
@@ -173,7 +175,8 @@ const char *interpreter_module(const struct str_list *command)
                 }
                 if (word[1] == '-')
                         continue;
-                /* -I and -P: the working directory is not looked into; -c: what follows is no module. */
+                /* With -I and -P Python does not look into the working directory; after -c no module follows.
+                 */
                 const char *letter = word + 1 + strcspn(word + 1, "mcIPWX");
                 if (*letter == 'm')
                         return letter[1] ? letter + 1 : command->values[i + 1];

@@ -21,7 +21,7 @@ enum {
         PATHS_MAX = 64 * 1024, /* of a .pth file */
 };
 
-/* A note unless `real` is visible inside; `how` is what `place` does. */
+/* Prints a note unless `real` is visible inside or must not be granted. `how` is the verb between both. */
 static void note_package(const struct box *box, const char *place, const char *how, const char *real,
                          size_t *notes)
 {
@@ -34,7 +34,7 @@ static void note_package(const struct box *box, const char *place, const char *h
                 error_shown(real), error_shown(real));
 }
 
-/* Links among the packages of `modules`, and of each @scope in it. */
+/* Notes the links among the packages of `modules`, and of each @scope in it. */
 static void note_links(const struct box *box, const char *modules, bool scoped, size_t *notes)
 {
         autoclosedir DIR *directory = opendir(modules);
@@ -50,7 +50,7 @@ static void note_links(const struct box *box, const char *modules, bool scoped, 
         }
 }
 
-/* Lines that are paths, in the *.pth files of a virtual environment (site in Python's library). */
+/* Notes the lines that are paths in the *.pth files of a virtual environment (Python's module site). */
 static void note_paths(const struct box *box, const char *venv, size_t *notes)
 {
         autofree char *escaped = search_escape(venv);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See runners.h. Each command has a function that reads its words in its own order: options with the next
- * word as their value are in a table, whatever else starts with a dash is an option by itself.
+ * See runners.h. Each command has a function that reads its words. A table lists the options that take the
+ * next word as their value; any other word that starts with a dash is an option alone.
  */
 #include "command/runners.h"
 
@@ -21,7 +21,7 @@ struct reading {
         const struct directories *directories;
         const char *work;
         const char *home;
-        struct runners *result;
+        struct runner_needs *result;
 };
 
 static const char *const uv_value_words =
@@ -36,7 +36,8 @@ static const char *const uv_value_words =
 static const char *const npm_value_words = "-p --package -c --call -w --workspace --prefix --userconfig "
                                            "--globalconfig --cache --registry --script-shell --loglevel";
 
-/* The value of an option at `index`, in the next word or behind `=`; NULL when it is another option. */
+/* The value of the option `name` at `index`, in the next word or after `=`; NULL when the word is another
+ * one. */
 static const char *option_value(const struct reading *reading, size_t index, const char *name)
 {
         const char *word = reading->command->values[index];
@@ -45,10 +46,11 @@ static const char *option_value(const struct reading *reading, size_t index, con
                 return NULL;
         if (word[length] == '=')
                 return word + length + 1;
-        return word[length] ? NULL : reading->command->values[index + 1]; /* NULL at the end */
+        return word[length] ? NULL : reading->command->values[index + 1]; /* NULL after the last word */
 }
 
-/* The index of the first word from `index` on that is no option and no option's value, or the count. */
+/* The index of the first word from `index` on that is neither an option nor an option's value, or the count.
+ */
 static size_t skip_options(const struct reading *reading, size_t index, const char *value_words)
 {
         const struct str_list *command = reading->command;
@@ -61,7 +63,7 @@ static size_t skip_options(const struct reading *reading, size_t index, const ch
         return index < command->count ? index : command->count;
 }
 
-/* The value of the last option of this name among the words from `start` to before `end`. */
+/* The value of the last option `name` among the words from `start` up to `end`, which is not included. */
 static const char *find_value(const struct reading *reading, size_t start, size_t end, const char *name)
 {
         const char *found = NULL;
@@ -101,8 +103,8 @@ static bool is_uv_workspace(const char *directory)
         return fd_read_file(file, PROJECT_MAX, &text) >= 0 && strstr(text, "[tool.uv.workspace");
 }
 
-/* The directory whose .venv uv uses: the project or the workspace around it; without a project the nearest.
- */
+/* The directory whose .venv uv uses: the project, or the workspace around it; without a project the nearest
+ * one upward; or NULL. */
 static char *find_venv_holder(const struct reading *reading, const char *start, const char *project)
 {
         if (!project)
@@ -113,14 +115,15 @@ static char *find_venv_holder(const struct reading *reading, const char *start, 
         return workspace && holds_venv(workspace) ? str_copy(workspace) : NULL;
 }
 
-/* Without a network uv would try for a while before it uses what is there. */
+/* Without a network, uv would try to reach the registry for a while before it uses what is installed. */
 static void stay_offline(const struct reading *reading)
 {
         if (!reading->directories->box || !box_has_network(reading->directories->box))
                 str_list_add(&reading->result->environment, "UV_OFFLINE=1");
 }
 
-/* Where `uv run` starts, and where it looks for its project. The caller frees both. */
+/* The directory in which `uv run` starts, and the one from which it looks for its project. The caller frees
+ * both. */
 static void find_start(const struct reading *reading, size_t program, char **base, char **start)
 {
         const char *directory = find_value(reading, 1, program, "--directory");
@@ -129,7 +132,8 @@ static void find_start(const struct reading *reading, size_t program, char **bas
         *start = path_join(*base, project ? project : ".");
 }
 
-/* True when the options of `uv run`, at the index `run`, leave the project's environment as it is. */
+/* True when no option of `uv run`, at the index `run`, asks for another environment than the project's own.
+ */
 static bool is_plain_run(const struct reading *reading, size_t run, size_t program)
 {
         for (size_t i = 1; i < program; i++) {
@@ -157,7 +161,7 @@ static char *find_unsynced(const struct reading *reading, size_t run)
         return root && !holder && !workspace && is_plain_run(reading, run, program) ? str_copy(root) : NULL;
 }
 
-/* `uv [OPTIONS] run [OPTIONS] COMMAND`: the project, or the workspace around it, and its .venv. */
+/* `uv [OPTIONS] run [OPTIONS] COMMAND` uses the project, or the workspace around it, and its .venv. */
 static void read_uv_run(const struct reading *reading, size_t run)
 {
         size_t program = skip_options(reading, run + 1, uv_value_words);
@@ -165,7 +169,7 @@ static void read_uv_run(const struct reading *reading, size_t run)
         find_start(reading, program, &base, &start);
         bool named =
             find_value(reading, 1, program, "--directory") || find_value(reading, 1, program, "--project");
-        struct runners *result = reading->result;
+        struct runner_needs *result = reading->result;
 
         if (program < reading->command->count) {
                 autofree char *script = path_join(base, reading->command->values[program]);
@@ -184,7 +188,7 @@ static void read_uv_run(const struct reading *reading, size_t run)
                 str_list_add(&result->directories, start);
         stay_offline(reading);
         if (holder) {
-                /* What is installed is used as it is: the project cannot be written to. */
+                /* uv must not change the environment, because the project is read-only inside. */
                 str_list_add(&result->environment, "UV_NO_SYNC=1");
                 str_list_add(&result->directories, holder);
                 str_list_take(&result->programs, path_join(holder, ".venv/bin/python"));
@@ -197,8 +201,8 @@ static void read_uv_run(const struct reading *reading, size_t run)
         }
 }
 
-/* The tool's name in `name@version`, `name[extra]`, `name==1.0`: NULL when a version is asked for, for which
- * uv does not use what is installed. */
+/* The tool's name in `name` or `name[extra]`. NULL for a request with a version (`name@1.0`, `name==1.0`),
+ * for which uv does not use the installed tool. */
 static char *plain_tool_name(const char *request)
 {
         size_t length = strcspn(request, "[");
@@ -206,7 +210,7 @@ static char *plain_tool_name(const char *request)
         return str_is_file_name(name) && !strpbrk(request, "@=<>~!") ? str_copy(name) : NULL;
 }
 
-/* What `uvx [OPTIONS] TOOL` asks for, as written; NULL when there is no word. */
+/* The request in `uvx [OPTIONS] TOOL`, as written; NULL when there is no word. */
 static const char *uvx_request(const struct reading *reading, size_t options)
 {
         size_t tool = skip_options(reading, options, uv_value_words);
@@ -216,7 +220,7 @@ static const char *uvx_request(const struct reading *reading, size_t options)
         return tool < reading->command->count ? reading->command->values[tool] : NULL;
 }
 
-/* `uvx [OPTIONS] TOOL`: one that `uv tool install` has installed. */
+/* `uvx [OPTIONS] TOOL` uses a tool that `uv tool install` has installed. */
 static void read_uvx(const struct reading *reading, size_t options)
 {
         const char *request = uvx_request(reading, options);
@@ -266,14 +270,13 @@ static char *package_name(const char *request)
         return str_copy_n(request, at ? (size_t)(at - request) : strlen(request));
 }
 
-/* A directory or an archive of the person's: npm takes it from there and asks no registry (npm-install(1)).
- */
+/* True for a local directory or archive, for which npm asks no registry (npm-install(1)). */
 static bool is_local_package(const char *request)
 {
         return request[0] == '.' || request[0] == '/' || str_starts(request, "file:");
 }
 
-/* One or two components of a path, with nothing in them that leads elsewhere. */
+/* True for a name that is safe as one or two components of a path. */
 static bool is_package_name(const char *name)
 {
         const char *slash = name[0] == '@' ? strchr(name, '/') : NULL;
@@ -281,7 +284,7 @@ static bool is_package_name(const char *name)
         return str_is_file_name(scope) && str_is_file_name(slash ? slash + 1 : name);
 }
 
-/* In `directory`/node_modules: the command of that name, or the package. NULL when it has neither. */
+/* The command `name`, or else the package, in `directory`/node_modules; NULL when it has neither. */
 static char *find_in_modules(const struct directories *directories, const char *directory, const char *name)
 {
         autofree char *modules = path_join(directory, "node_modules");
@@ -294,7 +297,7 @@ static char *find_in_modules(const struct directories *directories, const char *
         return access(package, F_OK) == 0 ? str_copy(package) : NULL;
 }
 
-/* What `npx [OPTIONS] NAME` asks for, as written; NULL when there is no word. */
+/* The request in `npx [OPTIONS] NAME`, as written; NULL when there is no word. */
 static const char *npx_request(const struct reading *reading, size_t options)
 {
         size_t index = skip_options(reading, options, npm_value_words);
@@ -306,8 +309,8 @@ static const char *npx_request(const struct reading *reading, size_t options)
         return index < reading->command->count ? reading->command->values[index] : NULL;
 }
 
-/* `npx [OPTIONS] NAME`, `npm exec NAME`: what is installed in the nearest node_modules upward from the
- * working directory. What is installed beside npm itself comes with it. */
+/* `npx [OPTIONS] NAME` and `npm exec NAME` use the nearest node_modules upward from the working directory
+ * that has NAME. What is installed beside npm is granted with npm. */
 static void read_npx(const struct reading *reading, size_t options)
 {
         size_t index = skip_options(reading, options, npm_value_words);
@@ -319,7 +322,7 @@ static void read_npx(const struct reading *reading, size_t options)
                 return;
         reading->result->missing = true;
         autofree char *directory = str_copy(reading->work);
-        /* The home is nobody else's either, only not to be granted. */
+        /* The search passes through the home, which hutch does not grant but nobody else writes. */
         while (directory[1] &&
                (directory_is_own(reading->directories, directory) || str_equal(directory, reading->home))) {
                 char *found = find_in_modules(reading->directories, directory, name);
@@ -327,7 +330,7 @@ static void read_npx(const struct reading *reading, size_t options)
                         reading->result->fetches = false;
                         reading->result->missing = false;
                         str_list_take(&reading->result->programs, found);
-                        /* npm looks upward as well, and sees only what is granted. */
+                        /* npm looks upward too, and inside it sees only what is granted. */
                         if (!str_equal(directory, reading->work) && directory_has(directory, "package.json"))
                                 str_list_add(&reading->result->directories, directory);
                         return;
@@ -342,7 +345,7 @@ static void read_npx(const struct reading *reading, size_t options)
 
 /* ---- python -m ---- */
 
-/* A module that lies in the working directory, where `-m` looks first. */
+/* Python looks for the module in the working directory first. */
 static void read_module(const struct reading *reading, const char *module)
 {
         autofree char *name = str_copy_n(module, strcspn(module, "."));
@@ -355,7 +358,7 @@ static void read_module(const struct reading *reading, const char *module)
         str_list_take(&reading->result->directories, root ? root : str_copy(reading->work));
 }
 
-/* Commands that only ever run what they download. */
+/* True for commands that always download what they run. */
 static bool is_download(const char *name, const char *subcommand)
 {
         static const char *const commands[][2] = {{"bunx", NULL},  {"bun", "x"},    {"pnpx", NULL},
@@ -367,11 +370,11 @@ static bool is_download(const char *name, const char *subcommand)
         return false;
 }
 
-void runners_find(const struct str_list *command, const struct directories *directories, const char *work,
-                  const char *home, struct runners *runners)
+void runners_find_needs(const struct str_list *command, const struct directories *directories,
+                        const char *work, const char *home, struct runner_needs *needs)
 {
         const struct reading reading = {
-            .command = command, .directories = directories, .work = work, .home = home, .result = runners};
+            .command = command, .directories = directories, .work = work, .home = home, .result = needs};
         const char *name = path_base(command->values[0]);
         const char *module = interpreter_module(command);
         if (str_equal(name, "uv"))
@@ -385,12 +388,12 @@ void runners_find(const struct str_list *command, const struct directories *dire
                 read_npx(&reading, 2);
         else if (module)
                 read_module(&reading, module);
-        runners->fetches |= is_download(name, command->count > 1 ? command->values[1] : "");
+        needs->fetches |= is_download(name, command->count > 1 ? command->values[1] : "");
 }
 
 /* ---- requests ---- */
 
-/* The values of every option of this name among the words from `start` to before `end`. */
+/* Adds the value of every option `name` among the words from `start` up to `end`, which is not included. */
 static void list_values(const struct reading *reading, size_t start, size_t end, const char *name,
                         struct str_list *values)
 {
@@ -401,7 +404,7 @@ static void list_values(const struct reading *reading, size_t start, size_t end,
         }
 }
 
-/* True when an option among these words is one of `names`, blanks between them. */
+/* True when one of these words is an option in `names`, which has blanks between them. */
 static bool has_any(const struct reading *reading, size_t start, size_t end, const char *names)
 {
         for (size_t i = start; i < end; i++) {
@@ -412,7 +415,7 @@ static bool has_any(const struct reading *reading, size_t start, size_t end, con
         return false;
 }
 
-static bool request_npx(const struct reading *reading, size_t options, struct runners_request *request)
+static bool read_npx_request(const struct reading *reading, size_t options, struct runner_request *request)
 {
         size_t index = skip_options(reading, options, npm_value_words);
         list_values(reading, options, index, "--package", &request->packages);
@@ -423,7 +426,7 @@ static bool request_npx(const struct reading *reading, size_t options, struct ru
         return !has_any(reading, options, index, "--registry --userconfig --globalconfig --cache --prefix");
 }
 
-static bool request_uvx(const struct reading *reading, size_t options, struct runners_request *request)
+static bool read_uvx_request(const struct reading *reading, size_t options, struct runner_request *request)
 {
         size_t tool = skip_options(reading, options, uv_value_words);
         const char *name = uvx_request(reading, options);
@@ -443,7 +446,7 @@ static bool request_uvx(const struct reading *reading, size_t options, struct ru
                         "-c --constraints -b --build-constraints --overrides --directory --project");
 }
 
-bool runners_request(const struct str_list *command, struct runners_request *request)
+bool runners_read_request(const struct str_list *command, struct runner_request *request)
 {
         const struct reading reading = {.command = command};
         const char *name = path_base(command->values[0]);
@@ -451,14 +454,15 @@ bool runners_request(const struct str_list *command, struct runners_request *req
         if (str_equal(name, "uvx") || str_equal(name, "uv")) {
                 size_t run = str_equal(name, "uv") ? find_uv_run(&reading, &tool) : 0;
                 request->uv = true;
-                return (str_equal(name, "uvx") || (run && tool)) && request_uvx(&reading, run + 1, request);
+                return (str_equal(name, "uvx") || (run && tool)) &&
+                       read_uvx_request(&reading, run + 1, request);
         }
         bool exec = str_equal(name, "npm") && command->count > 1 &&
                     (str_equal(command->values[1], "exec") || str_equal(command->values[1], "x"));
-        return (exec || str_equal(name, "npx")) && request_npx(&reading, exec ? 2 : 1, request);
+        return (exec || str_equal(name, "npx")) && read_npx_request(&reading, exec ? 2 : 1, request);
 }
 
-char *runners_package(const struct str_list *command)
+char *runners_find_package(const struct str_list *command)
 {
         const struct reading reading = {.command = command};
         const char *name = path_base(command->values[0]);
@@ -480,7 +484,7 @@ char *runners_package(const struct str_list *command)
         return tool ? str_copy_n(request, strcspn(request, "[@=<>~! ;")) : package_name(request);
 }
 
-const char *runners_project(const struct str_list *command)
+const char *runners_find_project(const struct str_list *command)
 {
         const struct reading reading = {.command = command};
         bool tool;
@@ -498,8 +502,8 @@ const char *runners_project(const struct str_list *command)
         return program < command->count ? command->values[program] : NULL;
 }
 
-char *runners_unsynced_project(const struct str_list *command, const struct directories *directories,
-                               const char *work)
+char *runners_find_unsynced(const struct str_list *command, const struct directories *directories,
+                            const char *work)
 {
         const struct reading reading = {.command = command, .directories = directories, .work = work};
         bool tool = false;
@@ -507,11 +511,11 @@ char *runners_unsynced_project(const struct str_list *command, const struct dire
         return run && !tool ? find_unsynced(&reading, run) : NULL;
 }
 
-void runners_free(struct runners *runners)
+void runners_free_needs(struct runner_needs *needs)
 {
-        str_list_free(&runners->programs);
-        str_list_free(&runners->directories);
-        str_list_free(&runners->environment);
-        str_list_free(&runners->notes);
-        *runners = (struct runners){0};
+        str_list_free(&needs->programs);
+        str_list_free(&needs->directories);
+        str_list_free(&needs->environment);
+        str_list_free(&needs->notes);
+        *needs = (struct runner_needs){0};
 }

@@ -18,9 +18,10 @@
 
 enum { COPIES_MAX = 4 };
 
-/* NULL when `file` can be executed, else the problem; `status` is what a shell would end with. `named`: the
- * person wrote this very path, so a closed directory on the way is no reason to call it missing. */
-static const char *judge(const char *file, bool named, int *status)
+/* NULL when `file` can be executed, else the problem; `status` becomes a shell's exit status for it. With
+ * `named` the user wrote this very path: a directory on the way that is closed to the caller is then the
+ * problem, where a search of PATH passes over it. */
+static const char *judge_file(const char *file, bool named, int *status)
 {
         struct stat found;
         *status = EXIT_NOT_FOUND;
@@ -46,10 +47,10 @@ static const char *judge(const char *file, bool named, int *status)
 static char *take_if_executable(char *file, bool named, struct search_failure *failure)
 {
         int status;
-        const char *problem = judge(file, named, &status);
+        const char *problem = judge_file(file, named, &status);
         if (!problem)
                 return file;
-        /* Something that is there explains more than something that is not. */
+        /* A file that exists explains more than one that does not. */
         if (failure &&
             (!failure->problem || (failure->status == EXIT_NOT_FOUND && status != EXIT_NOT_FOUND))) {
                 failure->problem = problem;
@@ -78,12 +79,11 @@ char *search_path(const char *path, const char *cwd, const char *name, struct se
 
 char *search_file(const char *cwd, const char *name, struct search_failure *failure)
 {
-        /* Not folded: `..` behind a link is for the kernel to follow. */
+        /* Not folded as text: the kernel follows `..` behind a link. */
         char *file = name[0] == '/' ? str_copy(name) : str_format("%s/%s", cwd[1] ? cwd : "", name);
         return take_if_executable(file, true, failure);
 }
 
-/* `text` with the characters that glob() would take as a pattern escaped. */
 char *search_escape(const char *text)
 {
         char *escaped = str_or_die(malloc(strlen(text) * 2 + 1)), *out = escaped;
@@ -120,7 +120,7 @@ char *search_list_copies(const char *name, const char *home)
             ".linuxbrew/bin",
             "bin",
         };
-        /* Not /snap/bin: what is there cannot run in a sandbox. */
+        /* Not /snap/bin: programs of snap cannot run in a sandbox. */
         static const char *const elsewhere[] = {
             "/usr/local/bin",
             "/usr/bin",
@@ -147,7 +147,7 @@ char *search_list_copies(const char *name, const char *home)
         size_t listed = 0;
         for (size_t i = 0; i < copies.gl_pathc && listed < COPIES_MAX; i++) {
                 int status;
-                if (judge(copies.gl_pathv[i], true, &status))
+                if (judge_file(copies.gl_pathv[i], true, &status))
                         continue;
                 char *longer =
                     str_format("%s%s%s", text,
@@ -165,8 +165,7 @@ bool search_explain(const struct search_failure *failure, const char *name, cons
         if (strchr(name, ' ') && failure->status == EXIT_NOT_FOUND)
                 return error_set(
                     error, EXIT_NOT_FOUND,
-                    "the command \"%s\" was not found: the command and each of its arguments are words "
-                    "of their own",
+                    "the command \"%s\" was not found: write the command and each argument as separate words",
                     error_shown(name));
         size_t key = strcspn(name, "=");
         if (name[key] && str_is_variable_name(name, key) && failure->status == EXIT_NOT_FOUND)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See server_name.h. The words of a command may hold anything, a line end or 100,000 bytes too; what leaves
- * here is a short name that harms neither a terminal nor a path. It looks at most at whether a few files
- * exist, never into one.
+ * See server_name.h. The words of a command may be anything, such as a line end or 100,000 bytes. The result
+ * is a short name that harms neither a terminal nor a path. The functions test whether a few files exist and
+ * read none.
  */
 #include "command/server_name.h"
 
@@ -35,7 +35,7 @@ char *server_name_clean(const char *text)
         return name;
 }
 
-/* What stands behind the last slash; slashes at the end do not count. The caller frees. */
+/* The last component of a path, which may end in slashes. The caller frees. */
 static char *last_component(const char *path)
 {
         size_t end = strlen(path);
@@ -47,7 +47,7 @@ static char *last_component(const char *path)
         return str_copy_n(path + begin, end - begin);
 }
 
-/* A file's name without the ending of a program or, in an address, of a repository. */
+/* A file's name without the ending of a program or of a repository's address. */
 static char *name_of_file(const char *path)
 {
         static const char endings[] = ".js .mjs .cjs .ts .py .pyz .jar .rb .pl .sh .git";
@@ -58,13 +58,13 @@ static char *name_of_file(const char *path)
         return server_name_clean(name);
 }
 
-/* `name` or `@scope/name` behind the last node_modules of a path; NULL where there is none. */
+/* `name` or `@scope/name` after the last node_modules of a path, or NULL. */
 static char *name_in_modules(const char *path)
 {
         static const char modules[] = "/node_modules/";
         const char *package = NULL;
         for (const char *next = strstr(path, modules); next; next = strstr(package, modules))
-                package = next + sizeof(modules) - 2; /* the next may begin with this one's last slash */
+                package = next + sizeof(modules) - 2; /* this one's last slash may be the next one's first */
         if (!package || package[1] == '.')
                 return NULL;
         size_t length = strcspn(package + 1, "/");
@@ -74,8 +74,8 @@ static char *name_in_modules(const char *path)
         return server_name_clean(name);
 }
 
-/* The name of the nearest directory upward that is a package; a home and what is as near to the root is none.
- */
+/* The name of the nearest directory upward that is a package, or NULL. A home, and any directory as near to
+ * the root, does not count. */
 static char *name_of_package(const char *script)
 {
         static const char *const marks[] = {"package.json", "pyproject.toml", "setup.py", "deno.json"};
@@ -100,8 +100,8 @@ static bool is_one_of(const char *names, const char *name)
         return str_words_have(names, name, strlen(name));
 }
 
-/* The name of the nearest directory that has one of its own, where every second server's script is called as
- * this one is; else that of the script. What is as near to the root as a home is no server's. */
+/* The script's name; where that is a common one (index.js), the name of the nearest directory that is not
+ * common in turn. A directory as near to the root as a home does not count. */
 static char *name_of_single(const char *script)
 {
         static const char scripts[] =
@@ -132,12 +132,12 @@ static char *name_of_script(const char *script)
 
 char *server_name(const struct str_list *command, const char *work)
 {
-        autofree char *package = runners_package(command);
+        autofree char *package = runners_find_package(command);
         if (package && package[0] == '@')
                 return server_name_clean(package);
         if (package)
-                return name_of_file(package); /* it may be a repository's address */
-        const char *project = runners_project(command);
+                return name_of_file(package); /* the package may be a repository's address */
+        const char *project = runners_find_project(command);
         if (project) {
                 autofree char *path = path_join(work, project);
                 return name_of_file(path);

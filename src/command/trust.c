@@ -1,17 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See trust.h. What can be forged, and what cannot: whoever may write a directory may put there any link, any
- * file and any marker of a project, and may remove them. So a marker beside a link proves nothing in the
- * link's favour; it only bounds a project that naming a plain file there would grant as well. A repository's
- * .git is no such bound: a server that may write one directory of it would reach all of it. Where a link
- * leads is the other way round: the attacker could not write there, so what marks an installation there is
- * true. Yet a private directory can carry such marks honestly (a virtual environment, a project with
- * package.json): only what nobody keeps own files in counts, a whole runtime with its library, never an
- * environment or a project.
- *
- * Which places only the person writes: what hutch never grants writable and no clone lies in (the home itself
- * and what is above it, version managers' directories), root's directories, and the directories of PATH,
- * whose programs the person runs without any sandbox.
+ * See trust.h.
  */
 #include "command/trust.h"
 
@@ -28,9 +17,9 @@
 
 /* ---- places ---- */
 
-/* True when nobody but the person, or the machine's administrator, can have put what lies at `from`, whose
- * directory's real path is `real`; PATH aside. */
-static bool only_the_person_writes(const struct trust *trust, const char *from, const char *real)
+/* True when only the user or the machine's administrator can have made the entry `from` of the directory
+ * whose real path is `real`. PATH is judged elsewhere. */
+static bool only_the_user_writes(const struct trust *trust, const char *from, const char *real)
 {
         struct stat status;
         const char *home = trust->directories->real_home;
@@ -39,16 +28,17 @@ static bool only_the_person_writes(const struct trust *trust, const char *from, 
         if (stat(real, &status) < 0 || (status.st_mode & S_IWOTH) ||
             (status.st_uid != 0 && status.st_uid != geteuid()))
                 return false;
-        /* A link that is the home, or on the way to it, by the name the person gave it. */
+        /* A link that is the home, or on the way to it, as the user spells it. */
         if (trust->home[0] && path_is_below(trust->home, from))
                 return true;
-        /* What the caller cannot write, no server of the caller's could. */
+        /* A directory that the caller cannot write, no server of the caller could write. */
         if (status.st_uid == 0 && geteuid() != 0 && !(status.st_mode & S_IWGRP) && access(real, W_OK) < 0)
                 return true;
         return home[0] && (path_is_below(home, real) || sensitive_path_is_executed(real, home));
 }
 
-/* The prefix whose bin, or whose version manager's shims, are the PATH directory `real`; or NULL. */
+/* The prefix of the PATH directory `real`, when that is the prefix's bin or a version manager's shims; or
+ * NULL. */
 static char *find_prefix(const struct directories *directories, const char *real)
 {
         autofree char *prefix = path_parent(real);
@@ -59,9 +49,9 @@ static char *find_prefix(const struct directories *directories, const char *real
                    : NULL;
 }
 
-/* The real path of an entry of PATH, or NULL where it is not the person's word: a relative one is the working
- * directory's, and one that a server's link leads elsewhere, as an environment that was activated, is the
- * server's. */
+/* The real path of an entry of PATH, or NULL where the entry is not the user's word. Whoever writes the
+ * working directory decides a relative one, and a server decides one that leads through its link, such as an
+ * activated environment in its project. */
 static char *resolve_entry(const struct trust *trust, const char *entry)
 {
         if (entry[0] != '/')
@@ -71,13 +61,13 @@ static char *resolve_entry(const struct trust *trust, const char *entry)
         real_path_list_links(normal, &links);
         for (size_t i = 0; i < links.count; i++) {
                 autofree char *directory = path_parent(links.values[i]);
-                if (!only_the_person_writes(trust, links.values[i], directory))
+                if (!only_the_user_writes(trust, links.values[i], directory))
                         return NULL;
         }
         return realpath(normal, NULL);
 }
 
-/* True when `real`, a directory's real path, is one of PATH, or with `prefixes` lies in the prefix of one. */
+/* True when `real`, a directory's real path, is one of PATH or, with `prefixes`, is in the prefix of one. */
 static bool is_on_path(const struct trust *trust, const char *real, bool prefixes)
 {
         autofree char *copy = str_copy(trust->path ? trust->path : "");
@@ -109,7 +99,8 @@ static char *find_modules(const char *path)
 }
 
 /* How far a reference in the directory `real` may lead: the package or workspace around it, else the
- * directory itself. In a directory that is not its own, as /tmp, nowhere: NULL. The caller frees. */
+ * directory itself. NULL in a shared directory such as /tmp, from where a reference may lead nowhere. The
+ * caller frees. */
 static char *find_project(const struct directories *directories, const char *real)
 {
         if (!directory_is_own(directories, real))
@@ -117,7 +108,7 @@ static char *find_project(const struct directories *directories, const char *rea
         autofree char *modules = find_modules(real);
         autofree char *above = modules ? path_parent(modules) : str_copy(real);
         char *root = directory_find_root(directories, above);
-        /* Packages are linked from the workspace's node_modules to where they are written. */
+        /* A workspace's node_modules has links to the sources of its packages. */
         if (modules && !(root && directory_has(root, "package.json"))) {
                 free(root);
                 return str_copy(modules);
@@ -139,8 +130,8 @@ bool trust_reference(const struct trust *trust, const char *from, const char *ta
         autofree char *project = find_project(trust->directories, real);
         if (project && (path_is_below(target, project) || (end && path_is_below(end, project))))
                 return true;
-        /* What lies in PATH itself, `#!/usr/bin/env NAME` may name as well. */
-        return only_the_person_writes(trust, from, real) || is_on_path(trust, real, true) ||
+        /* A target in PATH itself is what `#!/usr/bin/env NAME` would name as well. */
+        return only_the_user_writes(trust, from, real) || is_on_path(trust, real, true) ||
                (real_target_directory && is_on_path(trust, real_target_directory, false));
 }
 
@@ -150,12 +141,12 @@ static bool trust_link(const struct trust *trust, const char *link, char **to)
         char text[PATH_MAX];
         ssize_t length = readlink(link, text, sizeof(text) - 1);
         if (length <= 0)
-                return true; /* gone: what stands there now is judged when it is opened */
+                return true; /* it is gone; whatever replaced it is judged when it is opened */
         text[length] = 0;
         autofree char *directory = path_parent(link);
         char *target = path_join(directory, text);
         bool trusted = trust_reference(trust, link, target);
-        /* `..` behind another link is not what it looks like. */
+        /* `..` behind another link may lead elsewhere than its text says. */
         autofree char *end = realpath(link, NULL);
         if (trusted && end && strstr(text, ".."))
                 trusted = trust_reference(trust, link, end);
@@ -202,7 +193,7 @@ bool trust_spelled_way(const struct trust *trust, const char *path)
 
 /* ---- installations ---- */
 
-/* A project that carries a whole runtime, as a checkout of one, is a project. */
+/* A project that contains a whole runtime, such as a checkout of Node.js, is a project. */
 static bool is_prefix(const char *directory)
 {
         return directory_is_runtime(directory) && !directory_is_package(directory) &&
@@ -221,9 +212,16 @@ char *trust_find_installation(const struct directories *directories, const char 
         autofree char *prefix = directory_find_above(directories, start, is_prefix);
         if (!prefix)
                 return NULL;
-        /* What else somebody keeps below the prefix, as below a miniconda3, is no part of it. */
+        /* Other directories below the prefix, as below a miniconda3, may be somebody's private files. */
         autofree char *programs = path_join(prefix, "bin");
         autofree char *library = path_join(prefix, "lib");
         bool part = str_equal(real, prefix) || path_is_below(real, programs) || path_is_below(real, library);
         return part ? str_copy(prefix) : NULL;
+}
+
+bool trust_shows_nothing_new(const struct directories *directories, const char *real)
+{
+        autofree char *installation = trust_find_installation(directories, real);
+        return installation || directory_in_host_tree(real) ||
+               (directories->box && mounts_show(directories->box, real));
 }

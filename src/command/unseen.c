@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Says which paths among the command's words are not visible inside. It looks at the finished box and grants
- * nothing.
+ * See unseen.h.
  */
-#include "command/toolchain.h"
+#include "command/unseen.h"
+
 #include "grants/mounts.h"
 #include "grants/sensitive_paths.h"
 #include "lib/fd.h"
@@ -22,7 +22,7 @@ static bool is_visible(const struct box *box, const char *path)
                 mount->kind == MOUNT_DEV || str_equal(mount->destination, place));
 }
 
-/* True for /, /etc, /home: inside they are there, as the sandbox's own. */
+/* True for /, /etc, /home: the sandbox has a directory there that leads to its mounts. */
 static bool leads_inside(const struct box *box, const char *path)
 {
         for (size_t i = 0; i < box->mount_count; i++)
@@ -31,12 +31,12 @@ static bool leads_inside(const struct box *box, const char *path)
         return false;
 }
 
-void toolchain_note_unseen(const struct toolchain *toolchain, const struct box *box)
+void unseen_note(const struct str_list *paths, const struct box *box)
 {
         autofree char *real_home = realpath(box->home, NULL);
         size_t notes = 0;
-        for (size_t i = 0; i < toolchain->data.count; i++) {
-                const char *path = toolchain->data.values[i];
+        for (size_t i = 0; i < paths->count; i++) {
+                const char *path = paths->values[i];
                 if (is_visible(box, path) || leads_inside(box, path))
                         continue;
                 if (notes++ == NOTES_MAX) {

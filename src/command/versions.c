@@ -10,7 +10,7 @@
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 
-/* Appends a word to `*words`, which begins as NULL. */
+/* Appends a word to *words, which is NULL before the first. */
 static void add_word(char **words, const char *word, size_t length)
 {
         autofree char *copy = str_copy_n(word, length);
@@ -54,14 +54,14 @@ char *versions_read_lines(const char *text, const char *tool)
         return NULL;
 }
 
-/* The length of a quoted string at `text` without its quotes, or -1. */
+/* The length of the quoted string at `text`, without its quotes; -1 when there is none. */
 static ptrdiff_t quoted_length(const char *text)
 {
         const char *end = text[0] == '"' || text[0] == '\'' ? strchr(text + 1, text[0]) : NULL;
         return end ? end - text - 1 : -1;
 }
 
-/* What stands left of `=`, bare or quoted, is `key`; returns what stands right of it, or NULL. */
+/* The value after `key =`, with the key bare or quoted; NULL when the line has another key. */
 static const char *value_of(const char *line, const char *key)
 {
         size_t length = strlen(key);
@@ -100,7 +100,7 @@ static char *read_toml_value(const char *value)
         return words;
 }
 
-/* The value of `key` in `table`, or that of `version` in a table of the key's own. */
+/* The value of `key` in [table], or of `version` in [table.key]. */
 static char *read_toml(const char *text, const char *table, const char *key)
 {
         autofree char *copy = str_copy(text);

@@ -57,7 +57,8 @@ bool entry_write(int directory, const struct entry *entry, struct error *error)
         if (failure == 0 && fsync(file) < 0)
                 failure = -errno;
         return failure == 0 ||
-               error_set(error, EXIT_SETUP, "cannot write what was fetched down: %s", strerror(-failure));
+               error_set(error, EXIT_SETUP, "cannot write " FILE_NAME " of the fetched packages: %s",
+                         strerror(-failure));
 }
 
 static bool read_list(const cJSON *object, const char *key, struct str_list *list)
@@ -72,7 +73,7 @@ static bool read_list(const cJSON *object, const char *key, struct str_list *lis
         return cJSON_IsArray(array);
 }
 
-static const char *text_of(const cJSON *object, const char *key)
+static const char *text_at(const cJSON *object, const char *key)
 {
         const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
         return cJSON_IsString(item) ? item->valuestring : NULL;
@@ -83,8 +84,8 @@ static bool read_packages(const cJSON *object, struct entry *entry)
         const cJSON *array = cJSON_GetObjectItemCaseSensitive(object, "packages"), *item;
         cJSON_ArrayForEach(item, array)
         {
-                const char *name = text_of(item, "name"), *version = text_of(item, "version");
-                const char *integrity = text_of(item, "integrity");
+                const char *name = text_at(item, "name"), *version = text_at(item, "version");
+                const char *integrity = text_at(item, "integrity");
                 if (!name || !version || !integrity)
                         return false;
                 entry_add_package(entry, name, version, integrity);
@@ -94,14 +95,14 @@ static bool read_packages(const cJSON *object, struct entry *entry)
 
 static bool read_object(const cJSON *object, struct entry *entry)
 {
-        const char *name = text_of(object, "name"), *digest = text_of(object, "digest");
+        const char *name = text_at(object, "name"), *digest = text_at(object, "digest");
         const cJSON *fetched = cJSON_GetObjectItemCaseSensitive(object, "fetched");
         if (!name || !digest || !cJSON_IsNumber(fetched))
                 return false;
         entry->name = str_copy(name);
         entry->digest = str_copy(digest);
-        /* Entries of before have neither. */
-        const char *directory = text_of(object, "directory"), *program = text_of(object, "program");
+        /* Older entries have neither. */
+        const char *directory = text_at(object, "directory"), *program = text_at(object, "program");
         entry->directory = str_copy(directory ? directory : "");
         entry->program = str_copy(program ? program : "");
         entry->fetched = (int64_t)fetched->valuedouble;
@@ -120,10 +121,10 @@ bool entry_read(int directory, const char *shown, struct entry *entry, struct er
         bool read = object && read_object(object, entry);
         cJSON_Delete(object);
         return read ||
-               error_set(
-                   error, EXIT_SETUP,
-                   "what is kept of %s cannot be read (%s); `hutch fetch --remove` it and fetch it again",
-                   error_shown(shown), length < 0 ? strerror((int)-length) : FILE_NAME " is damaged");
+               error_set(error, EXIT_SETUP,
+                         "the entry of %s cannot be read (%s); remove it with `hutch fetch --remove` and "
+                         "fetch it again",
+                         error_shown(shown), length < 0 ? strerror((int)-length) : FILE_NAME " is damaged");
 }
 
 void entry_free(struct entry *entry)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See mounts.h. The cache in an entry was written by hostile programs: it is only mounted, and never looked
- * into here. What a server must be told to find it stands in the entry's own file, which hutch wrote.
+ * See mounts.h. Hostile programs wrote the cache in an entry: this module mounts it and never looks into it.
+ * The variables with which a server finds its packages come from entry.json, which hutch wrote.
  */
 #include "packages/mounts.h"
 
@@ -17,28 +17,23 @@
 #include "packages/store.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/openat2.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-/* Of the entry in use: its lock ends with the process, which is when the server has ended. */
+/* The entry in use. Its lock ends with this process, which outlives the server. */
 static int used_entry = -1;
 
-/* Where the cache of a tool is in a home. */
-static const char *name_of(enum fetch_tool tool)
+/* The path of a tool's cache in a home. */
+static const char *cache_name(enum fetch_tool tool)
 {
         return tool != FETCH_NPM ? ".cache/uv" : ".npm";
 }
 
-/* Where it is mounted. */
-static char *place_of(const struct box *box, enum fetch_tool tool)
+/* The place inside of a tool's cache. */
+static char *cache_place(const struct box *box, enum fetch_tool tool)
 {
         autofree char *home = mounts_follow_inside(box, box->home);
-        return path_join(home, name_of(tool));
+        return path_join(home, cache_name(tool));
 }
 
 /* ---- the fetch sandbox ---- */
@@ -47,7 +42,7 @@ static bool add_unfinished(struct box *box, struct held_sources *held, const str
                            struct error *error)
 {
         enum fetch_tool tool = (enum fetch_tool)options->fetch_tool;
-        autofree char *place = place_of(box, tool);
+        autofree char *place = cache_place(box, tool);
         return mounts_add_bind(box, held, options->fetch_into, place, true, "the packages that are fetched",
                                error);
 }
@@ -92,17 +87,17 @@ static bool add_entry(struct box *box, struct held_sources *held, enum fetch_too
 {
         autofree char *directory = real_path_of_descriptor(descriptor);
         autofree char *cache = path_join(directory ? directory : "/", "cache");
-        autofree char *place = place_of(box, tool);
+        autofree char *place = cache_place(box, tool);
         autofree char *why = str_format(MOUNT_WHY_KEPT "%s, which were fetched", name);
         if (!entry_read(descriptor, name, &use->entry, error) ||
             !mounts_add_bind(box, held, cache, place, false, why, error))
                 return false;
-        /* What the server writes there is its own, and vanishes. */
+        /* The server's own writes to the cache vanish at its end. */
         box->mounts[box->mount_count - 1].kind = MOUNT_OVERLAY;
         add_environment(box, tool, &use->entry);
         use->source = cache;
         cache = NULL;
-        use->place = path_join(box->home, name_of(tool));
+        use->place = path_join(box->home, cache_name(tool));
         return true;
 }
 
@@ -114,7 +109,7 @@ void package_mounts_release(struct package_mounts *use)
         *use = (struct package_mounts){0};
 }
 
-/* A package that npm itself finds without a registry: installed beside it. */
+/* True for packages that npm finds without a registry, because they are installed beside it. */
 static bool is_installed_globally(const struct toolchain *toolchain, const struct fetch_request *request)
 {
         if (request->tool != FETCH_NPM)
@@ -135,7 +130,7 @@ static bool is_installed_globally(const struct toolchain *toolchain, const struc
         return true;
 }
 
-/* Refuses a path that leads into a writable grant, or by a link out of one. */
+/* Refuses a path that leads into a writable grant, or that leads out of one by a link. */
 static bool check_own(const struct box *box, const char *path, struct error *error)
 {
         const struct mount *left = NULL;
@@ -149,8 +144,9 @@ static bool check_own(const struct box *box, const char *path, struct error *err
                          path, holder->source);
 }
 
-/* A fetch asks the person's own npm or uv, outside, for its configuration. None of what that starts may be an
- * earlier run's work: the command, whatever is on PATH, and what the programs there lead to. */
+/* A fetch runs the user's own npm or uv, outside the sandbox, to ask for its configuration. An earlier run of
+ * the server must not have made anything that this starts: the command, the programs on PATH, and the files
+ * that they lead to. */
 static bool check_programs(const struct box *box, const struct toolchain *toolchain, struct error *error)
 {
         static const char *const programs[] = {"", "npm", "npx", "node", "uv", "uvx", "env", "sh"};
@@ -171,9 +167,9 @@ static bool check_programs(const struct box *box, const struct toolchain *toolch
         return check_own(box, toolchain->executable, error);
 }
 
-/* What is missing: to be fetched first, left to the command, or said. */
-static bool miss(struct box *box, const struct options *options, const struct toolchain *toolchain,
-                 const struct fetch_request *request, const char *name, struct error *error)
+/* Decides about a missing entry: hutch fetches it first, leaves it to the command, or reports it. */
+static bool handle_missing(struct box *box, const struct options *options, const struct toolchain *toolchain,
+                           const struct fetch_request *request, const char *name, struct error *error)
 {
         bool consents = request->consents || options->fetch == OPTION_FETCH_ALWAYS;
         bool project = request->tool == FETCH_UV_PROJECT;
@@ -183,17 +179,16 @@ static bool miss(struct box *box, const struct options *options, const struct to
                     : str_copy(error_shown(strchr(name, ':') + 1));
         if (options->fetch != OPTION_FETCH_NEVER && consents) {
                 if (project)
-                        message(
-                            "note: %s has no .venv; hutch makes an environment for it and keeps that apart, "
-                            "where `uv sync` in the project would make one that is used as it is",
-                            error_shown(directory));
+                        message("note: %s has no .venv; hutch makes an environment for it outside the "
+                                "project; to "
+                                "use one in the project, run `uv sync` there",
+                                error_shown(directory));
                 if (options->dry_run)
                         message("note: %s is not here yet and would be fetched first", shown);
                 box->fetch_first = !options->dry_run && check_programs(box, toolchain, error);
                 return options->dry_run;
         }
-        /* It may be permitted to reach a registry by itself, or find the package where hutch does not look.
-         */
+        /* With a network, the command may reach a registry itself; a dry run only describes. */
         if (box_has_network(box) || options->dry_run)
                 return true;
         autofree char *line = fetch_line(&box->argv);
@@ -213,7 +208,7 @@ static bool use_entry(struct box *box, struct held_sources *held, const struct o
         autoclose int entry = store < 0 ? store : store_open_entry(store, file);
         if (entry < 0) {
                 if (!file || entry == -ENOENT)
-                        return miss(box, options, toolchain, request, name, error);
+                        return handle_missing(box, options, toolchain, request, name, error);
                 return error_set(
                     error, EXIT_SETUP, "cannot look for %s in hutch's data directory: %s", error_shown(name),
                     entry == -EPERM ? "it is not this account's alone (mode 0700)" : strerror(-entry));
@@ -224,7 +219,7 @@ static bool use_entry(struct box *box, struct held_sources *held, const struct o
         return true;
 }
 
-/* What `uv run` needs: of a project that the sandbox shows, and no other. */
+/* Reads the request of `uv run`, only for a project that the sandbox shows. */
 static void read_project(const struct box *box, const char *work, struct fetch_request *request)
 {
         autofree char *home = realpath(caller_homes()->spelled, NULL);
@@ -249,8 +244,8 @@ bool package_mounts_add(struct box *box, struct held_sources *held, const struct
                 read_project(box, work, &request);
         bool wanted = request.tool != FETCH_NONE && !is_installed_globally(toolchain, &request);
         if (wanted) {
-                /* Who grants a cache of one's own means that one. */
-                autofree char *place = place_of(box, request.tool);
+                /* A user who grants their own cache means that one. */
+                autofree char *place = cache_place(box, request.tool);
                 const struct mount *holder = box_find_mount(box, place);
                 wanted =
                     holder && (holder->kind == MOUNT_MEMORY || str_equal(holder->why, MOUNT_WHY_PERSIST));
@@ -260,5 +255,3 @@ bool package_mounts_add(struct box *box, struct held_sources *held, const struct
         fetch_request_free(&request);
         return added;
 }
-
-/* ---- --persist ---- */

@@ -32,8 +32,8 @@ bool persist_add(struct box *box, struct held_sources *held, const struct option
         return mounts_replace_memory(box, held, real, home, MOUNT_WHY_PERSIST, error);
 }
 
-/* Opens, from the directory, each component of `path`, and makes the missing ones; no link is followed, which
- * the server may have put there. */
+/* Makes the missing directories of `path` below the directory, and opens the last one. It follows no link,
+ * because the server may have made it. */
 static int make_directories(int directory, const char *path)
 {
         autofree char *rest = str_copy(path);
@@ -81,7 +81,7 @@ bool persist_make_mount_points(const struct box *box, const struct options *opti
         for (size_t i = 0; directory >= 0 && i < box->mount_count; i++) {
                 const struct mount *mount = &box->mounts[i];
                 autofree char *above = path_parent(mount->destination);
-                /* What lies in another mount has its place there. */
+                /* The mount point of a mount that is inside another one belongs to that one. */
                 if (mount == home || !path_is_below(mount->destination, home->destination) ||
                     box_find_mount(box, above) != home)
                         continue;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See program.h. npx takes everything behind the package's name as it is; `npm exec` reads its own options
- * among the arguments as well, up to `--`.
+ * See program.h. npx passes on every word after the package's name; `npm exec` reads its own options among
+ * the arguments too, up to `--`.
  */
 #include "packages/program.h"
 
@@ -10,8 +10,8 @@
 #include "lib/fd.h"
 #include "packages/request.h"
 
-/* The value of the option at *index, in the next word or behind `=`, and *index becomes that of its last
- * word; NULL when it is another option, or its value is no plain one. */
+/* The value of the option `name` at *index, in the next word or after `=`; *index becomes the index of the
+ * value's word. NULL when the word is another option, or the value is not a plain one. */
 static const char *take_value(const struct str_list *command, size_t *index, const char *name)
 {
         const char *word = command->values[*index];
@@ -19,20 +19,21 @@ static const char *take_value(const struct str_list *command, size_t *index, con
         if (strncmp(word, name, length) != 0 || (word[length] && word[length] != '='))
                 return NULL;
         size_t last = word[length] ? *index : *index + 1;
-        const char *value = word[length] ? word + length + 1 : command->values[last]; /* NULL at the end */
+        const char *value =
+            word[length] ? word + length + 1 : command->values[last]; /* NULL after the last word */
         if (!value || !value[0] || value[0] == '-')
                 return NULL;
         *index = last;
         return value;
 }
 
-/* Takes an option of npm's at *index. `npm exec` has another meaning for -p. */
+/* Takes npm's option at *index. For `npm exec`, -p means --parseable. */
 static bool take_npm_option(const struct str_list *command, size_t *index, bool is_npx,
                             struct fetch_program *program)
 {
         const char *word = command->values[*index];
         if (str_words_have("-y --yes -q --quiet", word, strlen(word))) {
-                /* A word that npm could take as the option's value. */
+                /* npm could take these words as the option's value. */
                 const char *next = *index + 1 < command->count ? command->values[*index + 1] : "";
                 return !str_words_have("true false null", next, strlen(next));
         }
@@ -91,7 +92,7 @@ static bool read_uv(const struct str_list *command, size_t index, struct fetch_p
                         return false;
                 str_list_add(&program->words, command->values[index]);
         }
-        /* uv starts an interpreter by that name, not a package's program. */
+        /* For `python…` uv starts an interpreter, not a package's program. */
         const char *name = program->words.values[0];
         return str_is_file_name(name) && !str_starts(name, "python");
 }

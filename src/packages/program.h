@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which program of a package the words of npx, `npm exec`, uvx and `uv tool run` start, and with which
- * arguments. Words in, words out: nothing is looked at. It knows the plain ways only; where an option, or the
- * place of a word, could mean more, the tool itself has to say.
+ * Which program of a package npx, `npm exec`, uvx and `uv tool run` start, and with which arguments. Words
+ * in, words out: it looks at no file. It knows only plain command lines; where an option, or the place of a
+ * word, could mean more, the tool itself must decide.
  */
 #ifndef HUTCH_PACKAGES_PROGRAM_H
 #define HUTCH_PACKAGES_PROGRAM_H
@@ -17,7 +17,7 @@ struct fetch_program {
         struct str_list words; /* the program's name and its arguments; the name is "" where npm chooses it */
 };
 
-/* False where the words are not plain. Free it in both cases. */
+/* Reads the words. False where they are not plain. The caller frees the program in both cases. */
 bool fetch_program_read(const struct str_list *command, struct fetch_program *program);
 void fetch_program_free(struct fetch_program *program);
 

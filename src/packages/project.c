@@ -13,7 +13,7 @@
 
 enum {
         FILE_MAX = 16 << 20,
-        DIGEST_DIGITS = 16, /* enough to tell one state of a project from the next */
+        DIGEST_DIGITS = 16, /* enough to tell the states of one project apart */
 };
 
 const char *const package_project_lists[PACKAGE_PROJECT_LISTS] = {"pyproject.toml", "uv.lock",
@@ -40,7 +40,7 @@ static void digest_lists(const char *directory, char digest[SHA512_HEX])
 bool package_project_request(const struct str_list *command, const struct directories *directories,
                              const char *work, struct fetch_request *request)
 {
-        autofree char *spelled = runners_unsynced_project(command, directories, work);
+        autofree char *spelled = runners_find_unsynced(command, directories, work);
         autofree char *directory = spelled ? realpath(spelled, NULL) : NULL;
         char digest[SHA512_HEX];
         *request = (struct fetch_request){0};

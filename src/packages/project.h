@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What `uv run` asks for in a project that has no environment: a request like that for a package, named by
- * the directory of the project and a digest of its list of dependencies.
+ * The request of `uv run` in a project without an environment. It is named by the project's directory and a
+ * digest of the files that list its dependencies, so a changed list is another request.
  */
 #ifndef HUTCH_PACKAGES_PROJECT_H
 #define HUTCH_PACKAGES_PROJECT_H
@@ -9,13 +9,12 @@
 #include "command/directories.h"
 #include "packages/request.h"
 
-/* Reads what `command` asks for when it is `uv run` in such a project; `work` is where its paths begin. The
- * request's one package is the project's directory with a digest of its list, so that a changed list is
- * another. False for any other command. */
+/* Reads the request of `command` when it is `uv run` in such a project; relative paths begin at `work`. False
+ * for any other command. */
 bool package_project_request(const struct str_list *command, const struct directories *directories,
                              const char *work, struct fetch_request *request);
 
-/* The project's directory in such a request. The caller frees. */
+/* The directory of the project in such a request. The caller frees. */
 char *package_project_directory(const struct fetch_request *request);
 
 /* The files of a project that uv reads to choose versions. */

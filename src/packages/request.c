@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-enum { FILE_NAME_LONGEST = 200 }; /* with what the store puts around it, within the 255 of a file system */
+enum { FILE_NAME_LONGEST = 200 }; /* with the prefix and suffix of the store below the 255 of file systems */
 
 static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@._+-";
 static const char npm_version[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-^~<>=*";
@@ -52,9 +52,9 @@ static int compare_texts(const void *a, const void *b)
 
 void fetch_request_read(const struct str_list *command, struct fetch_request *request)
 {
-        struct runners_request words = {0};
+        struct runner_request words = {0};
         *request = (struct fetch_request){0};
-        if (!runners_request(command, &words)) {
+        if (!runners_read_request(command, &words)) {
                 str_list_free(&words.packages);
                 return;
         }
@@ -69,8 +69,8 @@ void fetch_request_read(const struct str_list *command, struct fetch_request *re
         request->tool = words.uv ? FETCH_UV : FETCH_NPM;
         request->consents = words.consents;
         request->packages = words.packages;
-        /* Their order means nothing to npm, which keeps them under a hash of the sorted list; the first of
-         * uv's is the tool's. */
+        /* npm ignores the order of its packages and keeps them under a hash of the sorted list. uv's first
+         * one is the tool's. */
         size_t first = words.uv ? 1 : 0;
         if (request->packages.count > first + 1)
                 qsort(request->packages.values + first, request->packages.count - first,
@@ -87,7 +87,7 @@ char *fetch_request_name(const struct fetch_request *request)
 {
         char *name = str_copy(request->tool == FETCH_NPM ? "npm:" : "uv:");
         for (size_t i = 0; i < request->packages.count; i++) {
-                /* No package has a blank in it. */
+                /* A blank separates them: no package has one in its name. */
                 char *longer = str_format("%s%s%s", name, i ? " " : "", request->packages.values[i]);
                 free(name);
                 name = longer;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See start.h. What npm looks at before it takes a package of its cache (libnpmexec): a project around the
- * working directory, its settings, what is installed there and globally. Where any of that is there and could
- * count, npx decides.
+ * See start.h. Before npm takes a package of its cache, it looks (libnpmexec) at a project around the working
+ * directory, at its settings, and at the packages installed there and globally. Where any of these exists and
+ * could count, npx decides.
  */
 #include "packages/start.h"
 
@@ -28,14 +28,12 @@
 
 enum { MANIFEST_MAX = 1 << 20 };
 
-/* npm starts a program through sh, which has commands of its own by these names. */
-static const char own_commands[] =
-    ". : [ alias bg bind break builtin caller cd chdir command compgen complete compopt continue declare "
-    "dirs "
-    "disown echo enable eval exec exit export false fc fg getopts hash help history jobs kill let local "
-    "logout "
-    "mapfile popd printf pushd pwd read readarray readonly return set shift shopt source suspend test times "
-    "trap true type typeset ulimit umask unalias unset wait";
+/* npm starts a program through sh, which has builtin commands by these names. */
+static const char shell_builtins[] =
+    ". : [ alias bg bind break builtin caller cd chdir command compgen complete compopt continue "
+    "declare dirs disown echo enable eval exec exit export false fc fg getopts hash help history jobs "
+    "kill let local logout mapfile popd printf pushd pwd read readarray readonly return set shift "
+    "shopt source suspend test times trap true type typeset ulimit umask unalias unset wait";
 
 /* ---- the entry ---- */
 
@@ -48,7 +46,8 @@ static int open_within(int directory, const char *path, int flags, unsigned reso
         return (int)syscall(SYS_openat2, directory, path, &how, sizeof(how));
 }
 
-/* True when the program is a file in the entry, wherever links in it lead, that the kernel can start. */
+/* True when the program is a file in the entry that the kernel can start. Links may lead to it, but not out
+ * of the entry. */
 static bool is_program(const struct package_mounts *use, const char *name)
 {
         char head[4];
@@ -69,12 +68,13 @@ static bool is_program(const struct package_mounts *use, const char *name)
 
 /* ---- what else could count ---- */
 
-/* The file that the command is: its links followed, and a version manager's shim, which is a link inside. */
+/* True when the command's file is named `one` or `other`. It follows links, and a version manager's shim,
+ * which is a link inside. */
 static bool is_tool(const struct toolchain *toolchain, const char *one, const char *other)
 {
         const char *command = toolchain->executable;
-        for (size_t i = 0; i < toolchain->grant_count; i++) {
-                const struct toolchain_grant *grant = &toolchain->grants[i];
+        for (size_t i = 0; i < toolchain->grants.count; i++) {
+                const struct program_grant *grant = &toolchain->grants.values[i];
                 if (grant->link && grant->link[0] == '/' && str_equal(grant->path, command))
                         command = grant->link;
         }
@@ -82,7 +82,8 @@ static bool is_tool(const struct toolchain *toolchain, const char *one, const ch
         return real && (str_equal(path_base(real), one) || str_equal(path_base(real), other));
 }
 
-/* True when the box's environment has a variable that begins so, in any case, and that hutch did not set. */
+/* True when the box's environment has a variable that begins with `prefix`, in any case, and that hutch did
+ * not set. */
 static bool has_settings(const struct box *box, const struct entry *entry, const char *prefix)
 {
         static const char known[] =
@@ -99,7 +100,7 @@ static bool has_settings(const struct box *box, const struct entry *entry, const
         return false;
 }
 
-/* Variables by which both tools find their caches. */
+/* True when the user set a variable by which the tools find their caches. */
 static bool moves_cache(const struct box *box)
 {
         static const char *const names[] = {"HOME", "PREFIX", "XDG_CACHE_HOME", "XDG_DATA_HOME"};
@@ -109,7 +110,7 @@ static bool moves_cache(const struct box *box)
         return false;
 }
 
-/* What the host has at a path inside, or NULL where the sandbox shows nothing of it. The caller frees. */
+/* The host's path of a path inside, or NULL where the sandbox shows nothing of the host. The caller frees. */
 static char *find_outside(const struct box *box, const char *path)
 {
         const struct mount *mount = box_find_mount(box, path);
@@ -117,6 +118,7 @@ static char *find_outside(const struct box *box, const char *path)
         return shown ? str_format("%s%s", mount->source, path + strlen(mount->destination)) : NULL;
 }
 
+/* True when `directory` inside has an entry `name`, from the host or by --file. */
 static bool is_there(const struct box *box, const char *directory, const char *name)
 {
         autofree char *path = path_join(directory, name);
@@ -124,7 +126,7 @@ static bool is_there(const struct box *box, const char *directory, const char *n
         return copy_in_lead_to(box, path) || (outside && access(outside, F_OK) == 0);
 }
 
-/* True unless the project's manifest brings no program of this name. */
+/* True unless the project's manifest certainly has no program `name`. */
 static bool may_bring(const struct box *box, const char *directory, const char *name)
 {
         autofree char *path = path_join(directory, "package.json");
@@ -146,7 +148,7 @@ static bool may_bring(const struct box *box, const char *directory, const char *
 }
 
 /* True when a directory at or above the working directory has something that npm could prefer. `written` is
- * the package as the words have it, `name` without a version. */
+ * the package as in the command, `name` the package without its version. */
 static bool has_project(const struct box *box, const char *written, const char *name)
 {
         autofree char *command = str_format("node_modules/.bin/%s", written);
@@ -164,7 +166,7 @@ static bool has_project(const struct box *box, const char *written, const char *
         }
 }
 
-/* Installed beside npm, or where it looks for what is installed globally. */
+/* True when the package is installed beside npm, or where npm looks for global packages. */
 static bool is_global(const struct toolchain *toolchain, const char *written, const char *name)
 {
         autofree char *directory = path_parent(toolchain->executable);
@@ -181,7 +183,7 @@ static bool is_global(const struct toolchain *toolchain, const char *written, co
 
 /* ---- the change ---- */
 
-/* npm puts the project's directories behind the package's own. */
+/* The directories that npm puts on PATH: the package's own, then those of the projects upward. */
 static char *list_directories(const struct box *box, const char *own)
 {
         char *path = str_copy(own);
@@ -198,7 +200,7 @@ static char *list_directories(const struct box *box, const char *own)
         }
 }
 
-static void start(struct box *box, const struct package_mounts *use, struct fetch_program *program)
+static void start_program(struct box *box, const struct package_mounts *use, struct fetch_program *program)
 {
         autofree char *directory = path_join(use->place, use->entry.directory);
         autofree char *front = program->uv ? str_copy(directory) : list_directories(box, directory);
@@ -209,7 +211,7 @@ static void start(struct box *box, const struct package_mounts *use, struct fetc
                 environment_set(&box->environment, str_copy("npm_command=exec"));
                 environment_set(&box->environment, str_copy("npm_lifecycle_event=npx"));
         }
-        message_verbose("the fetched package's program %s is started itself, without %s",
+        message_verbose("the fetched package's program %s is started directly, without %s",
                         error_shown(program->words.values[0]), error_shown(box->argv.values[0]));
         free(box->executable);
         box->executable = path_join(directory, program->words.values[0]);
@@ -238,10 +240,10 @@ void package_start(struct box *box, const struct toolchain *toolchain, const str
         else if (known)
                 known = is_tool(toolchain, "npx-cli.js", "npm-cli.js") &&
                         !has_settings(box, &use->entry, "npm_config_") &&
-                        !str_words_have(own_commands, *first, strlen(*first)) &&
+                        !str_words_have(shell_builtins, *first, strlen(*first)) &&
                         !is_there(box, box->home, ".npmrc") && !has_project(box, program.package, name) &&
                         !is_global(toolchain, program.package, name);
         if (known)
-                start(box, use, &program);
+                start_program(box, use, &program);
         fetch_program_free(&program);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * See store.h. Names in the store: entries as fetch_name_encode() makes them, which never begin with a dot;
- * ".new:ENTRY" unfinished; ".old:ENTRY:NUMBER" replaced or removed.
+ * ".new:ENTRY" for an unfinished one; ".old:ENTRY:NUMBER" for a replaced or removed one.
  */
 #include "packages/store.h"
 
@@ -26,15 +26,15 @@ enum { POLL_MICROSECONDS = 50000 };
 #define UNFINISHED ".new:"
 #define DISCARDED  ".old:"
 
-/* A caller who is root makes nothing in the directory of somebody else, as with `sudo` and the user's HOME.
- */
+/* False for root in another user's directory, as with `sudo` and the user's HOME: root's directories there
+ * would lock the user out. */
 static bool may_make_in(int directory)
 {
         struct stat status;
         return geteuid() != 0 || (fstat(directory, &status) == 0 && status.st_uid == 0);
 }
 
-/* A directory on the way to hutch's own, by whatever links lead there. */
+/* Opens a directory on the way to hutch's own. The user may have made it a link. */
 static int open_way(int parent, const char *name, bool create)
 {
         int found = openat(parent, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -48,7 +48,7 @@ static int open_way(int parent, const char *name, bool create)
         return found < 0 ? -errno : found;
 }
 
-/* A directory of the caller's alone. */
+/* Opens a directory that must be the caller's alone. */
 static int open_own(int parent, const char *name, bool create)
 {
         const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
@@ -68,8 +68,8 @@ static int open_own(int parent, const char *name, bool create)
         return fd_take(&found);
 }
 
-/* $XDG_DATA_HOME. The specification has it made where it is missing, and a relative one ignored. A home that
- * does not exist is never made. */
+/* The path of $XDG_DATA_HOME. By the XDG specification, hutch makes the directory where it is missing and
+ * ignores a relative path. *from becomes the directory that must exist already: hutch never makes a home. */
 static char *base_path(const char **from)
 {
         const char *variable = getenv("XDG_DATA_HOME"), *home = caller_homes()->spelled;
@@ -137,28 +137,28 @@ int store_open_entry(int store, const char *file)
                         return entry;
                 if (flock(entry, LOCK_SH) < 0)
                         return -errno;
-                /* It may have been replaced while this waited. */
+                /* Another hutch may have replaced the entry while flock() waited. */
                 if (is_at(store, file, entry))
                         return fd_take(&entry);
         }
 }
 
-static bool is_empty_but_for_dots(const char *name)
+static bool is_dot_entry(const char *name)
 {
         return str_equal(name, ".") || str_equal(name, "..");
 }
 
-/* What a killed fetch left in the directory. */
-static int clear(int directory)
+/* Removes what a killed fetch left in the directory. */
+static int clear_directory(int directory)
 {
         autoclose int again = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         DIR *stream = again < 0 ? NULL : fdopendir(again);
         if (!stream)
                 return -errno;
-        (void)fd_take(&again); /* the stream's from now on */
+        (void)fd_take(&again); /* the stream closes it */
         int error = 0;
         for (const struct dirent *entry; error == 0 && (entry = readdir(stream));)
-                if (!is_empty_but_for_dots(entry->d_name) && unlinkat(directory, entry->d_name, 0) < 0)
+                if (!is_dot_entry(entry->d_name) && unlinkat(directory, entry->d_name, 0) < 0)
                         error = tree_remove(directory, entry->d_name);
         closedir(stream);
         return error;
@@ -172,8 +172,7 @@ int store_begin(int store, const char *file, void (*waiting)(void))
                 autoclose int directory = open_own(store, name, true);
                 if (directory < 0)
                         return directory;
-                /* No blocking wait: the directory may become an entry meanwhile, which servers hold for days.
-                 */
+                /* Not a blocking flock(): once the directory is an entry, servers hold its lock for days. */
                 bool locked;
                 while (!(locked = flock(directory, LOCK_EX | LOCK_NB) == 0) &&
                        is_at(store, name, directory)) {
@@ -190,12 +189,12 @@ int store_begin(int store, const char *file, void (*waiting)(void))
                                 return -EEXIST;
                         continue;
                 }
-                int error = clear(directory);
+                int error = clear_directory(directory);
                 return error < 0 ? error : fd_take(&directory);
         }
 }
 
-/* A name that nothing has, for what is to be removed. */
+/* A name that no directory has, for an entry that is to be removed. The caller frees. */
 static char *discarded_name(const char *file)
 {
         unsigned number = 0;
@@ -203,7 +202,7 @@ static char *discarded_name(const char *file)
         return str_format(DISCARDED "%s:%08x", file, number);
 }
 
-/* Removes a directory of the store, unless somebody uses it. */
+/* Removes a directory of the store unless a process holds its lock. */
 static void remove_unused(int store, const char *name)
 {
         autoclose int directory = openat(store, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -246,16 +245,16 @@ static int compare_texts(const void *a, const void *b)
         return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The names in the store that begin with a dot, or the entries. */
-static void list(int store, bool dotted, struct str_list *names)
+/* Adds the names in the store that begin with a dot, or else those of the entries; sorted. */
+static void list_names(int store, bool dotted, struct str_list *names)
 {
         autoclose int again = openat(store, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         DIR *stream = again < 0 ? NULL : fdopendir(again);
         if (!stream)
                 return;
-        (void)fd_take(&again); /* the stream's from now on */
+        (void)fd_take(&again); /* the stream closes it */
         for (const struct dirent *entry; (entry = readdir(stream));) {
-                if (is_empty_but_for_dots(entry->d_name) || (entry->d_name[0] == '.') != dotted)
+                if (is_dot_entry(entry->d_name) || (entry->d_name[0] == '.') != dotted)
                         continue;
                 autofree char *decoded = dotted ? NULL : fetch_name_decode(entry->d_name);
                 if (dotted || decoded)
@@ -269,7 +268,7 @@ static void list(int store, bool dotted, struct str_list *names)
 void store_sweep(int store)
 {
         struct str_list names = {0};
-        list(store, true, &names);
+        list_names(store, true, &names);
         for (size_t i = 0; i < names.count; i++)
                 if (str_starts(names.values[i], UNFINISHED) || str_starts(names.values[i], DISCARDED))
                         remove_unused(store, names.values[i]);
@@ -278,5 +277,5 @@ void store_sweep(int store)
 
 void store_list(int store, struct str_list *files)
 {
-        list(store, false, files);
+        list_names(store, false, files);
 }

@@ -5,6 +5,7 @@
 #include "resolve/resolve.h"
 
 #include "command/toolchain.h"
+#include "command/unseen.h"
 #include "grants/base.h"
 #include "grants/certificates.h"
 #include "grants/copy_in.h"
@@ -121,8 +122,8 @@ static bool add_toolchain(struct box *box, struct held_sources *held, const stru
         /* First, so that --env replaces them. */
         for (size_t i = 0; i < toolchain->environment.count; i++)
                 str_list_add(&box->environment, toolchain->environment.values[i]);
-        for (size_t i = 0; i < toolchain->grant_count; i++) {
-                const struct toolchain_grant *grant = &toolchain->grants[i];
+        for (size_t i = 0; i < toolchain->grants.count; i++) {
+                const struct program_grant *grant = &toolchain->grants.values[i];
                 if (grant->link)
                         mounts_add_link(box, grant->path, grant->link, grant->why);
                 else if (!mounts_add_program(box, held, grant->path, grant->why, error))
@@ -356,7 +357,7 @@ static bool fill(struct box *box, struct held_sources *held, const struct option
         proxy_forget();
         for (size_t i = 0; i < toolchain->notes.count; i++)
                 message("note: %s", toolchain->notes.values[i]);
-        toolchain_note_unseen(toolchain, box);
+        unseen_note(&toolchain->data, box);
         notes_say(box, caller.work, toolchain->fetches);
         if (box->verbose) {
                 template_note_missing(template);

@@ -221,7 +221,7 @@ def test_help_and_version_go_to_stdout(hutch, words):
     (["run", "--", "KEY=value", "true"], 127, "write --env KEY=… before --"),
     (["run", "--", "~/server"], 127, "~ is not expanded after --"),
     (["run", "--ro", "$HOME/notes", "--", "true"], 125, "no variable is expanded"),
-    (["run", "--", "python3 /x.py"], 127, "words of their own"),
+    (["run", "--", "python3 /x.py"], 127, "as separate words"),
     (["run", "--", "surely-no-such-command"], 127, "install it, or name it by its path"),
     (["run", "--env", "SURELY_NOT_SET", "--", "true"], 2, "leave the option out"),
     (["run", "--cwd", "{home}/.ssh", "--", "true"], 125, "it exists, but is not visible inside"),

@@ -48,4 +48,4 @@ def entries(npm):
 
 def is_direct(done):
     """Whether the package's program was started without npx or uvx; needs -v."""
-    return any("is started itself, without" in line for line in done.own_lines)
+    return any("is started directly, without" in line for line in done.own_lines)

@@ -83,7 +83,7 @@ static void test_names(void **state)
                         fail_msg("\"%s\" is a name", bad[i]);
 }
 
-static void read_words(const char *words, struct runners *runners)
+static void read_words(const char *words, struct runner_needs *needs)
 {
         struct str_list command = {0};
         autofree char *copy = str_copy(words);
@@ -91,8 +91,8 @@ static void read_words(const char *words, struct runners *runners)
         for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
                 str_list_add(&command, word);
         const struct directories directories = {.real_home = ""};
-        *runners = (struct runners){0};
-        runners_find(&command, &directories, "/nowhere", "/nowhere/home", runners);
+        *needs = (struct runner_needs){0};
+        runners_find_needs(&command, &directories, "/nowhere", "/nowhere/home", needs);
         str_list_free(&command);
 }
 
@@ -127,12 +127,11 @@ static void test_short_commands(void **state)
             "npx @x@1",
         };
         for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-                struct runners runners;
-                read_words(rows[i], &runners);
-                if (runners.programs.count || runners.directories.count || runners.notes.count ||
-                    runners.fetches)
+                struct runner_needs needs;
+                read_words(rows[i], &needs);
+                if (needs.programs.count || needs.directories.count || needs.notes.count || needs.fetches)
                         fail_msg("%s asks for something", rows[i]);
-                runners_free(&runners);
+                runners_free_needs(&needs);
         }
 }
 
@@ -156,11 +155,11 @@ static void test_downloads(void **state)
             {"npm run x", false},
         };
         for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-                struct runners runners;
-                read_words(rows[i].words, &runners);
-                if (runners.fetches != rows[i].fetches)
-                        fail_msg("%s: %d", rows[i].words, runners.fetches);
-                runners_free(&runners);
+                struct runner_needs needs;
+                read_words(rows[i].words, &needs);
+                if (needs.fetches != rows[i].fetches)
+                        fail_msg("%s: %d", rows[i].words, needs.fetches);
+                runners_free_needs(&needs);
         }
 }
 
