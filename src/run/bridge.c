@@ -37,7 +37,7 @@
 
 enum {
         INPUT_SIZE = 64 * 1024,
-        OUTPUT_SIZE = LINES_HELD_MAX + 64 * 1024,
+        OUTPUT_SIZE = STDOUT_LINES_HELD_MAX + 64 * 1024,
         DROP_SIZE = 16 * 1024,
         NOISE_TEXT_MAX = 1024,
         ERRORS = POLLERR | POLLHUP | POLLNVAL,
@@ -122,17 +122,17 @@ static bool judge_output(struct bridge *bridge)
         while (bridge->output_start < bridge->output_end) {
                 const char *data = bridge->output + bridge->output_start;
                 size_t run = bridge->output_end - bridge->output_start;
-                enum stdout_lines_verdict verdict = LINES_MESSAGE;
+                enum stdout_lines_verdict verdict = STDOUT_LINES_MESSAGE;
 
                 if (bridge->judging)
                         verdict = stdout_lines_judge(&bridge->lines, data, run, bridge->output_at_end, &run);
-                if (verdict == LINES_HOLD)
+                if (verdict == STDOUT_LINES_HOLD)
                         return false;
-                if (verdict == LINES_MESSAGE) {
+                if (verdict == STDOUT_LINES_MESSAGE) {
                         bridge->output_passed = run;
                         return true;
                 }
-                if (verdict == LINES_NOISE)
+                if (verdict == STDOUT_LINES_NOISE)
                         say_noise(bridge, data, run);
                 bridge->output_start += run;
         }
@@ -320,7 +320,7 @@ void bridge_say(void *context, const char *line, size_t length)
         struct bridge *bridge = context;
 
         if (bridge->client_err.fd >= 0)
-                queue_say(&bridge->errors, line, length);
+                queue_add_line(&bridge->errors, line, length);
 }
 
 /* ---- beginning and end */

@@ -32,10 +32,10 @@ static bool fail(struct error *error, const char *what)
 /* By what a server is known among the pins: its command and its package, whatever their versions and
  * arguments, for a new version is what has to be compared. Two servers that share a name are compared with
  * each other, which refuses and permits nothing more. The caller frees. */
-static char *make_identity(const struct box *box, const struct run_log *record)
+static char *make_identity(const struct box *box, const struct run_log *log)
 {
         struct buf identity = {0};
-        autofree char *name = run_log_server_name(record);
+        autofree char *name = run_log_server_name(log);
         autofree char *text = str_format("%s %s", path_base(box->argv.values[0]), name);
         buf_put_escaped(&identity, text, strlen(text), FILTER_TEXT_MAX / 8);
         buf_put(&identity, "", 1);
@@ -162,7 +162,7 @@ static bool spawn(struct filter_helper *helper, const struct box *box, const cha
         return true;
 }
 
-bool filter_helper_start(struct filter_helper *helper, const struct box *box, const struct run_log *record,
+bool filter_helper_start(struct filter_helper *helper, const struct box *box, const struct run_log *log,
                          int nat, int server[3], struct error *error)
 {
         int talk[2], input[2], output[2];
@@ -177,10 +177,10 @@ bool filter_helper_start(struct filter_helper *helper, const struct box *box, co
                 if (helper->pins < 0)
                         return false;
         }
-        helper->server = make_identity(box, record);
+        helper->server = make_identity(box, log);
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, talk) < 0)
                 return fail(error, "a socket");
-        helper->talk = talk[0];
+        helper->control = talk[0];
         autoclose int filter_talk = talk[1];
         if (!make_pipe(input, STDOUT_FILENO))
                 return fail(error, "a pipe");
@@ -201,9 +201,9 @@ bool filter_helper_await(const struct filter_helper *helper, struct error *error
                 struct filter_message head;
                 char text[FILTER_TEXT_MAX + 1];
         } in;
-        struct pollfd news = {.fd = helper->talk, .events = POLLIN};
+        struct pollfd news = {.fd = helper->control, .events = POLLIN};
         ssize_t got =
-            poll(&news, 1, READY_MS) > 0 ? recv(helper->talk, &in, sizeof(in) - 1, MSG_DONTWAIT) : 0;
+            poll(&news, 1, READY_MS) > 0 ? recv(helper->control, &in, sizeof(in) - 1, MSG_DONTWAIT) : 0;
         if (got < (ssize_t)sizeof(in.head))
                 return error_set(error, EXIT_SETUP,
                                  "the MCP firewall (hutch-filter) did not start; nothing was run without it");
@@ -235,13 +235,13 @@ static void write_pin(struct filter_helper *helper, const char *members, size_t 
         free(line.bytes);
 }
 
-bool filter_helper_read(struct filter_helper *helper, struct run_log *record)
+bool filter_helper_read(struct filter_helper *helper, struct run_log *log)
 {
         struct {
                 struct filter_message head;
                 char text[FILTER_PIN_MAX + 1];
         } in;
-        ssize_t got = recv(helper->talk, &in, sizeof(in) - 1, MSG_DONTWAIT);
+        ssize_t got = recv(helper->control, &in, sizeof(in) - 1, MSG_DONTWAIT);
         if (got < 0 && (errno == EAGAIN || errno == EINTR))
                 return true;
         if (got < (ssize_t)sizeof(in.head))
@@ -261,7 +261,7 @@ bool filter_helper_read(struct filter_helper *helper, struct run_log *record)
         case FILTER_READY:
                 break; /* it was awaited */
         case FILTER_RECORD:
-                run_log_members(record, in.text);
+                run_log_add_members(log, in.text);
                 break;
         case FILTER_INPUT_ENDED:
                 helper->input_ended = true;
@@ -282,16 +282,16 @@ bool filter_helper_read(struct filter_helper *helper, struct run_log *record)
         return true;
 }
 
-void filter_helper_end(struct filter_helper *helper, struct run_log *record)
+void filter_helper_end(struct filter_helper *helper, struct run_log *log)
 {
         /* Everything it said before its last line for the client is there already. */
         enum { LAST_MESSAGES = 4096 };
         char more;
-        for (unsigned i = 0; i < LAST_MESSAGES && helper->talk >= 0; i++)
-                if (recv(helper->talk, &more, sizeof(more), MSG_DONTWAIT | MSG_PEEK) <= 0 ||
-                    !filter_helper_read(helper, record))
+        for (unsigned i = 0; i < LAST_MESSAGES && helper->control >= 0; i++)
+                if (recv(helper->control, &more, sizeof(more), MSG_DONTWAIT | MSG_PEEK) <= 0 ||
+                    !filter_helper_read(helper, log))
                         break;
-        fd_close(&helper->talk);
+        fd_close(&helper->control);
         child_end(&helper->process);
         fd_close(&helper->pins);
         free(helper->server);

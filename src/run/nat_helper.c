@@ -108,7 +108,7 @@ bool nat_helper_start(struct nat_helper *helper, const struct box *box, int filt
                     "leave them out");
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, talk) < 0)
                 return fail(error, "a socket");
-        helper->talk = talk[0];
+        helper->control = talk[0];
         autoclose int nat_talk = talk[1];
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, setup) < 0)
                 return fail(error, "a socket");
@@ -145,7 +145,7 @@ bool nat_helper_start(struct nat_helper *helper, const struct box *box, int filt
         return true;
 }
 
-void nat_helper_entered(struct nat_helper *helper)
+void nat_helper_close_setup(struct nat_helper *helper)
 {
         fd_close(&helper->setup);
         fd_close(&helper->dialler);
@@ -153,7 +153,7 @@ void nat_helper_entered(struct nat_helper *helper)
 
 void nat_helper_watch_names(struct nat_helper *helper, const struct box *box)
 {
-        helper->watcher = names_watch_start(&box->network, helper->names, helper->talk);
+        helper->watcher = names_watch_start(&box->network, helper->names, helper->control);
         if (helper->watcher < 0)
                 message("note: changes of /etc/resolv.conf and /etc/hosts are not followed in this run: %s",
                         strerror(errno));
@@ -163,20 +163,20 @@ void nat_helper_watch_names(struct nat_helper *helper, const struct box *box)
         helper->names = NULL;
 }
 
-void nat_helper_lose_names(struct nat_helper *helper)
+void nat_helper_report_watcher_end(struct nat_helper *helper)
 {
         fd_close(&helper->watching);
         message("note: changes of /etc/resolv.conf and /etc/hosts are no longer followed in this run: "
                 "hutch-names has ended");
 }
 
-bool nat_helper_read(struct nat_helper *helper, struct run_log *record)
+bool nat_helper_read(struct nat_helper *helper, struct run_log *log)
 {
         struct {
                 struct nat_message head;
                 char text[NAT_TEXT_MAX + 1];
         } in;
-        ssize_t length = recv(helper->talk, &in, sizeof(in) - 1, MSG_DONTWAIT);
+        ssize_t length = recv(helper->control, &in, sizeof(in) - 1, MSG_DONTWAIT);
         /* ECONNRESET, once: it ended before it took what hutch-names sent. What it said lies there still. */
         if (length < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNRESET))
                 return true;
@@ -192,7 +192,7 @@ bool nat_helper_read(struct nat_helper *helper, struct run_log *record)
                 message_verbose("the network helper is ready");
                 break;
         case NAT_RECORD:
-                run_log_members(record, in.text);
+                run_log_add_members(log, in.text);
                 break;
         case NAT_RESOLVER:
         case NAT_FINISH:
@@ -202,23 +202,23 @@ bool nat_helper_read(struct nat_helper *helper, struct run_log *record)
 }
 
 /* What flows were open when the sandbox ended is known only now. */
-static void take_last_records(struct nat_helper *helper, struct run_log *record)
+static void take_last_records(struct nat_helper *helper, struct run_log *log)
 {
         struct nat_message last = {.type = NAT_FINISH};
-        if (fd_send(helper->talk, &last, sizeof(last), -1) < 0)
+        if (fd_send(helper->control, &last, sizeof(last), -1) < 0)
                 return;
-        struct pollfd news = {.fd = helper->talk, .events = POLLIN};
+        struct pollfd news = {.fd = helper->control, .events = POLLIN};
         for (unsigned i = 0; i < LAST_RECORDS && poll(&news, 1, LAST_MS) > 0; i++)
-                if (!nat_helper_read(helper, record))
+                if (!nat_helper_read(helper, log))
                         break;
 }
 
-void nat_helper_end(struct nat_helper *helper, struct run_log *record)
+void nat_helper_end(struct nat_helper *helper, struct run_log *log)
 {
-        nat_helper_entered(helper);
-        if (helper->talk >= 0 && helper->process > 0 && record->log >= 0)
-                take_last_records(helper, record);
-        fd_close(&helper->talk);
+        nat_helper_close_setup(helper);
+        if (helper->control >= 0 && helper->process > 0 && log->file >= 0)
+                take_last_records(helper, log);
+        fd_close(&helper->control);
         fd_close(&helper->watching);
         child_end(&helper->watcher);
         child_end(&helper->process);

@@ -92,7 +92,7 @@ void queue_drop(struct queue *queue, size_t length)
         queue->dropping = true;
 }
 
-void queue_say(struct queue *queue, const char *line, size_t length)
+void queue_add_line(struct queue *queue, const char *line, size_t length)
 {
         if (queue->mid_line && length <= sizeof queue->waiting_lines - queue->waiting) {
                 memcpy(queue->waiting_lines + queue->waiting, line, length);

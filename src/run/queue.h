@@ -36,7 +36,7 @@ void queue_drop(struct queue *queue, size_t length);
 
 /* Adds one line of hutch's own, with its newline: at once, or after the line that the server is in the middle
  * of. */
-void queue_say(struct queue *queue, const char *line, size_t length);
+void queue_add_line(struct queue *queue, const char *line, size_t length);
 
 /* Once per round: tells what was dropped, and, when the server is `quiet` in the middle of a line, ends that
  * line so that hutch's own need not wait for ever. */

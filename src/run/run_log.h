@@ -8,27 +8,15 @@
 #define HUTCH_RUN_RUN_LOG_H
 
 #include "box/box.h"
+#include "run/ending.h"
 
-enum { RECORD_LINES_MAX = 32 };
-
-/* How a run ended, as `hutch logs` says it. */
-enum ending {
-        ENDING_FAILED,     /* the command never ran */
-        ENDING_EXITED,     /* by itself */
-        ENDING_SIGNALLED,  /* a signal of the server's own */
-        ENDING_TIMED_OUT,  /* --timeout */
-        ENDING_STOPPED,    /* hutch was told to stop, by a signal */
-        ENDING_ABANDONED,  /* the client had gone, and hutch ended it */
-        ENDING_KILLED,     /* its first process was killed from outside */
-        ENDING_LIMIT,      /* hutch or the kernel ended it, because a limit was used up */
-        ENDING_UNENFORCED, /* hutch ended it, because something asked for could not be enforced any more */
-};
+enum { RUN_LOG_LINES_MAX = 32 };
 
 struct run_log {
         struct str_list command; /* the words after --, which are main()'s */
         const char *cwd;         /* --cwd as written, or NULL; its owner's */
-        int file;                /* -1: nothing is kept (yet) */
-        int log;                 /* --log; -1: not wanted, or lost */
+        int store_file;          /* -1: nothing is kept (yet) */
+        int file;                /* --log; -1: not wanted, or lost */
         uint32_t id;             /* of the sandbox, in both */
         bool begun;              /* it was tried */
         long long begun_ms;      /* monotonic */
@@ -41,28 +29,28 @@ struct run_log {
 
 /* From here on hutch's own lines are taken down. `words` (NULL-terminated) are what follows the subcommand.
  */
-void run_log_prepare(struct run_log *record, int count, char **words);
+void run_log_prepare(struct run_log *log, int count, char **words);
 
 /* The same for a run of which nothing is kept but what --log asks for. */
-void run_log_prepare_for_log(struct run_log *record, const struct str_list *command);
+void run_log_prepare_for_log(struct run_log *log, const struct str_list *command);
 
 /* The server's name (command/server_name.h), as `hutch logs` has it. The caller frees. */
-char *run_log_server_name(const struct run_log *record);
+char *run_log_server_name(const struct run_log *log);
 
 /* Opens the file of --log, if there is one: before anything runs. False with a sentence, 125. */
-bool run_log_open_log(struct run_log *record, const struct box *box, struct error *error);
+bool run_log_open_file(struct run_log *log, const struct box *box, struct error *error);
 
 /* A record that hutch-nat or hutch-filter has made, for --log alone. */
-void run_log_members(struct run_log *record, const char *members);
+void run_log_add_members(struct run_log *log, const char *members);
 
 /* That a limit was reached, for --log alone: its option, its value as that has it, and what holds it. */
-void run_log_limit(struct run_log *record, const char *limit, const char *value, const char *mechanism);
+void run_log_add_limit(struct run_log *log, const char *limit, const char *value, const char *mechanism);
 
 /* Makes the file of this run and says what it is; `box` may be unfinished when the run has failed. Once only,
  * and before the supervisor's filter, because it opens files. */
-void run_log_begin(struct run_log *record, const struct box *box);
+void run_log_begin(struct run_log *log, const struct box *box);
 
 /* Writes how it ended, closes, frees. `status` is hutch's exit status. */
-void run_log_end(struct run_log *record, int status);
+void run_log_end(struct run_log *log, int status);
 
 #endif
