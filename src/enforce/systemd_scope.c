@@ -276,7 +276,7 @@ enum systemd_scope_progress systemd_scope_judge_message(const struct systemd_sco
         struct heading heading;
         if (length < HEADER_SIZE || message_size(message, &body) != length ||
             !read_heading(message, HEADER_SIZE + number_at(message + 12), &heading)) {
-                (void)snprintf(why, size, "the bus sent what is no message");
+                (void)snprintf(why, size, "the bus sent an invalid message");
                 return SYSTEMD_SCOPE_REFUSED;
         }
         struct reader reader = {.bytes = message, .at = body, .end = length};
@@ -296,7 +296,7 @@ enum systemd_scope_progress systemd_scope_judge_message(const struct systemd_sco
                 return SYSTEMD_SCOPE_WAITING;
         if (str_equal(result, "done"))
                 return SYSTEMD_SCOPE_DONE;
-        (void)snprintf(why, size, "systemd made no scope: %s", result);
+        (void)snprintf(why, size, "systemd did not make the scope: %s", result);
         return SYSTEMD_SCOPE_REFUSED;
 }
 
@@ -317,7 +317,7 @@ static enum systemd_scope_progress read_authentication(struct systemd_scope *sco
         drop_bytes(scope, (size_t)(end - scope->buffer) + 1);
         if (scope->authenticated)
                 return SYSTEMD_SCOPE_WAITING;
-        (void)snprintf(why, size, "the bus does not accept you");
+        (void)snprintf(why, size, "the bus rejected your user id");
         return SYSTEMD_SCOPE_REFUSED;
 }
 
@@ -328,7 +328,7 @@ enum systemd_scope_progress systemd_scope_read(struct systemd_scope *scope, char
         if (length < 0 && (errno == EAGAIN || errno == EINTR))
                 return SYSTEMD_SCOPE_WAITING;
         if (length <= 0) {
-                (void)snprintf(why, size, "the bus hung up, or sent too much");
+                (void)snprintf(why, size, "the bus closed the connection or sent too much");
                 return SYSTEMD_SCOPE_REFUSED;
         }
         scope->length += (size_t)length;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See run_log.h. Lines are written as they come, by one write() each, so that what is known is there even
- * when hutch is killed; nothing is synchronised to the disk. All calls but those of run_log_begin() are among
- * the few that the supervisor's filter permits.
+ * See run_log.h. Every line is written at once, by one write(), so that a killed hutch leaves all that was
+ * known. Nothing is synchronised to the disk. Only run_log_begin() makes calls that the supervisor's filter
+ * refuses.
  */
 #include "run/run_log.h"
 
@@ -28,7 +28,7 @@ enum {
         GRANT_BYTES_MAX = 160,
         COMMAND_BYTES_MAX = 64,
         LINE_BYTES_MAX =
-            480, /* with RUN_LOG_LINES_MAX lines, every quote doubled, less than RUN_STORE_FILE_MAX */
+            480, /* RUN_LOG_LINES_MAX lines with every byte escaped stay below RUN_STORE_FILE_MAX */
 };
 
 static void write_line(struct run_log *log, const char *text)
@@ -39,8 +39,8 @@ static void write_line(struct run_log *log, const char *text)
         (void)log_line_write(&line, log->store_file);
 }
 
-/* A message_sink. The prefix says nothing in a record. */
-static void take_line(void *context, const char *line, size_t length)
+/* A message_sink. A record does not need the prefix. */
+static void record_line(void *context, const char *line, size_t length)
 {
         struct run_log *log = context;
         static const char prefix[] = "[hutch] ";
@@ -64,7 +64,7 @@ void run_log_prepare(struct run_log *log, int count, char **words)
         for (int i = 0; i < count && !log->command.values; i++)
                 if (str_equal(words[i], "--"))
                         log->command = (struct str_list){words + i + 1, (size_t)(count - i - 1)};
-        messages_record(take_line, log);
+        messages_record(record_line, log);
 }
 
 void run_log_prepare_for_log(struct run_log *log, const struct str_list *command)
@@ -101,14 +101,14 @@ static void put_id(struct log_line *line, const struct run_log *log)
         log_line_text(line, "sandbox", id, sizeof(id));
 }
 
-/* To the file of --log. One that cannot be written any more is said and given up. */
+/* Writes to the file of --log. Reports a failure once and stops writing to it. */
 static void write_log(struct run_log *log, struct log_line *line)
 {
         int written = log->file < 0 ? 0 : log_line_write(line, log->file);
         if (written >= 0)
                 return;
         fd_close(&log->file);
-        message("--log: cannot write any more: %s; what follows is in no log", strerror(-written));
+        message("--log: cannot write: %s; the rest of this run is not logged", strerror(-written));
 }
 
 static void put_rules(struct log_line *line, const char *key, const struct destinations *list)
@@ -156,7 +156,7 @@ static int make_file(struct run_log *log, const struct box *box)
         int written = write_start(log, file, name, box);
         if (file < 0)
                 return file;
-        if (written < 0) /* an empty file is no run; the next ones remove it */
+        if (written < 0) /* the next run removes an empty file */
                 return ftruncate(file, 0) == 0 ? written : -errno;
         log->store_file = fd_take(&file);
         return 0;
@@ -166,16 +166,16 @@ void run_log_begin(struct run_log *log, const struct box *box)
 {
         if (log->command.count == 0)
                 return;
-        /* A bound on the size of files (ulimit -f) is an error like a full disk; the command keeps the
-         * caller's setting, because it was cloned before. */
+        /* A limit on file sizes (ulimit -f) becomes an error like a full disk. The command keeps the caller's
+         * setting, because it was cloned before. */
         signal(SIGXFSZ, SIG_IGN);
         int error = make_file(log, box);
         log->begun = true;
         if (error < 0)
-                message_verbose("this run is kept in no log: %s",
+                message_verbose("hutch logs will not show this run: %s",
                                 error == -EXDEV ? "a writable grant leads to hutch's own state"
                                 : error == -EPERM
-                                    ? "hutch's state directory is not the caller's alone (chmod 700)"
+                                    ? "other users can enter hutch's state directory (chmod 700)"
                                     : strerror(-error));
         for (size_t i = 0; i < log->early.count && log->store_file >= 0; i++)
                 write_line(log, log->early.values[i]);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The line judge. Verdicts depend on the bytes alone, never on how reads happened to cut them: a line that is
- * longer than STDOUT_LINES_HELD_MAX is judged by its beginning even when its end is already there.
- *
- * It must never look at a byte twice for long: memchr finds the line ends, and the search in a held line goes
- * on where the last one stopped.
+ * See stdout_lines.h. A verdict depends on the bytes alone and never on how reads cut them: a line longer
+ * than STDOUT_LINES_HELD_MAX is judged by its first bytes even when its end is there. No byte is searched
+ * twice: memchr() finds the line ends, and the search in a held line continues where it stopped.
  */
 #include "run/stdout_lines.h"
 
@@ -15,7 +13,7 @@ static bool is_blank(char c)
         return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* `length` bytes of a line without its newline; `whole`: they are all of it. */
+/* Judges `length` bytes of a line, without its newline. `whole`: they are the whole line. */
 static enum stdout_lines_verdict judge_line(const char *line, size_t length, bool whole)
 {
         size_t first = 0;
@@ -38,7 +36,7 @@ static enum stdout_lines_verdict judge_line(const char *line, size_t length, boo
 enum stdout_lines_verdict stdout_lines_judge(struct stdout_lines *lines, const char *data, size_t length,
                                              bool final, size_t *run)
 {
-        size_t passed = 0; /* messages at the front, handed out together */
+        size_t passed = 0; /* bytes of messages at the front, which one verdict covers */
 
         while (passed < length) {
                 const char *line = data + passed;
@@ -63,7 +61,7 @@ enum stdout_lines_verdict stdout_lines_judge(struct stdout_lines *lines, const c
 
                 lines->searched = 0;
                 if (verdict != STDOUT_LINES_MESSAGE && passed > 0)
-                        break; /* the messages before it first; the next call comes back to this line */
+                        break; /* first the messages before it; the next call starts at this line */
                 if (ended)
                         lines->state = STDOUT_LINES_AT_START;
                 else

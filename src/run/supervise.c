@@ -77,7 +77,7 @@ static void kill_sandbox(struct supervisor *supervisor)
         (void)syscall(SYS_pidfd_send_signal, supervisor->launch.init, SIGKILL, NULL, 0);
 }
 
-/* Sends a polite signal that the server has not had yet. */
+/* Sends a signal to the server, unless it has had it already. */
 static void send_once(struct supervisor *supervisor, int signal_number)
 {
         if (sigismember(&supervisor->sent, signal_number))
@@ -464,14 +464,13 @@ static bool start(struct supervisor *supervisor, struct held_sources *held, stru
         supervisor->watch = mount_watch_new(box, held, landlock_guards_sockets(box, landlock_abi()));
         supervisor->launched_at = clock_now_ms();
         bool started = launch_start(box, &stdio, &supervisor->launch, error);
-        /* While the sandbox builds itself, so that it costs no time and comes before the command's own lines.
-         */
+        /* While the sandbox builds itself, so that it costs no time and precedes the command's own lines. */
         if (started && !box_has_network(box))
                 message_unrecorded("network: deny-all (use --network-allow to permit outbound hosts)");
         for (int i = 0; i < 3; i++)
                 fd_close(&server[i]);
         nat_helper_close_setup(&supervisor->nat);
-        /* The supervisor holds the values of the user's variables. Nothing else of the same user may trace
+        /* The supervisor holds the values of the user's variables, so no process of the same user may trace
          * it. */
         (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
         return started && enforcement_request_cgroup(&supervisor->enforcement, &supervisor->launch, error);
