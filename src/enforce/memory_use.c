@@ -177,15 +177,19 @@ static bool find_processes(int proc)
         return length == 0;
 }
 
+void memory_use_add_file_system(const struct statfs *status, struct memory_use *use)
+{
+        use->bytes += (status->f_blocks - status->f_bfree) * (uint64_t)status->f_bsize +
+                      (status->f_files - status->f_ffree) * INODE_BYTES;
+        use->disk_full |= status->f_bfree == 0 || status->f_ffree == 0;
+}
+
 static void add_file_systems(const struct memory_use_sources *sources, struct memory_use *use)
 {
         for (size_t i = 0; i < sources->file_system_count; i++) {
                 struct statfs status;
-                if (fstatfs(sources->file_systems[i], &status) < 0)
-                        continue;
-                use->bytes += (status.f_blocks - status.f_bfree) * (uint64_t)status.f_bsize +
-                              (status.f_files - status.f_ffree) * INODE_BYTES;
-                use->disk_full |= status.f_bfree == 0 || status.f_ffree == 0;
+                if (fstatfs(sources->file_systems[i], &status) == 0)
+                        memory_use_add_file_system(&status, use);
         }
 }
 

@@ -42,6 +42,11 @@ enum memory_use_result memory_use_measure(const struct memory_use_sources *sourc
 /* The processor time that this process has used. */
 double memory_use_cpu_seconds(void);
 
+struct statfs;
+
+/* Adds what a memory file system holds: its blocks, and kernel memory for its inodes. */
+void memory_use_add_file_system(const struct statfs *status, struct memory_use *use);
+
 /* The bytes that /proc/PID/status shows. All zero for a process that has exited. */
 struct memory_use_process {
         uint64_t anonymous; /* private, swap included; pages that fork(2) shares count in each process */

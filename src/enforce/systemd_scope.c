@@ -31,7 +31,7 @@ enum field {
         FIELD_SIGNATURE
 };
 enum serial { SERIAL_HELLO = 1, SERIAL_MATCH, SERIAL_SCOPE };
-enum { HEADER_SIZE = 16, REQUEST_SIZE = 2048 };
+enum { HEADER_SIZE = 16, AUTH_SIZE = 64 };
 
 /* ---- writing ---- */
 
@@ -44,7 +44,7 @@ struct writer {
 static void put_bytes(struct writer *writer, const void *data, size_t length)
 {
         if (length > writer->size - writer->length)
-                return; /* cannot happen: REQUEST_SIZE is larger than every request */
+                return; /* cannot happen: SYSTEMD_SCOPE_REQUEST_SIZE is larger than every request */
         memcpy(writer->bytes + writer->length, data, length);
         writer->length += length;
 }
@@ -164,11 +164,12 @@ static void put_scope(struct writer *writer, const char *name, pid_t process, co
 }
 
 size_t systemd_scope_write_request(const struct systemd_scope *scope, pid_t process,
-                                   const struct limits *limits, unsigned char *message, size_t size)
+                                   const struct limits *limits,
+                                   unsigned char message[SYSTEMD_SCOPE_REQUEST_SIZE])
 {
         size_t done = 0;
         for (enum serial serial = SERIAL_HELLO; serial <= SERIAL_SCOPE; serial++) {
-                struct writer writer = {.bytes = message + done, .size = size - done};
+                struct writer writer = {.bytes = message + done, .size = SYSTEMD_SCOPE_REQUEST_SIZE - done};
                 if (serial == SERIAL_HELLO)
                         begin_call(&writer, serial, DBUS_NAME, "/org/freedesktop/DBus", DBUS_NAME, "Hello",
                                    NULL);
@@ -371,7 +372,7 @@ int systemd_scope_connect(struct systemd_scope *scope, const char *path)
 
 int systemd_scope_request(struct systemd_scope *scope, pid_t process, const struct limits *limits)
 {
-        unsigned char request[REQUEST_SIZE];
+        unsigned char request[AUTH_SIZE + SYSTEMD_SCOPE_REQUEST_SIZE];
         char digits[16];
         uint32_t random = 0;
         if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
@@ -386,8 +387,7 @@ int systemd_scope_request(struct systemd_scope *scope, pid_t process, const stru
                 length += (size_t)snprintf((char *)request + length, 3, "%02x", (unsigned)*digit);
         memcpy(request + length, "\r\nBEGIN\r\n", 9);
         length += 9;
-        length +=
-            systemd_scope_write_request(scope, process, limits, request + length, sizeof(request) - length);
+        length += systemd_scope_write_request(scope, process, limits, request + length);
         ssize_t sent = send(scope->socket, request, length, MSG_NOSIGNAL | MSG_DONTWAIT);
         return sent < 0 ? -errno : (size_t)sent == length ? 0 : -EAGAIN;
 }

@@ -14,7 +14,11 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-enum { SYSTEMD_SCOPE_BUFFER_SIZE = 16384, SYSTEMD_SCOPE_NAME_SIZE = 64 };
+enum {
+        SYSTEMD_SCOPE_BUFFER_SIZE = 16384,
+        SYSTEMD_SCOPE_NAME_SIZE = 64,
+        SYSTEMD_SCOPE_REQUEST_SIZE = 2048, /* more than twice the longest request */
+};
 
 struct systemd_scope {
         int socket; /* or -1 */
@@ -44,7 +48,8 @@ enum systemd_scope_progress systemd_scope_read(struct systemd_scope *scope, char
 /* The two pure parts of the functions above. The first writes the three messages into `message`, for the
  * scope in scope->name, and returns their length. The second judges one whole message from the bus. */
 size_t systemd_scope_write_request(const struct systemd_scope *scope, pid_t process,
-                                   const struct limits *limits, unsigned char *message, size_t size);
+                                   const struct limits *limits,
+                                   unsigned char message[SYSTEMD_SCOPE_REQUEST_SIZE]);
 enum systemd_scope_progress systemd_scope_judge_message(const struct systemd_scope *scope,
                                                         const unsigned char *message, size_t length,
                                                         char *why, size_t size);

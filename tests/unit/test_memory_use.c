@@ -2,7 +2,6 @@
  *
  * The texts of the kernel that the watchdog over memory reads.
  */
-#include "enforce/buffers.h"
 #include "enforce/memory_use.h"
 #include "lib/fd.h"
 #include "limits/limits.h"
@@ -85,16 +84,6 @@ static void test_maps(void **state)
                 assert_false(memory_use_parse_shared(others[i], &bytes, &number));
 }
 
-static void test_most_in_sockets(void **state)
-{
-        static const char four[] =
-            "sockets: used 14\nTCP: inuse 2 orphan 0 tw 0 alloc 77 mem 0\nUDP: inuse 1 mem 56\n";
-        (void)state;
-        assert_int_equal(buffers_socket_bound("", "", 1000), 0);
-        assert_int_equal(buffers_socket_bound(four, "", 1000), 14000 + 2 * (32ULL << 20));
-        assert_int_equal(buffers_socket_bound(four, "TCP6: inuse 1\n", 1000), 14000 + 3 * (32ULL << 20));
-}
-
 static void test_names(void **state)
 {
         char text[24];
@@ -157,10 +146,10 @@ static void test_nobody_is_left(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_status), cmocka_unit_test(test_rollup),
-            cmocka_unit_test(test_start),  cmocka_unit_test(test_maps),
-            cmocka_unit_test(test_names),  cmocka_unit_test(test_most_in_sockets),
-            cmocka_unit_test(test_unheld), cmocka_unit_test(test_nobody_is_left),
+            cmocka_unit_test(test_status),         cmocka_unit_test(test_rollup),
+            cmocka_unit_test(test_start),          cmocka_unit_test(test_maps),
+            cmocka_unit_test(test_names),          cmocka_unit_test(test_unheld),
+            cmocka_unit_test(test_nobody_is_left),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
