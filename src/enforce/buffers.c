@@ -2,10 +2,11 @@
  *
  * See buffers.h.
  *
- * Theory of operation. A pipe that is made when the user has more than 64 MiB of them (pipe-user-pages-soft)
- * has two pages and cannot grow. A socket tells what it holds to sock_diag, but of UNIX sockets only the
- * sender does, and one that was closed is not listed any more while what it sent lies with the receiver: a
- * receiver without its sender counts for the most that a sender may have had.
+ * Theory of operation. A pipe that is made while its user has more than 64 MiB in pipes
+ * (pipe-user-pages-soft) has two pages and cannot grow. sock_diag reports what a socket holds. For UNIX
+ * sockets it charges queued data to the sender, and a sender that was closed is no longer listed while its
+ * data still waits at the receiver; so a receiver without its sender counts for the most that a sender may
+ * have queued.
  */
 #include "enforce/buffers.h"
 
@@ -29,11 +30,11 @@
 
 enum {
         PIPE_BYTES = 8192,         /* two pages */
-        FILE_BYTES = 512,          /* of the kernel's memory, for each open file */
+        FILE_BYTES = 512,          /* kernel memory for each open file */
         SOCKET_BYTES = 2048,       /* the same for a socket */
-        TCP_BYTES_MOST = 32 << 20, /* of one connection: tcp_rmem and tcp_wmem have 6 and 4 MiB as a rule */
-        DATAGRAMS_MOST = 11,       /* that wait at one UNIX socket: max_dgram_qlen, and one */
-        STATE_LISTENING = 10,      /* TCP_LISTEN, for UNIX sockets too */
+        TCP_BYTES_MOST = 32 << 20, /* one connection: tcp_rmem and tcp_wmem are usually 6 and 4 MiB */
+        DATAGRAMS_MOST = 11,       /* that can wait at one UNIX socket: max_dgram_qlen and one more */
+        STATE_LISTENING = 10,      /* TCP_LISTEN, also for UNIX sockets */
         ANSWER_BYTES = 1 << 15,
 };
 
@@ -41,7 +42,7 @@ enum {
 
 /* ---- pipes ---- */
 
-uint64_t buffers_most_in_pipes(uint64_t open_files)
+uint64_t buffers_pipe_bound(uint64_t open_files)
 {
         return open_files * (PIPE_BYTES + FILE_BYTES);
 }
@@ -67,8 +68,9 @@ void buffers_add_files(int proc, const char *process, unsigned open_files, bool 
         ssize_t length;
         (void)snprintf(path, sizeof(path), "%s/fd", process);
         autoclose int directory = openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (directory < 0 && errno != ENOENT && errno != ESRCH) /* nor has it ended */
-                *total += buffers_most_in_pipes(open_files);
+        if (directory < 0 && errno != ENOENT &&
+            errno != ESRCH) /* The process has not exited, so its descriptors exist but cannot be listed. */
+                *total += buffers_pipe_bound(open_files);
         while (directory >= 0 && (length = syscall(SYS_getdents64, directory, entries, sizeof(entries))) > 0)
                 for (ssize_t at = 0; at < length;) {
                         const struct dirent64 *entry = (const void *)(entries + at);
@@ -86,28 +88,28 @@ static uint64_t find_count(const char *text, const char *key)
         return found ? strtoull(found + strlen(key), NULL, 10) : 0;
 }
 
-uint64_t buffers_most_in_sockets(const char *sockstat, const char *sockstat6, uint64_t one)
+uint64_t buffers_socket_bound(const char *sockstat, const char *sockstat6, uint64_t socket_max)
 {
         uint64_t connections = find_count(sockstat, "TCP: inuse ") + find_count(sockstat6, "TCP6: inuse ");
-        return find_count(sockstat, "sockets: used ") * one + connections * TCP_BYTES_MOST;
+        return find_count(sockstat, "sockets: used ") * socket_max + connections * TCP_BYTES_MOST;
 }
 
-/* The attribute of a kind in an answer; NULL when there is none of at least `size` bytes. */
+/* The attribute of this kind in an answer, or NULL when there is none of at least `size` bytes. */
 static const void *find_attribute(const struct nlmsghdr *message, size_t header, unsigned kind, size_t size)
 {
-        const size_t head = sizeof(struct nlattr); /* of aligned size */
+        const size_t head = sizeof(struct nlattr); /* already a multiple of NLMSG_ALIGNTO */
         for (size_t at = NLMSG_HDRLEN + NLMSG_ALIGN(header); message->nlmsg_len >= at + head;) {
                 const struct nlattr *attribute = (const void *)((const char *)message + at);
                 if (attribute->nla_len < head || attribute->nla_len > message->nlmsg_len - at)
                         break;
                 if (attribute->nla_type == kind && attribute->nla_len - head >= size)
                         return attribute + 1;
-                at += NLMSG_ALIGN(attribute->nla_len); /* the same boundary */
+                at += NLMSG_ALIGN(attribute->nla_len); /* attributes are aligned like messages */
         }
         return NULL;
 }
 
-/* What a socket says that it holds; by an array whose length depends on the kernel. */
+/* The bytes that a socket holds, from an array whose length depends on the kernel. */
 static uint64_t read_memory(const struct nlmsghdr *message, size_t header, unsigned kind)
 {
         const uint32_t *memory =
@@ -120,7 +122,7 @@ static uint64_t read_memory(const struct nlmsghdr *message, size_t header, unsig
         return SOCKET_BYTES + sent + memory[SK_MEMINFO_RMEM_ALLOC] + memory[SK_MEMINFO_OPTMEM];
 }
 
-static uint64_t read_unix(const struct nlmsghdr *message, uint64_t one)
+static uint64_t read_unix(const struct nlmsghdr *message, uint64_t socket_max)
 {
         const struct unix_diag_msg *socket = NLMSG_DATA(message);
         uint64_t memory = read_memory(message, sizeof(*socket), UNIX_DIAG_MEMINFO);
@@ -130,27 +132,27 @@ static uint64_t read_unix(const struct nlmsghdr *message, uint64_t one)
         if (!queues || queues->udiag_rqueue == 0 || socket->udiag_state == STATE_LISTENING)
                 return memory;
         if (socket->udiag_type == SOCK_DGRAM)
-                return memory + DATAGRAMS_MOST * one;
-        return shut && *shut ? memory + one : memory;
+                return memory + DATAGRAMS_MOST * socket_max;
+        return shut && *shut ? memory + socket_max : memory;
 }
 
-static uint64_t read_inet(const struct nlmsghdr *message, uint64_t one)
+static uint64_t read_inet(const struct nlmsghdr *message, uint64_t socket_max)
 {
-        (void)one;
+        (void)socket_max;
         return read_memory(message, sizeof(struct inet_diag_msg), INET_DIAG_SKMEMINFO);
 }
 
-static uint64_t read_netlink(const struct nlmsghdr *message, uint64_t one)
+static uint64_t read_netlink(const struct nlmsghdr *message, uint64_t socket_max)
 {
-        (void)one;
+        (void)socket_max;
         return read_memory(message, sizeof(struct netlink_diag_msg), NETLINK_DIAG_MEMINFO);
 }
 
-typedef uint64_t answer_reader(const struct nlmsghdr *message, uint64_t one);
+typedef uint64_t answer_reader(const struct nlmsghdr *message, uint64_t socket_max);
 
-/* Asks for all sockets of a kind and reads the whole answer. */
-static void list_sockets(int diag, const void *question, size_t size, answer_reader *read_one, uint64_t one,
-                         uint64_t *total)
+/* Asks for all sockets of one kind and reads the whole answer. */
+static void list_sockets(int diag, const void *question, size_t size, answer_reader *read_one,
+                         uint64_t socket_max, uint64_t *total)
 {
         static _Alignas(struct nlmsghdr) char text[ANSWER_BYTES];
         char request[NLMSG_SPACE(128)] = {0};
@@ -171,7 +173,7 @@ static void list_sockets(int diag, const void *question, size_t size, answer_rea
                 for (head = (void *)text; NLMSG_OK(head, left); head = NLMSG_NEXT(head, left)) {
                         if (head->nlmsg_type == NLMSG_DONE || head->nlmsg_type == NLMSG_ERROR)
                                 return;
-                        *total += read_one(head, one);
+                        *total += read_one(head, socket_max);
                 }
         }
 }
@@ -180,7 +182,7 @@ static void list_inet(int diag, uint8_t family, uint32_t protocol, uint64_t *tot
 {
         struct {
                 struct inet_diag_req_v2 request;
-                struct nlattr head; /* MPTCP has too large a number for the other place */
+                struct nlattr head; /* the number of MPTCP does not fit into sdiag_protocol */
                 uint32_t protocol;
         } question = {
             .request = {.sdiag_family = family,
@@ -194,7 +196,7 @@ static void list_inet(int diag, uint8_t family, uint32_t protocol, uint64_t *tot
                      read_inet, 0, total);
 }
 
-void buffers_add_sockets(int diag, uint64_t one, uint64_t most, uint64_t *total)
+void buffers_add_sockets(int diag, uint64_t socket_max, uint64_t limit, uint64_t *total)
 {
         static const uint8_t families[] = {AF_INET, AF_INET6};
         static const uint32_t protocols[] = {IPPROTO_TCP, IPPROTO_UDP, IPPROTO_MPTCP};
@@ -208,9 +210,9 @@ void buffers_add_sockets(int diag, uint64_t one, uint64_t most, uint64_t *total)
             .sdiag_protocol = NDIAG_PROTO_ALL,
             .ndiag_show = NDIAG_SHOW_MEMINFO,
         };
-        list_sockets(diag, &unix_question, sizeof(unix_question), read_unix, one, total);
-        list_sockets(diag, &netlink_question, sizeof(netlink_question), read_netlink, one, total);
-        for (size_t i = 0; i < sizeof(families) && *total <= most; i++)
+        list_sockets(diag, &unix_question, sizeof(unix_question), read_unix, socket_max, total);
+        list_sockets(diag, &netlink_question, sizeof(netlink_question), read_netlink, socket_max, total);
+        for (size_t i = 0; i < sizeof(families) && *total <= limit; i++)
                 for (size_t j = 0; j < sizeof(protocols) / sizeof(*protocols); j++)
                         list_inet(diag, families[i], protocols[j], total);
 }

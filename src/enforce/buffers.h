@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How much memory a sandbox holds in the buffers of pipes and sockets, which belong to no process. Both are
- * cheap to bound and dear to count, so they are counted only where the bound would be too much. As in
- * memory_use.h all that is read is numbers that the kernel wrote.
+ * How much kernel memory a sandbox holds in the buffers of pipes and sockets, which belong to no process. An
+ * upper bound is cheap to compute and an exact count is expensive, so memory_use.c counts only where the
+ * bound would exceed the limit. As in memory_use.h, only numbers that the kernel wrote are read.
  */
 #ifndef HUTCH_ENFORCE_BUFFERS_H
 #define HUTCH_ENFORCE_BUFFERS_H
@@ -10,22 +10,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The most that so many open files may hold in pipes, whoever reads them. A user's first 64 MiB of pipes may
- * be larger than that; they are nobody's in particular and not counted. */
-uint64_t buffers_most_in_pipes(uint64_t open_files);
+/* The most bytes that so many open files can hold in pipes, whoever reads them. The first 64 MiB of a user's
+ * pipes may be larger than that; they cannot be attributed to one sandbox and are not counted. */
+uint64_t buffers_pipe_bound(uint64_t open_files);
 
-/* Adds the pipes of one process that were in no other process before, and what its files take of the kernel
- * themselves. `is_new` says whether a number is seen for the first time. A process of which it cannot be told
- * counts for the most that its `open_files` may hold. */
+/* Adds to *total the pipes of one process that `is_new` has not seen in another, and what the kernel needs
+ * for the open files themselves. A process whose descriptors cannot be listed counts for the bound of its
+ * `open_files`. */
 void buffers_add_files(int proc, const char *process, unsigned open_files, bool (*is_new)(uint64_t number),
                        uint64_t *total);
 
-/* The most that the sockets of a network namespace may hold, by /proc/PID/net/sockstat and sockstat6, where
- * one socket that is not of TCP may have `one` bytes. */
-uint64_t buffers_most_in_sockets(const char *sockstat, const char *sockstat6, uint64_t one);
+/* The most bytes that the sockets of a network namespace can hold. The texts are those of
+ * /proc/PID/net/sockstat and sockstat6; `socket_max` is the bound of one socket that is not TCP. */
+uint64_t buffers_socket_bound(const char *sockstat, const char *sockstat6, uint64_t socket_max);
 
-/* Adds what the sockets hold, by a socket of NETLINK_SOCK_DIAG in their network namespace. Kinds that the
- * kernel cannot list are left out. `one` as above. Ends early when *total is over `most`. */
-void buffers_add_sockets(int diag, uint64_t one, uint64_t most, uint64_t *total);
+/* Adds to *total what the sockets hold, by a NETLINK_SOCK_DIAG socket of their network namespace. Leaves out
+ * kinds that the kernel cannot list. Ends early once *total is over `limit`. */
+void buffers_add_sockets(int diag, uint64_t socket_max, uint64_t limit, uint64_t *total);
 
 #endif

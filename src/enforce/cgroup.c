@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See cgroup.h. cgroup_look() and cgroup_end() make no call but those that the supervisor's filter permits.
+ * See cgroup.h.
  */
 #include "enforce/cgroup.h"
 
@@ -20,39 +20,39 @@
 
 enum { TEXT_SIZE = 512, PERIOD_US = 100000 };
 
-void cgroup_init(struct cgroup *group)
+void cgroup_init(struct cgroup *cgroup)
 {
-        group->bus.socket = -1;
-        group->directory = group->parent = group->memory_events = group->pids_events = -1;
-        group->said_pids = false;
-        group->why[0] = 0;
+        cgroup->scope.socket = -1;
+        cgroup->directory = cgroup->parent = cgroup->memory_events = cgroup->pids_events = -1;
+        cgroup->reported_pids = false;
+        cgroup->why[0] = 0;
 }
 
-__attribute__((format(printf, 2, 3))) static bool fail(struct cgroup *group, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static bool set_reason(struct cgroup *cgroup, const char *format, ...)
 {
         va_list arguments;
         va_start(arguments, format);
-        (void)vsnprintf(group->why, sizeof(group->why), format, arguments);
+        (void)vsnprintf(cgroup->why, sizeof(cgroup->why), format, arguments);
         va_end(arguments);
         return false;
 }
 
-/* ---- its files ---- */
+/* ---- files of the cgroup ---- */
 
-static int write_file(const struct cgroup *group, const char *name, const char *text)
+static int write_file(const struct cgroup *cgroup, const char *name, const char *text)
 {
-        autoclose int file = openat(group->directory, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+        autoclose int file = openat(cgroup->directory, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
         return file < 0 ? -errno : fd_write_all(file, text, strlen(text));
 }
 
-static int write_number(const struct cgroup *group, const char *name, uint64_t value)
+static int write_number(const struct cgroup *cgroup, const char *name, uint64_t value)
 {
         char text[32];
         (void)snprintf(text, sizeof(text), "%ju", (uintmax_t)value);
-        return write_file(group, name, text);
+        return write_file(cgroup, name, text);
 }
 
-/* The text of a file, "" when it cannot be read. */
+/* The content of an open file, "" when it cannot be read. */
 static const char *read_text(int file, char text[TEXT_SIZE])
 {
         ssize_t length = file < 0 || lseek(file, 0, SEEK_SET) < 0 ? 0 : read(file, text, TEXT_SIZE - 1);
@@ -60,14 +60,14 @@ static const char *read_text(int file, char text[TEXT_SIZE])
         return text;
 }
 
-static const char *read_file(const struct cgroup *group, const char *name, char text[TEXT_SIZE])
+static const char *read_file(const struct cgroup *cgroup, const char *name, char text[TEXT_SIZE])
 {
-        autoclose int file = openat(group->directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+        autoclose int file = openat(cgroup->directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
         return read_text(file, text);
 }
 
-/* The number behind a key at the beginning of a line. */
-static unsigned long count_of(const char *text, const char *key)
+/* The number after `key` at the start of a line, or 0. */
+static unsigned long find_count(const char *text, const char *key)
 {
         size_t length = strlen(key);
         for (const char *line = text; line; line = (line = strchr(line, '\n')) ? line + 1 : NULL)
@@ -76,95 +76,103 @@ static unsigned long count_of(const char *text, const char *key)
         return 0;
 }
 
-static bool open_events(struct cgroup *group)
+static bool open_events(struct cgroup *cgroup)
 {
-        group->memory_events = openat(group->directory, "memory.events", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-        group->pids_events = openat(group->directory, "pids.events", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+        cgroup->memory_events = openat(cgroup->directory, "memory.events", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+        cgroup->pids_events = openat(cgroup->directory, "pids.events", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
         char text[TEXT_SIZE];
-        /* Only a file that was read tells when it changes. */
-        (void)read_text(group->memory_events, text);
-        (void)read_text(group->pids_events, text);
-        return group->memory_events >= 0 && group->pids_events >= 0;
+        /* The kernel raises POLLPRI only on a file that was read before. */
+        (void)read_text(cgroup->memory_events, text);
+        (void)read_text(cgroup->pids_events, text);
+        return cgroup->memory_events >= 0 && cgroup->pids_events >= 0;
 }
 
-bool cgroup_check(struct cgroup *group, const struct limits *limits, bool *processors)
+bool cgroup_verify(struct cgroup *cgroup, const struct limits *limits, bool *processors)
 {
         char text[TEXT_SIZE];
         unsigned long long quota = 0, period = 0;
-        /* The kernel rounds to whole pages. */
-        unsigned long long memory = strtoull(read_file(group, "memory.max", text), NULL, 10);
+        /* The kernel rounds down to whole pages. */
+        unsigned long long memory = strtoull(read_file(cgroup, "memory.max", text), NULL, 10);
         if (memory == 0 || memory > limits->memory_bytes)
-                return fail(group, "memory has no limit in %s", group->name);
-        unsigned long long tasks = strtoull(read_file(group, "pids.max", text), NULL, 10);
+                return set_reason(cgroup, "memory has no limit in %s", cgroup->name);
+        unsigned long long tasks = strtoull(read_file(cgroup, "pids.max", text), NULL, 10);
         if (tasks == 0 || tasks > limits->pids + 1ULL)
-                return fail(group, "processes have no limit in %s", group->name);
-        /* Without a swap controller nothing can be swapped out of it uncounted. */
-        (void)read_file(group, "memory.swap.max", text);
-        if (text[0] && strtoull(text, NULL, 10) != 0 && write_file(group, "memory.swap.max", "0") < 0)
-                return fail(group, "swap has no limit in %s", group->name);
-        if (text[0] == 'm' && write_file(group, "memory.swap.max", "0") < 0)
-                return fail(group, "swap has no limit in %s", group->name);
-        (void)write_file(group, "memory.oom.group", "1");
-        *processors = sscanf(read_file(group, "cpu.max", text), "%llu %llu", &quota, &period) == 2 &&
+                return set_reason(cgroup, "processes have no limit in %s", cgroup->name);
+        /* The file is missing without a swap controller; then nothing is swapped out uncounted. */
+        (void)read_file(cgroup, "memory.swap.max", text);
+        if (text[0] && strtoull(text, NULL, 10) != 0 && write_file(cgroup, "memory.swap.max", "0") < 0)
+                return set_reason(cgroup, "swap has no limit in %s", cgroup->name);
+        if (text[0] == 'm' && write_file(cgroup, "memory.swap.max", "0") < 0)
+                return set_reason(cgroup, "swap has no limit in %s", cgroup->name);
+        (void)write_file(cgroup, "memory.oom.group", "1");
+        *processors = sscanf(read_file(cgroup, "cpu.max", text), "%llu %llu", &quota, &period) == 2 &&
                       period > 0 && quota * LIMITS_CPUS_WHOLE <= period * limits->cpus;
-        return open_events(group) || fail(group, "%s tells no events", group->name);
+        return open_events(cgroup) || set_reason(cgroup, "%s has no event files", cgroup->name);
 }
 
 /* ---- systemd ---- */
 
-bool cgroup_connect(struct cgroup *group, uid_t caller)
+bool cgroup_connect_systemd(struct cgroup *cgroup, uid_t caller)
 {
         char path[LIMITS_PATH_SIZE];
         int error = limits_systemd_socket(caller, path);
         if (error == 0)
-                error = systemd_scope_connect(&group->bus, path);
+                error = systemd_scope_connect(&cgroup->scope, path);
         if (error == -EXDEV)
-                return fail(group, "your systemd lives in another pid namespace");
-        return error == 0 || fail(group, "%s: %s", path, strerror(-error));
+                return set_reason(cgroup, "your systemd runs in another pid namespace");
+        return error == 0 || set_reason(cgroup, "%s: %s", path, strerror(-error));
 }
 
-bool cgroup_ask(struct cgroup *group, pid_t process, const struct limits *limits)
+bool cgroup_request_scope(struct cgroup *cgroup, pid_t process, const struct limits *limits)
 {
-        int error = systemd_scope_ask(&group->bus, process, limits);
-        return error == 0 || fail(group, "cannot ask systemd: %s", strerror(-error));
+        int error = systemd_scope_request(&cgroup->scope, process, limits);
+        return error == 0 || set_reason(cgroup, "cannot ask systemd: %s", strerror(-error));
 }
 
-/* Opens the group in which the process is; it must be the scope that was asked for. */
-static bool open_scope(struct cgroup *group, pid_t process)
+char *cgroup_parse_path(const char *text)
 {
-        char path[64];
-        char *text = NULL;
-        (void)snprintf(path, sizeof(path), "/proc/%d/cgroup", process);
-        if (fd_read_file(path, 1 << 16, &text) < 0)
-                return fail(group, "%s cannot be read", path);
-        autofree char *groups = text;
-        const char *own = str_starts(groups, "0::/") ? groups : strstr(groups, "\n0::/");
-        if (!own)
-                return fail(group, "the sandbox is in no control group");
-        own = strstr(own, "::") + 2;
-        autofree char *place = str_format("/sys/fs/cgroup%.*s", (int)strcspn(own, "\n"), own);
-        if (!str_equal(strrchr(place, '/') + 1, group->bus.scope))
-                return fail(group, "systemd did not put the sandbox into its scope");
-        (void)snprintf(group->name, sizeof(group->name), "%s", group->bus.scope);
-        group->directory = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        return group->directory >= 0 || fail(group, "%s: %s", place, strerror(errno));
+        const char *line = str_starts(text, "0::/") ? text : strstr(text, "\n0::/");
+        if (!line)
+                return NULL;
+        const char *path = strstr(line, "::") + 2;
+        return str_copy_n(path, strcspn(path, "\n"));
 }
 
-enum systemd_scope_progress cgroup_read(struct cgroup *group, pid_t process)
+/* Opens the cgroup that the process is in, which must be the requested scope. */
+static bool open_scope(struct cgroup *cgroup, pid_t process)
+{
+        char file[64];
+        char *content = NULL;
+        (void)snprintf(file, sizeof(file), "/proc/%d/cgroup", process);
+        if (fd_read_file(file, 1 << 16, &content) < 0)
+                return set_reason(cgroup, "%s cannot be read", file);
+        autofree char *text = content;
+        autofree char *path = cgroup_parse_path(text);
+        if (!path)
+                return set_reason(cgroup, "the sandbox is in no control group");
+        if (!str_equal(path_base(path), cgroup->scope.name))
+                return set_reason(cgroup, "systemd did not put the sandbox into its scope");
+        autofree char *directory = str_format("/sys/fs/cgroup%s", path);
+        (void)snprintf(cgroup->name, sizeof(cgroup->name), "%s", cgroup->scope.name);
+        cgroup->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        return cgroup->directory >= 0 || set_reason(cgroup, "%s: %s", directory, strerror(errno));
+}
+
+enum systemd_scope_progress cgroup_read_systemd(struct cgroup *cgroup, pid_t process)
 {
         enum systemd_scope_progress progress =
-            systemd_scope_read(&group->bus, group->why, sizeof(group->why));
+            systemd_scope_read(&cgroup->scope, cgroup->why, sizeof(cgroup->why));
         if (progress == SYSTEMD_SCOPE_WAITING)
                 return progress;
-        fd_close(&group->bus.socket);
-        return progress == SYSTEMD_SCOPE_DONE && open_scope(group, process) ? SYSTEMD_SCOPE_DONE
-                                                                            : SYSTEMD_SCOPE_REFUSED;
+        fd_close(&cgroup->scope.socket);
+        return progress == SYSTEMD_SCOPE_DONE && open_scope(cgroup, process) ? SYSTEMD_SCOPE_DONE
+                                                                             : SYSTEMD_SCOPE_REFUSED;
 }
 
 /* ---- delegated ---- */
 
-/* Removes what a killed hutch left: a group whose name says a process that is no more. The kernel removes no
- * group with anything in it. */
+/* Removes what a killed hutch left: a cgroup whose name holds the id of a process that no longer exists. The
+ * kernel refuses to remove a cgroup with processes in it. */
 static void remove_old(int parent)
 {
         int again = openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -183,60 +191,61 @@ static void remove_old(int parent)
                 close(again);
 }
 
-static int set_limits(const struct cgroup *group, const struct limits *limits)
+int cgroup_set_limits(const struct cgroup *cgroup, const struct limits *limits)
 {
         char text[64];
-        int error = write_number(group, "memory.max", limits->memory_bytes);
+        int error = write_number(cgroup, "memory.max", limits->memory_bytes);
         if (error == 0)
-                error = write_number(group, "pids.max", limits->pids + 1ULL);
+                error = write_number(cgroup, "pids.max", limits->pids + 1ULL);
         if (error < 0 || !limits->cpus)
                 return error;
         (void)snprintf(text, sizeof(text), "%u %d", limits->cpus * (PERIOD_US / LIMITS_CPUS_WHOLE),
                        PERIOD_US);
-        return write_file(group, "cpu.max", text);
+        return write_file(cgroup, "cpu.max", text);
 }
 
-bool cgroup_make(struct cgroup *group, const struct limits *limits)
+bool cgroup_create(struct cgroup *cgroup, const struct limits *limits)
 {
-        (void)snprintf(group->name, sizeof(group->name), PREFIX "%d", getpid());
-        group->parent = open(limits->cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (group->parent < 0)
-                return fail(group, "%s: %s", limits->cgroup, strerror(errno));
-        remove_old(group->parent);
-        if (mkdirat(group->parent, group->name, 0755) < 0) {
+        (void)snprintf(cgroup->name, sizeof(cgroup->name), PREFIX "%d", getpid());
+        cgroup->parent = open(limits->cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (cgroup->parent < 0)
+                return set_reason(cgroup, "%s: %s", limits->cgroup, strerror(errno));
+        remove_old(cgroup->parent);
+        if (mkdirat(cgroup->parent, cgroup->name, 0755) < 0) {
                 int error = errno;
-                fd_close(&group->parent);
-                return fail(group, "no group can be made in %s: %s", limits->cgroup, strerror(error));
+                fd_close(&cgroup->parent);
+                return set_reason(cgroup, "cannot make a control group in %s: %s", limits->cgroup,
+                                  strerror(error));
         }
-        group->directory =
-            openat(group->parent, group->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-        int error = group->directory < 0 ? -errno : set_limits(group, limits);
-        return error == 0 ||
-               fail(group, "the group in %s takes no limits: %s", limits->cgroup, strerror(-error));
+        cgroup->directory =
+            openat(cgroup->parent, cgroup->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+        int error = cgroup->directory < 0 ? -errno : cgroup_set_limits(cgroup, limits);
+        return error == 0 || set_reason(cgroup, "the control group in %s accepts no limits: %s",
+                                        limits->cgroup, strerror(-error));
 }
 
-/* ---- while it runs ---- */
+/* ---- while the sandbox runs ---- */
 
-enum cgroup_event cgroup_look(struct cgroup *group)
+enum cgroup_event cgroup_read_events(struct cgroup *cgroup)
 {
         char text[TEXT_SIZE];
-        (void)read_text(group->memory_events, text);
-        if (count_of(text, "oom_kill") + count_of(text, "oom_group_kill") > 0)
-                return CGROUP_MEMORY;
-        (void)read_text(group->pids_events, text);
-        if (group->said_pids || count_of(text, "max") == 0)
-                return CGROUP_NOTHING;
-        group->said_pids = true;
-        return CGROUP_PROCESSES;
+        (void)read_text(cgroup->memory_events, text);
+        if (find_count(text, "oom_kill") + find_count(text, "oom_group_kill") > 0)
+                return CGROUP_EVENT_MEMORY;
+        (void)read_text(cgroup->pids_events, text);
+        if (cgroup->reported_pids || find_count(text, "max") == 0)
+                return CGROUP_EVENT_NONE;
+        cgroup->reported_pids = true;
+        return CGROUP_EVENT_PIDS;
 }
 
-void cgroup_end(struct cgroup *group)
+void cgroup_remove(struct cgroup *cgroup)
 {
-        fd_close(&group->bus.socket);
-        fd_close(&group->memory_events);
-        fd_close(&group->pids_events);
-        fd_close(&group->directory);
-        if (group->parent >= 0)
-                (void)unlinkat(group->parent, group->name, AT_REMOVEDIR);
-        fd_close(&group->parent);
+        fd_close(&cgroup->scope.socket);
+        fd_close(&cgroup->memory_events);
+        fd_close(&cgroup->pids_events);
+        fd_close(&cgroup->directory);
+        if (cgroup->parent >= 0)
+                (void)unlinkat(cgroup->parent, cgroup->name, AT_REMOVEDIR);
+        fd_close(&cgroup->parent);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The control group of a sandbox: a scope that systemd makes around pid 1 while the sandbox builds itself, or
- * a group of hutch's own in a delegated one, made before. Either way it is read back before anything of the
- * server runs, and what does not hold there is not claimed. It must never touch a group that it did not make.
+ * The cgroup of one sandbox: a scope that systemd makes around pid 1 while the sandbox builds itself, or a
+ * directory that hutch makes in a delegated cgroup before the launch. Its limits are read back before
+ * anything of the server runs; a limit that is not found there is not reported as held. This module must
+ * never change a cgroup that neither it nor systemd made for this sandbox.
  */
 #ifndef HUTCH_ENFORCE_CGROUP_H
 #define HUTCH_ENFORCE_CGROUP_H
@@ -10,44 +11,56 @@
 #include "enforce/systemd_scope.h"
 #include "limits/limits.h"
 
-enum { CGROUP_NAME_SIZE = 64, CGROUP_WHY_SIZE = 256, CGROUP_PATIENCE_MS = 5000 };
+enum { CGROUP_NAME_SIZE = 64, CGROUP_WHY_SIZE = 256, CGROUP_TIMEOUT_MS = 5000 };
 
 struct cgroup {
-        struct systemd_scope bus;
-        int directory;                  /* the group's, or -1 */
-        int parent;                     /* of CGROUP_WAY_DELEGATED: where it is removed, or -1 */
-        char name[CGROUP_NAME_SIZE];    /* there */
-        int memory_events, pids_events; /* the kernel's counts; readable by POLLPRI when they change; or -1 */
-        bool said_pids;
-        char why[CGROUP_WHY_SIZE]; /* why there is none after all */
+        struct systemd_scope scope;
+        int directory;                  /* of the cgroup, or -1 */
+        int parent;                     /* CGROUP_WAY_DELEGATED: the directory that holds it; else -1 */
+        char name[CGROUP_NAME_SIZE];    /* its name there */
+        int memory_events, pids_events; /* open event files, on which a change raises POLLPRI; or -1 */
+        bool reported_pids;
+        char why[CGROUP_WHY_SIZE]; /* half a sentence: why a function below failed */
 };
 
-/* A group without anything. */
-void cgroup_init(struct cgroup *group);
+/* Sets every descriptor to -1. */
+void cgroup_init(struct cgroup *cgroup);
 
-/* CGROUP_WAY_DELEGATED, before the launch: makes the group with its limits. False with group->why. */
-bool cgroup_make(struct cgroup *group, const struct limits *limits);
+/* CGROUP_WAY_DELEGATED, before the launch: removes cgroups of hutch processes that no longer exist, makes a
+ * new one in limits->cgroup and sets its limits. False with cgroup->why. */
+bool cgroup_create(struct cgroup *cgroup, const struct limits *limits);
 
-/* CGROUP_WAY_SYSTEMD: connects before the launch, asks after it. False with group->why. */
-bool cgroup_connect(struct cgroup *group, uid_t caller);
-bool cgroup_ask(struct cgroup *group, pid_t process, const struct limits *limits);
+/* Writes the limits into the files of cgroup->directory. 0, or a negative errno. */
+int cgroup_set_limits(const struct cgroup *cgroup, const struct limits *limits);
 
-/* When the bus has something. SYSTEMD_SCOPE_DONE: the group is open; group->why otherwise. */
-enum systemd_scope_progress cgroup_read(struct cgroup *group, pid_t process);
+/* CGROUP_WAY_SYSTEMD: connects before the launch and asks for a scope around `process` after it. False with
+ * cgroup->why. */
+bool cgroup_connect_systemd(struct cgroup *cgroup, uid_t caller);
+bool cgroup_request_scope(struct cgroup *cgroup, pid_t process, const struct limits *limits);
 
-/* Reads the limits back. False with group->why when memory or processes are not held; *processors: whether
- * these are. */
-bool cgroup_check(struct cgroup *group, const struct limits *limits, bool *processors);
+/* Call when cgroup->scope.socket is readable. SYSTEMD_SCOPE_DONE: `process` is in the scope and the scope's
+ * directory is open. SYSTEMD_SCOPE_REFUSED: cgroup->why says why there is none. */
+enum systemd_scope_progress cgroup_read_systemd(struct cgroup *cgroup, pid_t process);
 
-/* What happened in the group since the last time. */
+/* The path below /sys/fs/cgroup, beginning with a slash, that `text` names; `text` is the content of
+ * /proc/PID/cgroup. The caller frees. NULL when the process is in no cgroup of version 2. */
+char *cgroup_parse_path(const char *text);
+
+/* Reads the limits back and opens the event files. False with cgroup->why when memory or processes are not
+ * limited as asked. *processors becomes true when the processor time is. */
+bool cgroup_verify(struct cgroup *cgroup, const struct limits *limits, bool *processors);
+
 enum cgroup_event {
-        CGROUP_NOTHING,
-        CGROUP_MEMORY,    /* the kernel ended what was in it */
-        CGROUP_PROCESSES, /* a fork was refused; said once */
+        CGROUP_EVENT_NONE,
+        CGROUP_EVENT_MEMORY, /* the kernel killed what was in it */
+        CGROUP_EVENT_PIDS,   /* the kernel refused a fork; reported once */
 };
-enum cgroup_event cgroup_look(struct cgroup *group);
 
-/* Closes, and removes what cgroup_make() made. */
-void cgroup_end(struct cgroup *group);
+/* Reads the event files. Makes no call that the supervisor's filter refuses. */
+enum cgroup_event cgroup_read_events(struct cgroup *cgroup);
+
+/* Closes everything, and removes the directory that cgroup_create() made. Makes no call that the supervisor's
+ * filter refuses. */
+void cgroup_remove(struct cgroup *cgroup);
 
 #endif

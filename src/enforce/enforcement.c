@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See enforcement.h. What is not certain to hold is never reported as held: a group's limits are read back,
- * and pid 1 waits until it is known what holds.
+ * See enforcement.h.
  */
 #include "enforce/enforcement.h"
-#include "lib/clock.h"
 
+#include "lib/clock.h"
 #include "lib/fd.h"
 #include "lib/messages.h"
 
@@ -13,30 +12,30 @@
 #include <string.h>
 #include <time.h>
 
-enum { WATCHDOG_POLL, BUS_POLL, MEMORY_POLL, PIDS_POLL };
+enum { WATCHDOG_POLL, SYSTEMD_POLL, MEMORY_POLL, PIDS_POLL };
 
 void enforcement_init(struct enforcement *enforcement)
 {
-        *enforcement = (struct enforcement){.group_at = -1, .watchdog = WATCHDOG_NONE};
-        cgroup_init(&enforcement->group);
+        *enforcement = (struct enforcement){.cgroup_deadline = -1, .watchdog = WATCHDOG_NONE};
+        cgroup_init(&enforcement->cgroup);
 }
 
-/* More memory is held than was permitted: the kernel would have refused it, hutch can only end it. */
+/* Reports once that the memory limit was reached. `used` is half a sentence, or empty. */
 static enum enforcement_event end_at_limit(struct enforcement *enforcement, const char *used)
 {
         char limit[24];
         (void)limits_write_size(enforcement->box->limits.memory_bytes, limit);
-        if (!enforcement->hit) {
+        if (!enforcement->limit_hit) {
                 message("--memory %s is used up%s: the sandbox was ended; --memory SIZE permits more", limit,
                         used);
                 enforcement->limit_reached(enforcement->context, "memory", limit,
                                            limit_mechanism_name(enforcement->limits.memory));
         }
-        enforcement->hit = true;
-        return ENFORCEMENT_HIT;
+        enforcement->limit_hit = true;
+        return ENFORCEMENT_LIMIT_REACHED;
 }
 
-static void say_processes(const struct enforcement *enforcement)
+static void report_pids(const struct enforcement *enforcement)
 {
         char limit[24];
         (void)snprintf(limit, sizeof(limit), "%u", enforcement->box->limits.pids);
@@ -52,75 +51,77 @@ static enum enforcement_event read_watchdog(struct enforcement *enforcement, boo
         uint64_t value = 0;
         char text[64];
         switch (watchdog_read(&enforcement->watchdog, &value)) {
-        case WATCHDOG_NOTHING:
+        case WATCHDOG_EVENT_NONE:
                 break;
-        case WATCHDOG_MEMORY:
+        case WATCHDOG_EVENT_MEMORY:
                 (void)snprintf(text, sizeof(text), " (%ju MiB or more were held)", (uintmax_t)(value >> 20));
                 return end_at_limit(enforcement, text);
-        case WATCHDOG_PROCESSES:
-                say_processes(enforcement);
+        case WATCHDOG_EVENT_PIDS:
+                report_pids(enforcement);
                 break;
-        case WATCHDOG_DISK:
+        case WATCHDOG_EVENT_DISK:
                 (void)limits_write_size(enforcement->box->memory_fs_bytes, text);
-                message("what is writable in memory is full: --disk %s, or the SIZE of a --tmpfs, is used up",
+                message("a writable file system in memory is full: --disk %s, or the SIZE of a --tmpfs, is "
+                        "used up",
                         text);
                 enforcement->limit_reached(enforcement->context, "disk", text, "file system");
                 break;
-        case WATCHDOG_BLIND:
-        case WATCHDOG_GONE:
-                fd_close(&enforcement->watchdog.talk);
+        case WATCHDOG_EVENT_BLIND:
+        case WATCHDOG_EVENT_GONE:
+                fd_close(&enforcement->watchdog.control);
                 if (ended)
                         break;
-                message("what the sandbox holds of memory can no longer be measured, and nothing else bounds "
-                        "it here: ending it");
+                message(
+                    "the sandbox's memory can no longer be measured, and nothing else limits it here: ending "
+                    "the sandbox");
                 return ENFORCEMENT_LOST;
         }
-        return ENFORCEMENT_NOTHING;
+        return ENFORCEMENT_NONE;
 }
 
-static enum enforcement_event look_at_group(struct enforcement *enforcement)
+static enum enforcement_event read_cgroup_events(struct enforcement *enforcement)
 {
-        switch (cgroup_look(&enforcement->group)) {
-        case CGROUP_NOTHING:
+        switch (cgroup_read_events(&enforcement->cgroup)) {
+        case CGROUP_EVENT_NONE:
                 break;
-        case CGROUP_MEMORY:
+        case CGROUP_EVENT_MEMORY:
                 return end_at_limit(enforcement, "");
-        case CGROUP_PROCESSES:
-                say_processes(enforcement);
+        case CGROUP_EVENT_PIDS:
+                report_pids(enforcement);
                 break;
         }
-        return ENFORCEMENT_NOTHING;
+        return ENFORCEMENT_NONE;
 }
 
-static void say_unheld(const struct limits *limits)
+static void report_unheld(const struct limits *limits)
 {
         autofree char *text = limits_describe_unheld(limits);
         if (text)
                 message("%s", text);
 }
 
-/* The control group is known, or known not to come: pid 1 waits for this. False when what was required does
- * not hold. */
-static bool settle(struct enforcement *enforcement, bool made, struct error *error)
+/* Called once it is known whether there is a cgroup. Reads back what it holds, falls back to the mechanisms
+ * without a cgroup, and tells pid 1, which waits for this. False when a limit of --require does not hold. */
+static bool settle_cgroup(struct enforcement *enforcement, bool made, struct error *error)
 {
         struct limits *limits = &enforcement->limits;
-        struct cgroup *group = &enforcement->group;
+        struct cgroup *cgroup = &enforcement->cgroup;
         const struct box *box = enforcement->box;
         bool processors = false;
         unsigned char holds = 0;
-        if (made && cgroup_check(group, limits, &processors))
+        if (made && cgroup_verify(cgroup, limits, &processors))
                 holds = CGROUP_HOLDS | (processors || !limits->cpus ? CGROUP_HOLDS_PROCESSORS : 0);
-        enforcement->group_at = -1;
-        limits_settle(limits, holds, box->outer_uid, box->proc, group->why);
+        enforcement->cgroup_deadline = -1;
+        limits_settle(limits, holds, box->outer_uid, box->proc, cgroup->why);
         if (!holds) {
-                message_verbose("no control group holds the limits: %s", group->why);
-                cgroup_end(group);
+                message_verbose("no control group holds the limits: %s", cgroup->why);
+                cgroup_remove(cgroup);
         }
         if (!limits_check(limits, box->required, error))
                 return false;
         autofree char *text = limits_describe(limits, box->memory_fs_bytes);
         message_verbose("limits in force: %s", text);
-        say_unheld(limits);
+        report_unheld(limits);
         struct launch *launch = enforcement->launch;
         if (launch && launch->permission >= 0)
                 (void)!write(launch->permission, &holds, 1);
@@ -129,18 +130,18 @@ static bool settle(struct enforcement *enforcement, bool made, struct error *err
         return true;
 }
 
-/* Whatever of the group, before the launch, can be made. */
-static bool begin_group(struct enforcement *enforcement, struct error *error)
+/* The part of making a cgroup that comes before the launch. */
+static bool begin_cgroup(struct enforcement *enforcement, struct error *error)
 {
-        struct cgroup *group = &enforcement->group;
+        struct cgroup *cgroup = &enforcement->cgroup;
         switch (enforcement->limits.way) {
         case CGROUP_WAY_SYSTEMD:
-                return cgroup_connect(group, enforcement->box->outer_uid) ||
-                       settle(enforcement, false, error);
+                return cgroup_connect_systemd(cgroup, enforcement->box->outer_uid) ||
+                       settle_cgroup(enforcement, false, error);
         case CGROUP_WAY_DELEGATED:
-                return settle(enforcement, cgroup_make(group, &enforcement->limits), error);
+                return settle_cgroup(enforcement, cgroup_create(cgroup, &enforcement->limits), error);
         case CGROUP_WAY_NONE:
-                say_unheld(&enforcement->limits);
+                report_unheld(&enforcement->limits);
                 break;
         }
         return true;
@@ -153,97 +154,98 @@ bool enforcement_begin(struct enforcement *enforcement, const struct box *box,
         enforcement->limit_reached = limit_reached;
         enforcement->context = context;
         enforcement->limits = box->limits;
-        if (!begin_group(enforcement, error))
+        if (!begin_cgroup(enforcement, error))
                 return false;
-        /* It may be needed as long as a group is not certain. */
+        /* systemd may still refuse a scope, and then the watchdog is needed. */
         bool watched = box->proc && (enforcement->limits.memory == LIMIT_WATCHDOG ||
                                      enforcement->limits.way == CGROUP_WAY_SYSTEMD);
         int failed = watched ? watchdog_prepare(&enforcement->watchdog) : 0;
         return failed == 0 || error_set(error, EXIT_SETUP, "cannot make a socket: %s", strerror(-failed));
 }
 
-int enforcement_group(const struct enforcement *enforcement)
+int enforcement_cgroup(const struct enforcement *enforcement)
 {
-        return enforcement->group.parent >= 0 ? enforcement->group.directory : -1;
+        return enforcement->cgroup.parent >= 0 ? enforcement->cgroup.directory : -1;
 }
 
-bool enforcement_ask(struct enforcement *enforcement, struct launch *launch, struct error *error)
+bool enforcement_request_cgroup(struct enforcement *enforcement, struct launch *launch, struct error *error)
 {
         enforcement->launch = launch;
         if (launch->permission < 0)
                 return true;
-        enforcement->group_at = clock_now_ms() + CGROUP_PATIENCE_MS;
-        return cgroup_ask(&enforcement->group, launch->process, &enforcement->limits) ||
-               settle(enforcement, false, error);
+        enforcement->cgroup_deadline = clock_now_ms() + CGROUP_TIMEOUT_MS;
+        return cgroup_request_scope(&enforcement->cgroup, launch->process, &enforcement->limits) ||
+               settle_cgroup(enforcement, false, error);
 }
 
-enum enforcement_event enforcement_watch(struct enforcement *enforcement)
+enum enforcement_event enforcement_start_watchdog(struct enforcement *enforcement)
 {
-        if (enforcement->watchdog.places < 0)
-                return ENFORCEMENT_NOTHING;
+        if (enforcement->watchdog.sources_end < 0)
+                return ENFORCEMENT_NONE;
         if (enforcement->limits.memory != LIMIT_WATCHDOG) {
                 watchdog_end(&enforcement->watchdog);
-                return ENFORCEMENT_NOTHING;
+                return ENFORCEMENT_NONE;
         }
         int error = watchdog_start(&enforcement->watchdog, &enforcement->limits);
         if (error == 0)
-                return ENFORCEMENT_NOTHING;
+                return ENFORCEMENT_NONE;
         message("cannot start the watchdog over memory: %s", strerror(-error));
         return ENFORCEMENT_LOST;
 }
 
 void enforcement_poll(const struct enforcement *enforcement, struct pollfd *polls)
 {
-        polls[WATCHDOG_POLL] = (struct pollfd){.fd = enforcement->watchdog.talk, .events = POLLIN};
-        polls[BUS_POLL] = (struct pollfd){.fd = enforcement->group.bus.socket, .events = POLLIN};
-        polls[MEMORY_POLL] = (struct pollfd){.fd = enforcement->group.memory_events, .events = POLLPRI};
-        polls[PIDS_POLL] = (struct pollfd){.fd = enforcement->group.pids_events, .events = POLLPRI};
+        polls[WATCHDOG_POLL] = (struct pollfd){.fd = enforcement->watchdog.control, .events = POLLIN};
+        polls[SYSTEMD_POLL] = (struct pollfd){.fd = enforcement->cgroup.scope.socket, .events = POLLIN};
+        polls[MEMORY_POLL] = (struct pollfd){.fd = enforcement->cgroup.memory_events, .events = POLLPRI};
+        polls[PIDS_POLL] = (struct pollfd){.fd = enforcement->cgroup.pids_events, .events = POLLPRI};
 }
 
 enum enforcement_event enforcement_read(struct enforcement *enforcement, const struct pollfd *polls,
                                         bool ended, struct error *error)
 {
-        enum enforcement_event event = ENFORCEMENT_NOTHING;
+        enum enforcement_event event = ENFORCEMENT_NONE;
         if (polls[WATCHDOG_POLL].revents)
                 event = read_watchdog(enforcement, ended);
-        if (polls[BUS_POLL].revents) {
+        if (polls[SYSTEMD_POLL].revents) {
                 enum systemd_scope_progress progress =
-                    cgroup_read(&enforcement->group, enforcement->launch->process);
+                    cgroup_read_systemd(&enforcement->cgroup, enforcement->launch->process);
                 if (progress != SYSTEMD_SCOPE_WAITING &&
-                    !settle(enforcement, progress == SYSTEMD_SCOPE_DONE, error))
+                    !settle_cgroup(enforcement, progress == SYSTEMD_SCOPE_DONE, error))
                         return ENFORCEMENT_LOST;
         }
-        if (event == ENFORCEMENT_NOTHING && (polls[MEMORY_POLL].revents || polls[PIDS_POLL].revents))
-                event = look_at_group(enforcement);
+        if (event == ENFORCEMENT_NONE && (polls[MEMORY_POLL].revents || polls[PIDS_POLL].revents))
+                event = read_cgroup_events(enforcement);
         return event;
 }
 
 long long enforcement_deadline(const struct enforcement *enforcement)
 {
-        return enforcement->group_at;
+        return enforcement->cgroup_deadline;
 }
 
 bool enforcement_meet_deadline(struct enforcement *enforcement, struct error *error)
 {
-        struct cgroup *group = &enforcement->group;
-        if (enforcement->group_at < 0 || clock_now_ms() < enforcement->group_at)
+        struct cgroup *cgroup = &enforcement->cgroup;
+        if (enforcement->cgroup_deadline < 0 || clock_now_ms() < enforcement->cgroup_deadline)
                 return true;
-        (void)snprintf(group->why, sizeof(group->why), "systemd did not answer in %d ms", CGROUP_PATIENCE_MS);
-        return settle(enforcement, false, error);
+        (void)snprintf(cgroup->why, sizeof(cgroup->why), "systemd did not answer in %d ms",
+                       CGROUP_TIMEOUT_MS);
+        return settle_cgroup(enforcement, false, error);
 }
 
-void enforcement_look(struct enforcement *enforcement)
+void enforcement_read_last_events(struct enforcement *enforcement)
 {
-        (void)look_at_group(enforcement);
+        (void)read_cgroup_events(enforcement);
 }
 
-void enforcement_let_go(struct enforcement *enforcement)
+void enforcement_hang_up(struct enforcement *enforcement)
 {
-        fd_close(&enforcement->watchdog.talk);
+        fd_close(&enforcement->watchdog.control);
 }
 
 void enforcement_end(struct enforcement *enforcement)
 {
-        cgroup_end(&enforcement->group);
+        cgroup_remove(&enforcement->cgroup);
         watchdog_end(&enforcement->watchdog);
 }

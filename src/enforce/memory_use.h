@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How much memory a sandbox holds, without control groups: from its processes as its own /proc shows them,
- * from its file systems in memory, and from the buffers of its pipes and sockets (buffers.h). Everything that
- * is read was shaped by the sandbox: it is numbers in lines that the kernel wrote, and no name in them is
- * believed. What nothing of that shows, the kernel's own records of locks and watches, is not counted.
+ * How much memory a sandbox holds, measured without a cgroup: by its processes as its own /proc shows them,
+ * by its file systems in memory, and by the buffers of its pipes and sockets (buffers.h). The sandbox shapes
+ * all that is read. So this module reads only numbers from lines that the kernel wrote, and believes no name
+ * in them. Kernel memory that none of these files shows, such as file locks and inotify watches, is not
+ * counted.
  */
 #ifndef HUTCH_ENFORCE_MEMORY_USE_H
 #define HUTCH_ENFORCE_MEMORY_USE_H
@@ -12,55 +13,60 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MEASURE_MEMORIES_MOST = 200 };
+enum { MEMORY_USE_FILE_SYSTEMS_MAX = 200 };
 
-/* What is looked at; the descriptors are the owner's. */
-struct measured_places {
-        int proc;    /* the sandbox's proc, opened as a directory */
-        int sockets; /* of NETLINK_SOCK_DIAG, in its network namespace; -1: there is none */
-        int memories[MEASURE_MEMORIES_MOST];
-        size_t memory_count;
+/* What is measured. The descriptors belong to the caller. */
+struct memory_use_sources {
+        int proc;      /* a directory: /proc of the sandbox */
+        int sock_diag; /* a NETLINK_SOCK_DIAG socket of its network namespace, or -1 */
+        int file_systems[MEMORY_USE_FILE_SYSTEMS_MAX];
+        size_t file_system_count;
 };
 
 struct memory_use {
-        uint64_t memory; /* bytes */
-        unsigned tasks;  /* processes and threads, pid 1 included */
-        bool disk_full;  /* one of the file systems has no room, or no inode */
+        uint64_t bytes;
+        unsigned tasks; /* processes and threads, pid 1 included */
+        bool disk_full; /* one of the file systems has no free block or no free inode */
 };
 
-enum measured {
-        MEASURED,
-        MEASURED_ENDED,  /* no process is left: the sandbox's pid 1 has ended */
-        MEASURED_NOTHING /* it could not be done within two seconds of processor time, or at all */
+enum memory_use_result {
+        MEMORY_USE_KNOWN,
+        MEMORY_USE_ENDED,  /* no process is left: pid 1 of the sandbox has exited */
+        MEMORY_USE_UNKNOWN /* a file could not be read, or it took more than two seconds of processor time */
 };
 
-/* Measures. Looks closely, which takes longer, only where a rough sum is over `limit`. */
-enum measured memory_use_measure(const struct measured_places *places, uint64_t limit,
-                                 struct memory_use *use);
+/* Measures. Takes the expensive exact numbers only where a rough sum is over `limit`. */
+enum memory_use_result memory_use_measure(const struct memory_use_sources *sources, uint64_t limit,
+                                          struct memory_use *use);
 
-/* Processor time that this process has used. */
-double memory_use_seconds_used(void);
+/* The processor time that this process has used. */
+double memory_use_cpu_seconds(void);
 
-/* What /proc/PID/status says; bytes. Zero for a process that has ended. */
-struct process_use {
-        uint64_t anonymous; /* of its own, swap included; shared copies of a fork count fully */
-        uint64_t tables;    /* page tables, and pages of the huge kind */
-        uint64_t space;     /* addresses in use; 0 also when only its first thread has ended */
+struct statfs;
+
+/* Adds what a memory file system holds: its blocks, and kernel memory for its inodes. */
+void memory_use_add_file_system(const struct statfs *status, struct memory_use *use);
+
+/* The bytes that /proc/PID/status shows. All zero for a process that has exited. */
+struct memory_use_process {
+        uint64_t anonymous; /* private, swap included; pages that fork(2) shares count in each process */
+        uint64_t tables;    /* page tables and huge pages */
+        uint64_t space;     /* address space; 0 also when only the first thread has exited */
         unsigned threads;
-        unsigned open_files; /* at most */
+        unsigned open_files; /* an upper bound */
 };
-void memory_use_read_status(const char *text, struct process_use *process);
+void memory_use_parse_status(const char *text, struct memory_use_process *process);
 
-/* What /proc/PID/smaps_rollup says: the process's own memory, swap included, shared copies divided among
- * those who share them. False when it is no such text. */
-bool memory_use_read_rollup(const char *text, uint64_t *anonymous);
+/* Parses /proc/PID/smaps_rollup: the private memory of a process, swap included, where pages shared by
+ * fork(2) are divided among those that share them. False when the text has no such numbers. */
+bool memory_use_parse_rollup(const char *text, uint64_t *anonymous);
 
-/* What /proc/PID/stat says: when the process began, in clock ticks since boot; UINT64_MAX when it is no such
- * text. */
-uint64_t memory_use_read_start(const char *text);
+/* Parses /proc/PID/stat: when the process began, in clock ticks since boot. UINT64_MAX when the text is not
+ * of that form. */
+uint64_t memory_use_parse_start(const char *text);
 
-/* A line of /proc/PID/maps: true when it is memory that processes share without a file; then its size and a
- * number of its own. */
-bool memory_use_read_shared(const char *line, uint64_t *bytes, uint64_t *number);
+/* Parses a line of /proc/PID/maps. True when it is memory that processes share without a file; sets its size
+ * and the number that identifies it. */
+bool memory_use_parse_shared(const char *line, uint64_t *bytes, uint64_t *number);
 
 #endif

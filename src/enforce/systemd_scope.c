@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See systemd_scope.h. All that is sent goes out in one write, without waiting for an answer to any part: the
- * bus takes it in order. Numbers are little-endian on the wire whatever the machine is, because the messages
- * say so.
+ * See systemd_scope.h. All messages go out in one write, without waiting for an answer to any of them; the
+ * bus handles them in order. Numbers on the wire are little-endian on every machine, because each message
+ * declares itself so.
  */
 #include "enforce/systemd_scope.h"
 
@@ -15,11 +15,11 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#define BUS_NAME     "org.freedesktop.DBus"
+#define DBUS_NAME    "org.freedesktop.DBus"
 #define SYSTEMD_NAME "org.freedesktop.systemd1"
 #define SYSTEMD_PATH "/org/freedesktop/systemd1"
 
-enum message_type { CALL = 1, REPLY = 2, FAILURE = 3, SIGNAL = 4 };
+enum message_type { MESSAGE_CALL = 1, MESSAGE_REPLY = 2, MESSAGE_ERROR = 3, MESSAGE_SIGNAL = 4 };
 enum field {
         FIELD_PATH = 1,
         FIELD_INTERFACE,
@@ -31,20 +31,20 @@ enum field {
         FIELD_SIGNATURE
 };
 enum serial { SERIAL_HELLO = 1, SERIAL_MATCH, SERIAL_SCOPE };
-enum { HEADER_SIZE = 16, REQUEST_SIZE = 2048 };
+enum { HEADER_SIZE = 16, AUTH_SIZE = 64 };
 
 /* ---- writing ---- */
 
-/* A message that is being made. Offsets count from its beginning, as alignment does. */
+/* A message being written. Offsets count from its start, and so does alignment. */
 struct writer {
         unsigned char *bytes;
         size_t length, size;
 };
 
-static void put(struct writer *writer, const void *data, size_t length)
+static void put_bytes(struct writer *writer, const void *data, size_t length)
 {
         if (length > writer->size - writer->length)
-                return; /* what is written here has a known size, with room to spare */
+                return; /* cannot happen: SYSTEMD_SCOPE_REQUEST_SIZE is larger than every request */
         memcpy(writer->bytes + writer->length, data, length);
         writer->length += length;
 }
@@ -53,38 +53,38 @@ static void put_number(struct writer *writer, uint64_t value, size_t size)
 {
         unsigned char bytes[8];
         static const unsigned char zero[8];
-        put(writer, zero, (size - writer->length % size) % size);
+        put_bytes(writer, zero, (size - writer->length % size) % size);
         for (size_t i = 0; i < size; i++)
                 bytes[i] = (unsigned char)(value >> 8 * i);
-        put(writer, bytes, size);
+        put_bytes(writer, bytes, size);
 }
 
 static void align(struct writer *writer, size_t boundary)
 {
         static const unsigned char zero[8];
-        put(writer, zero, (boundary - writer->length % boundary) % boundary);
+        put_bytes(writer, zero, (boundary - writer->length % boundary) % boundary);
 }
 
 static void put_text(struct writer *writer, const char *text)
 {
         put_number(writer, strlen(text), 4);
-        put(writer, text, strlen(text) + 1);
+        put_bytes(writer, text, strlen(text) + 1);
 }
 
 static void put_signature(struct writer *writer, const char *signature)
 {
         put_number(writer, strlen(signature), 1);
-        put(writer, signature, strlen(signature) + 1);
+        put_bytes(writer, signature, strlen(signature) + 1);
 }
 
-/* Writes a number into a place left for it. */
-static void fill(struct writer *writer, size_t at, size_t value)
+/* Fills in a number for which put_number() left room at `at`. */
+static void set_number(struct writer *writer, size_t at, size_t value)
 {
         for (size_t i = 0; i < 4; i++)
                 writer->bytes[at + i] = (unsigned char)(value >> 8 * i);
 }
 
-/* Begins an array of structures; ends it with the returned place. */
+/* Begins an array of structures. Returns the offset that end_array() needs. */
 static size_t begin_array(struct writer *writer)
 {
         put_number(writer, 0, 4);
@@ -96,7 +96,7 @@ static size_t begin_array(struct writer *writer)
 static void end_array(struct writer *writer, size_t place)
 {
         size_t start = place + 4 + (8 - (place + 4) % 8) % 8;
-        fill(writer, place, writer->length - start);
+        set_number(writer, place, writer->length - start);
 }
 
 static void put_field(struct writer *writer, enum field field, const char *signature, const char *text)
@@ -110,12 +110,12 @@ static void put_field(struct writer *writer, enum field field, const char *signa
                 put_text(writer, text);
 }
 
-/* The header of a call; the body is written behind it, then end_call(). */
+/* Writes the header of a method call. The caller appends the body and fills in its length at offset 4. */
 static void begin_call(struct writer *writer, enum serial serial, const char *name, const char *path,
                        const char *interface, const char *member, const char *signature)
 {
-        const unsigned char start[] = {'l', CALL, 0, 1};
-        put(writer, start, sizeof(start));
+        const unsigned char start[] = {'l', MESSAGE_CALL, 0, 1};
+        put_bytes(writer, start, sizeof(start));
         put_number(writer, 0, 4);
         put_number(writer, serial, 4);
         size_t fields = begin_array(writer);
@@ -137,16 +137,16 @@ static void put_property(struct writer *writer, const char *name, uint64_t value
         put_number(writer, value, 8);
 }
 
-static void put_scope(struct writer *writer, const char *scope, pid_t process, const struct limits *limits)
+static void put_scope(struct writer *writer, const char *name, pid_t process, const struct limits *limits)
 {
-        put_text(writer, scope);
+        put_text(writer, name);
         put_text(writer, "fail");
         size_t properties = begin_array(writer);
         put_text(writer, "Description");
         put_signature(writer, "s");
         put_text(writer, "A sandbox of hutch");
         align(writer, 8);
-        put_text(writer, "CollectMode"); /* nothing of it is kept, however it ends */
+        put_text(writer, "CollectMode"); /* systemd forgets the scope however it ends */
         put_signature(writer, "s");
         put_text(writer, "inactive-or-failed");
         align(writer, 8);
@@ -163,17 +163,18 @@ static void put_scope(struct writer *writer, const char *scope, pid_t process, c
         end_array(writer, begin_array(writer));
 }
 
-size_t systemd_scope_write_request(const struct systemd_scope *bus, pid_t process,
-                                   const struct limits *limits, unsigned char *message, size_t size)
+size_t systemd_scope_write_request(const struct systemd_scope *scope, pid_t process,
+                                   const struct limits *limits,
+                                   unsigned char message[SYSTEMD_SCOPE_REQUEST_SIZE])
 {
         size_t done = 0;
         for (enum serial serial = SERIAL_HELLO; serial <= SERIAL_SCOPE; serial++) {
-                struct writer writer = {.bytes = message + done, .size = size - done};
+                struct writer writer = {.bytes = message + done, .size = SYSTEMD_SCOPE_REQUEST_SIZE - done};
                 if (serial == SERIAL_HELLO)
-                        begin_call(&writer, serial, BUS_NAME, "/org/freedesktop/DBus", BUS_NAME, "Hello",
+                        begin_call(&writer, serial, DBUS_NAME, "/org/freedesktop/DBus", DBUS_NAME, "Hello",
                                    NULL);
                 else if (serial == SERIAL_MATCH)
-                        begin_call(&writer, serial, BUS_NAME, "/org/freedesktop/DBus", BUS_NAME, "AddMatch",
+                        begin_call(&writer, serial, DBUS_NAME, "/org/freedesktop/DBus", DBUS_NAME, "AddMatch",
                                    "s");
                 else
                         begin_call(&writer, serial, SYSTEMD_NAME, SYSTEMD_PATH, SYSTEMD_NAME ".Manager",
@@ -183,8 +184,8 @@ size_t systemd_scope_write_request(const struct systemd_scope *bus, pid_t proces
                         put_text(&writer, "type='signal',sender='" SYSTEMD_NAME "',path='" SYSTEMD_PATH
                                           "',member='JobRemoved'");
                 if (serial == SERIAL_SCOPE)
-                        put_scope(&writer, bus->scope, process, limits);
-                fill(&writer, 4, writer.length - body);
+                        put_scope(&writer, scope->name, process, limits);
+                set_number(&writer, 4, writer.length - body);
                 done += writer.length;
         }
         return done;
@@ -202,8 +203,9 @@ struct reader {
         size_t at, end;
 };
 
-/* A text (4 bytes of length) or a signature (1), NULL when it does not fit or has no end. */
-static const char *take_text(struct reader *reader, size_t prefix)
+/* Reads a string (`prefix` 4, the size of its length) or a signature (1). NULL when it does not fit or does
+ * not end in a NUL. */
+static const char *read_text(struct reader *reader, size_t prefix)
 {
         size_t at = reader->at + (prefix - reader->at % prefix) % prefix;
         if (at + prefix > reader->end)
@@ -218,12 +220,11 @@ static const char *take_text(struct reader *reader, size_t prefix)
 
 struct heading {
         const char *member, *error, *signature;
-        uint32_t reply_serial;
 };
 
-/* Fields of the header; those of unknown kinds end the reading, since the wanted ones come with known ones.
- */
-static bool take_heading(const unsigned char *message, size_t fields_end, struct heading *heading)
+/* Reads the header fields up to `fields_end`. False when they are malformed or of a type that no message to
+ * hutch has. */
+static bool read_heading(const unsigned char *message, size_t fields_end, struct heading *heading)
 {
         struct reader reader = {.bytes = message, .at = HEADER_SIZE, .end = fields_end};
         *heading = (struct heading){.member = "", .error = "", .signature = ""};
@@ -232,20 +233,18 @@ static bool take_heading(const unsigned char *message, size_t fields_end, struct
                 if (reader.at >= reader.end)
                         return true;
                 unsigned field = message[reader.at++];
-                const char *kind = take_text(&reader, 1), *text = NULL;
+                const char *kind = read_text(&reader, 1), *text = NULL;
                 if (!kind || strlen(kind) != 1)
                         return false;
                 if (kind[0] == 'u') {
                         size_t at = reader.at + (4 - reader.at % 4) % 4;
                         if (at + 4 > reader.end)
                                 return false;
-                        if (field == FIELD_REPLY_SERIAL)
-                                heading->reply_serial = number_at(message + at);
                         reader.at = at + 4;
                         continue;
                 }
-                text = kind[0] == 's' || kind[0] == 'o' ? take_text(&reader, 4)
-                       : kind[0] == 'g'                 ? take_text(&reader, 1)
+                text = kind[0] == 's' || kind[0] == 'o' ? read_text(&reader, 4)
+                       : kind[0] == 'g'                 ? read_text(&reader, 1)
                                                         : NULL;
                 if (!text)
                         return false;
@@ -258,8 +257,9 @@ static bool take_heading(const unsigned char *message, size_t fields_end, struct
         }
 }
 
-/* The whole length of a message that begins here, of which HEADER_SIZE bytes are there; 0: it is none. */
-static size_t measure(const unsigned char *message, size_t *body)
+/* The length of the message that begins here, of which HEADER_SIZE bytes are present, and in *body where its
+ * body starts. 0 when it is not a message. */
+static size_t message_size(const unsigned char *message, size_t *body)
 {
         uint32_t body_length = number_at(message + 4), fields = number_at(message + 12);
         if (message[0] != 'l' || message[3] != 1 || body_length > SYSTEMD_SCOPE_BUFFER_SIZE ||
@@ -269,113 +269,115 @@ static size_t measure(const unsigned char *message, size_t *body)
         return *body + body_length;
 }
 
-enum systemd_scope_progress systemd_scope_judge(const struct systemd_scope *bus, const unsigned char *message,
-                                                size_t length, char *why, size_t size)
+enum systemd_scope_progress systemd_scope_judge_message(const struct systemd_scope *scope,
+                                                        const unsigned char *message, size_t length,
+                                                        char *why, size_t size)
 {
         size_t body = 0;
         struct heading heading;
-        if (length < HEADER_SIZE || measure(message, &body) != length ||
-            !take_heading(message, HEADER_SIZE + number_at(message + 12), &heading)) {
-                (void)snprintf(why, size, "the bus sent what is no message");
+        if (length < HEADER_SIZE || message_size(message, &body) != length ||
+            !read_heading(message, HEADER_SIZE + number_at(message + 12), &heading)) {
+                (void)snprintf(why, size, "the bus sent an invalid message");
                 return SYSTEMD_SCOPE_REFUSED;
         }
         struct reader reader = {.bytes = message, .at = body, .end = length};
-        if (message[1] == FAILURE) {
-                const char *text = heading.signature[0] == 's' ? take_text(&reader, 4) : NULL;
+        if (message[1] == MESSAGE_ERROR) {
+                const char *text = heading.signature[0] == 's' ? read_text(&reader, 4) : NULL;
                 (void)snprintf(why, size, "systemd refuses: %s", text ? text : heading.error);
                 return SYSTEMD_SCOPE_REFUSED;
         }
-        if (message[1] != SIGNAL || !str_equal(heading.member, "JobRemoved") ||
+        if (message[1] != MESSAGE_SIGNAL || !str_equal(heading.member, "JobRemoved") ||
             !str_equal(heading.signature, "uoss"))
                 return SYSTEMD_SCOPE_WAITING;
         reader.at += 4;
-        const char *job = take_text(&reader, 4);
-        const char *unit = job ? take_text(&reader, 4) : NULL;
-        const char *result = unit ? take_text(&reader, 4) : NULL;
-        if (!result || !str_equal(unit, bus->scope))
+        const char *job = read_text(&reader, 4);
+        const char *unit = job ? read_text(&reader, 4) : NULL;
+        const char *result = unit ? read_text(&reader, 4) : NULL;
+        if (!result || !str_equal(unit, scope->name))
                 return SYSTEMD_SCOPE_WAITING;
         if (str_equal(result, "done"))
                 return SYSTEMD_SCOPE_DONE;
-        (void)snprintf(why, size, "systemd made no scope: %s", result);
+        (void)snprintf(why, size, "systemd did not make the scope: %s", result);
         return SYSTEMD_SCOPE_REFUSED;
 }
 
-/* Drops the first bytes of the buffer. */
-static void drop(struct systemd_scope *bus, size_t length)
+/* Removes the first bytes of the buffer. */
+static void drop_bytes(struct systemd_scope *scope, size_t length)
 {
-        bus->length -= length;
-        memmove(bus->buffer, bus->buffer + length, bus->length);
+        scope->length -= length;
+        memmove(scope->buffer, scope->buffer + length, scope->length);
 }
 
-/* The bus's answer to the greeting, lines before the first message. */
-static enum systemd_scope_progress take_greeting(struct systemd_scope *bus, char *why, size_t size)
+/* Reads the answer to AUTH: a line before the first message. */
+static enum systemd_scope_progress read_authentication(struct systemd_scope *scope, char *why, size_t size)
 {
-        const unsigned char *end = memchr(bus->buffer, '\n', bus->length);
+        const unsigned char *end = memchr(scope->buffer, '\n', scope->length);
         if (!end)
                 return SYSTEMD_SCOPE_WAITING;
-        bus->greeted = bus->length >= 3 && memcmp(bus->buffer, "OK ", 3) == 0;
-        drop(bus, (size_t)(end - bus->buffer) + 1);
-        if (bus->greeted)
+        scope->authenticated = scope->length >= 3 && memcmp(scope->buffer, "OK ", 3) == 0;
+        drop_bytes(scope, (size_t)(end - scope->buffer) + 1);
+        if (scope->authenticated)
                 return SYSTEMD_SCOPE_WAITING;
-        (void)snprintf(why, size, "the bus does not accept you");
+        (void)snprintf(why, size, "the bus rejected your user id");
         return SYSTEMD_SCOPE_REFUSED;
 }
 
-enum systemd_scope_progress systemd_scope_read(struct systemd_scope *bus, char *why, size_t size)
+enum systemd_scope_progress systemd_scope_read(struct systemd_scope *scope, char *why, size_t size)
 {
-        ssize_t length = recv(bus->socket, bus->buffer + bus->length, SYSTEMD_SCOPE_BUFFER_SIZE - bus->length,
-                              MSG_DONTWAIT);
+        ssize_t length = recv(scope->socket, scope->buffer + scope->length,
+                              SYSTEMD_SCOPE_BUFFER_SIZE - scope->length, MSG_DONTWAIT);
         if (length < 0 && (errno == EAGAIN || errno == EINTR))
                 return SYSTEMD_SCOPE_WAITING;
         if (length <= 0) {
-                (void)snprintf(why, size, "the bus hung up, or sent too much");
+                (void)snprintf(why, size, "the bus closed the connection or sent too much");
                 return SYSTEMD_SCOPE_REFUSED;
         }
-        bus->length += (size_t)length;
+        scope->length += (size_t)length;
         enum systemd_scope_progress progress = SYSTEMD_SCOPE_WAITING;
-        if (!bus->greeted)
-                progress = take_greeting(bus, why, size);
-        while (progress == SYSTEMD_SCOPE_WAITING && bus->greeted && bus->length >= HEADER_SIZE) {
-                size_t body, whole = measure(bus->buffer, &body);
-                if (whole && whole <= SYSTEMD_SCOPE_BUFFER_SIZE && whole > bus->length)
+        if (!scope->authenticated)
+                progress = read_authentication(scope, why, size);
+        while (progress == SYSTEMD_SCOPE_WAITING && scope->authenticated && scope->length >= HEADER_SIZE) {
+                size_t body, whole = message_size(scope->buffer, &body);
+                if (whole && whole <= SYSTEMD_SCOPE_BUFFER_SIZE && whole > scope->length)
                         break;
-                progress = systemd_scope_judge(bus, bus->buffer, whole <= bus->length ? whole : 0, why, size);
-                drop(bus, whole <= bus->length ? whole : 0);
+                progress = systemd_scope_judge_message(scope, scope->buffer,
+                                                       whole <= scope->length ? whole : 0, why, size);
+                drop_bytes(scope, whole <= scope->length ? whole : 0);
         }
         return progress;
 }
 
 /* ---- connecting ---- */
 
-int systemd_scope_connect(struct systemd_scope *bus, const char *path)
+int systemd_scope_connect(struct systemd_scope *scope, const char *path)
 {
         struct sockaddr_un address = {.sun_family = AF_UNIX};
         if (strlen(path) >= sizeof(address.sun_path))
                 return -ENAMETOOLONG;
         memcpy(address.sun_path, path, strlen(path));
-        autoclose int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        if (made < 0 || connect(made, (struct sockaddr *)&address, sizeof(address)) < 0)
+        autoclose int connection = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (connection < 0 || connect(connection, (struct sockaddr *)&address, sizeof(address)) < 0)
                 return -errno;
         struct ucred peer;
         socklen_t size = sizeof(peer);
-        if (getsockopt(made, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+        if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
                 return -errno;
         if (peer.pid == 0)
                 return -EXDEV;
-        bus->socket = fd_take(&made);
-        bus->greeted = false;
-        bus->length = 0;
+        scope->socket = fd_take(&connection);
+        scope->authenticated = false;
+        scope->length = 0;
         return 0;
 }
 
-int systemd_scope_ask(struct systemd_scope *bus, pid_t process, const struct limits *limits)
+int systemd_scope_request(struct systemd_scope *scope, pid_t process, const struct limits *limits)
 {
-        unsigned char request[REQUEST_SIZE];
+        unsigned char request[AUTH_SIZE + SYSTEMD_SCOPE_REQUEST_SIZE];
         char digits[16];
         uint32_t random = 0;
         if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
-                random = 0; /* the number of the process is unique enough among those that live */
-        (void)snprintf(bus->scope, sizeof(bus->scope), "hutch-%d-%08x.scope", process, random);
+                random = 0; /* the process id alone is unique among running processes */
+        (void)snprintf(scope->name, sizeof(scope->name), "hutch-%d-%08x.scope", process, random);
         (void)snprintf(digits, sizeof(digits), "%u", geteuid());
         size_t length = 0;
         request[length++] = 0;
@@ -385,8 +387,7 @@ int systemd_scope_ask(struct systemd_scope *bus, pid_t process, const struct lim
                 length += (size_t)snprintf((char *)request + length, 3, "%02x", (unsigned)*digit);
         memcpy(request + length, "\r\nBEGIN\r\n", 9);
         length += 9;
-        length +=
-            systemd_scope_write_request(bus, process, limits, request + length, sizeof(request) - length);
-        ssize_t sent = send(bus->socket, request, length, MSG_NOSIGNAL | MSG_DONTWAIT);
+        length += systemd_scope_write_request(scope, process, limits, request + length);
+        ssize_t sent = send(scope->socket, request, length, MSG_NOSIGNAL | MSG_DONTWAIT);
         return sent < 0 ? -errno : (size_t)sent == length ? 0 : -EAGAIN;
 }

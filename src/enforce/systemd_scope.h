@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * So much of D-Bus as asking systemd for a scope takes: connect, say who calls, send three messages at once,
- * read what comes back. Written out here, because a library for it costs every start several milliseconds
- * (D-Bus Specification 0.41, systemd's org.freedesktop.systemd1(5)). What the bus sends is checked before it
- * is believed, and read into a bounded buffer. Functions return 0 or a negative errno.
+ * As much of D-Bus as a request to systemd for a scope needs: connect, authenticate, send three messages at
+ * once, read the answers (D-Bus Specification 0.41; org.freedesktop.systemd1(5)). It is written out here
+ * because a D-Bus library adds several milliseconds to every start. Every message from the bus is checked
+ * before it is used, in a buffer of fixed size. Functions return 0 or a negative errno.
  */
 #ifndef HUTCH_ENFORCE_SYSTEMD_SCOPE_H
 #define HUTCH_ENFORCE_SYSTEMD_SCOPE_H
@@ -14,37 +14,44 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-enum { SYSTEMD_SCOPE_BUFFER_SIZE = 16384, SYSTEMD_SCOPE_NAME_SIZE = 64 };
+enum {
+        SYSTEMD_SCOPE_BUFFER_SIZE = 16384,
+        SYSTEMD_SCOPE_NAME_SIZE = 64,
+        SYSTEMD_SCOPE_REQUEST_SIZE = 2048, /* more than twice the longest request */
+};
 
 struct systemd_scope {
-        int socket; /* -1: none */
-        char scope[SYSTEMD_SCOPE_NAME_SIZE];
-        bool greeted; /* the bus has accepted the caller */
+        int socket; /* or -1 */
+        char name[SYSTEMD_SCOPE_NAME_SIZE];
+        bool authenticated; /* the bus has accepted the caller's user id */
         size_t length;
         unsigned char buffer[SYSTEMD_SCOPE_BUFFER_SIZE];
 };
 
 enum systemd_scope_progress {
         SYSTEMD_SCOPE_WAITING,
-        SYSTEMD_SCOPE_DONE,    /* the scope exists, with the process in it */
-        SYSTEMD_SCOPE_REFUSED, /* bus_error() says why */
+        SYSTEMD_SCOPE_DONE,    /* the scope exists and the process is in it */
+        SYSTEMD_SCOPE_REFUSED, /* `why` says why not */
 };
 
-/* Connects to the socket at `path`. -EXDEV: who listens lives in another pid namespace, where numbers of
- * processes mean others. */
-int systemd_scope_connect(struct systemd_scope *bus, const char *path);
+/* Connects to the socket at `path`. -EXDEV: the bus runs in another pid namespace, where the process id would
+ * mean another process. */
+int systemd_scope_connect(struct systemd_scope *scope, const char *path);
 
-/* Asks for a scope with these limits around `process`, and for word of it. */
-int systemd_scope_ask(struct systemd_scope *bus, pid_t process, const struct limits *limits);
+/* Asks for a scope with these limits around `process`, and for the signal that reports it. */
+int systemd_scope_request(struct systemd_scope *scope, pid_t process, const struct limits *limits);
 
-/* Takes what has come. */
-enum systemd_scope_progress systemd_scope_read(struct systemd_scope *bus, char *why, size_t size);
+/* Reads what the bus has sent, without blocking. `why` receives half a sentence when the result is
+ * SYSTEMD_SCOPE_REFUSED. */
+enum systemd_scope_progress systemd_scope_read(struct systemd_scope *scope, char *why, size_t size);
 
-/* Two parts of the former, for tests: the messages that are sent, returning their length, and the judgement
- * of one whole message. */
-size_t systemd_scope_write_request(const struct systemd_scope *bus, pid_t process,
-                                   const struct limits *limits, unsigned char *message, size_t size);
-enum systemd_scope_progress systemd_scope_judge(const struct systemd_scope *bus, const unsigned char *message,
-                                                size_t length, char *why, size_t size);
+/* The two pure parts of the functions above. The first writes the three messages into `message`, for the
+ * scope in scope->name, and returns their length. The second judges one whole message from the bus. */
+size_t systemd_scope_write_request(const struct systemd_scope *scope, pid_t process,
+                                   const struct limits *limits,
+                                   unsigned char message[SYSTEMD_SCOPE_REQUEST_SIZE]);
+enum systemd_scope_progress systemd_scope_judge_message(const struct systemd_scope *scope,
+                                                        const unsigned char *message, size_t length,
+                                                        char *why, size_t size);
 
 #endif

@@ -14,10 +14,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What a terminal or a script sends to the whole job is for hutch, which decides about the end. */
+/* A terminal or a script sends these to the whole job. hutch handles them and decides when its helpers end.
+ */
 static const int not_for_helpers[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 
-/* The forked child: makes system calls only. */
+/* The child of vfork(): makes system calls only. */
 static _Noreturn void become_helper(const char *program, const int *given, size_t count)
 {
         enum { HIGH = 64 };
@@ -53,7 +54,7 @@ void child_end(pid_t *process)
 {
         if (*process <= 0)
                 return;
-        /* It ends at the hang-up; one that hangs is not waited for. */
+        /* It exits on the hang-up of its socket. One that hangs must not be waited for. */
         (void)kill(*process, SIGKILL);
         while (waitpid(*process, NULL, 0) < 0 && errno == EINTR)
                 ;

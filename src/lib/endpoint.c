@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The client's descriptors, by what they are:
+ * See endpoint.h. What is done depends on the kind of the descriptor:
  *
- * - Sockets: recv and send with MSG_DONTWAIT.
- * - Pipes, fifos, terminals: a private open file description of the same object, from /proc/self/fd/N, with
- *   O_NONBLOCK. It is refused when the object belongs to another account (a pipe made before a change of
- *   user, the terminal of an su). Then only what poll() promises is done: one read, or a write of what
- *   POLLOUT stands for, which is a free page in a pipe and one byte in a terminal.
- * - Anything else: plain read and write. Regular files and /dev/null never make one wait for a peer.
+ * - Sockets: recv() and send() with MSG_DONTWAIT.
+ * - Pipes, fifos, terminals: a private open file description of the same object, opened with O_NONBLOCK by
+ *   /proc/self/fd/N. The kernel refuses this when the object belongs to another account (a pipe made before a
+ *   change of user, the terminal of an su). Then only as much is done as poll() promises: one read, or a
+ *   write of a free page into a pipe or of one byte to a terminal.
+ * - Anything else: plain read() and write(). Regular files and /dev/null never wait for a peer.
  *
- * poll() always looks at the client's own descriptor. A private fifo would not do: when all writers had gone
+ * poll() always gets the client's own descriptor. A private fifo would not do: when all writers were gone
  * before it was opened, the kernel does not report their hang-up on it.
  */
 #include "lib/endpoint.h"
@@ -25,7 +25,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-/* Opening the multiplexer again would make a new terminal instead of a second way to this one. */
+/* Opening the multiplexer (/dev/ptmx) again would make a new terminal. */
 static bool is_terminal_master(const struct stat *status)
 {
         return status->st_rdev == makedev(TTYAUX_MAJOR, 2);
@@ -45,7 +45,7 @@ void endpoint_open(struct endpoint *endpoint, int fd, int access)
         int flags = fcntl(fd, F_GETFL);
 
         *endpoint = (struct endpoint){.fd = -1, .io = -1};
-        /* A reopen could give more than the client gave, so the direction is checked first. */
+        /* The direction is checked first, because a reopen could give more access than the client gave. */
         if (flags < 0 || ((flags & O_ACCMODE) != O_RDWR && (flags & O_ACCMODE) != access))
                 return;
         if (fstat(fd, &status) < 0)

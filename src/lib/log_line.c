@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See log_line.h. Texts pass through error_quote(), as everything that hutch shows does; behind it only two
- * characters mean anything in JSON.
+ * See log_line.h. Texts pass through error_quote(), like everything that hutch prints; after it only two
+ * characters have a meaning in JSON.
  */
 #include "lib/log_line.h"
 
@@ -14,9 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TAIL = 4 }; /* the end of a list, of the object, of the line */
+enum { TAIL = 4 }; /* room for the ends of a list, of the object and of the line */
 
-/* Appends all of it or nothing. */
+/* Appends all of it, or nothing and returns false. */
 static bool put(struct log_line *line, const char *bytes, size_t length)
 {
         if (length > LOG_LINE_MAX - TAIL - line->length)
@@ -73,7 +73,7 @@ void log_line_begin(struct log_line *line, const char *event)
 
 bool log_line_begin_members(struct log_line *line, const char *members)
 {
-        enum { ROOM = 128 }; /* for what the supervisor adds */
+        enum { ROOM = 128 }; /* for the members that the supervisor adds */
         size_t length = strlen(members);
         for (size_t i = 0; i < length; i++)
                 if (members[i] < ' ' || members[i] > '~')
@@ -124,7 +124,7 @@ void log_line_item(struct log_line *line, const char *text, size_t limit)
 void log_line_list_end(struct log_line *line)
 {
         if (line->in_list)
-                line->bytes[line->length++] = ']'; /* TAIL leaves room for it */
+                line->bytes[line->length++] = ']'; /* TAIL keeps room for it */
         line->in_list = false;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Records of a log: one JSON object in one line, whatever the values are. A value can neither end the record
- * nor begin another: it is made printable first. Each line is written by one call, so that lines of several
- * writers of a file opened for appending never mix. Nothing here allocates or asks the system for more than
- * the clock and write(): it serves under the supervisor's filter.
+ * Records of a log, each one JSON object on one line. Every value is made printable first, so it can neither
+ * end the record nor begin another. Each line is written by one call, so lines of several writers of a file
+ * opened for appending never mix. The functions call only the clock and write(), because they run under the
+ * supervisor's filter.
  */
 #ifndef HUTCH_LIB_LOG_LINE_H
 #define HUTCH_LIB_LOG_LINE_H
@@ -14,30 +14,30 @@
 
 enum { LOG_LINE_MAX = 4096, LOG_TEXT_MAX = 1024 };
 
-/* A line that is being made; log_line_begin() fills it. What no longer fits is left out whole. */
+/* A line in the making. A member that does not fit is left out whole. */
 struct log_line {
         size_t length;
         bool in_list, first, ended;
         char bytes[LOG_LINE_MAX];
 };
 
-/* {"event":EVENT,"time_ms":…: milliseconds since 1970. `event` is a plain word. */
+/* Begins with {"event":EVENT,"time_ms":NOW, in milliseconds since 1970. `event` is a plain word. */
 void log_line_begin(struct log_line *line, const char *event);
-/* The same with the members of an object that another program of hutch's has made, its event among them.
- * False when a byte of them is not printable ASCII, or they are too many: it may have been taken over. */
+/* Begins with the members of an object that a helper program has made, its event among them. The helper may
+ * have been taken over: false when a byte is not printable ASCII, or when there are too many. */
 bool log_line_begin_members(struct log_line *line, const char *members);
 
-/* Keys are plain words. Of a text at most `limit` (up to LOG_TEXT_MAX) printable bytes are kept. */
+/* Keys are plain words. Keeps at most `limit` (up to LOG_TEXT_MAX) printable bytes of a text. */
 void log_line_text(struct log_line *line, const char *key, const char *text, size_t limit);
 void log_line_number(struct log_line *line, const char *key, uint64_t number);
 
-/* A list of texts: begin, items, end. */
+/* A list of texts: begin, then the items, then end. */
 void log_line_list(struct log_line *line, const char *key);
 void log_line_item(struct log_line *line, const char *text, size_t limit);
 void log_line_list_end(struct log_line *line);
 
-/* Ends the record and writes it; once more writes it to another file. Bytes written, or a negative errno;
- * -EIO when only a part was taken. */
+/* Ends the record and writes it. A second call writes it to another file. Returns the bytes written, or a
+ * negative errno; -EIO when only a part was written. */
 int log_line_write(struct log_line *line, int fd);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * hutch's own lines: formatted, made one printable line, handed to the sink. Names and texts in them may come
- * from anywhere, so nothing but printable characters may leave here, and nothing may ever go to stdout, which
- * belongs to the protocol.
+ * See messages.h. Names and texts in a line can come from anywhere, so only printable characters leave here.
+ * Nothing is ever written to stdout, which belongs to the protocol.
  */
 #include "lib/messages.h"
 #include "lib/err.h"
@@ -17,7 +16,7 @@
 
 enum { TEXT_MAX = 2048 };
 
-/* Not being able to tell is nothing that one could tell anybody. */
+/* A failure cannot be reported anywhere. */
 static void write_to_stderr(void *context, const char *line, size_t length)
 {
         (void)context;
@@ -50,7 +49,7 @@ void messages_set_verbose(unsigned level)
 static __attribute__((format(printf, 2, 0))) void send_line(bool recorded, const char *format,
                                                             va_list arguments)
 {
-        char text[TEXT_MAX + 1]; /* one more than a line takes: what is cut here gets its ellipsis there */
+        char text[TEXT_MAX + 1]; /* one byte more than a line takes, so that error_quote() marks the cut */
         char line[sizeof PREFIX + TEXT_MAX] = PREFIX;
         size_t length;
 
@@ -58,7 +57,7 @@ static __attribute__((format(printf, 2, 0))) void send_line(bool recorded, const
                 return;
         error_quote(line + strlen(PREFIX), TEXT_MAX, text, strlen(text));
         length = strlen(line);
-        line[length++] = '\n'; /* in the place of the final NUL: what is sent has its length with it */
+        line[length++] = '\n'; /* replaces the final NUL */
         current_sink(sink_context, line, length);
         if (recorded && recorder)
                 recorder(recorder_context, line, length);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See log_file.h. What a server could write to, or could have made, must never become the log or the pins: it
- * would forge its own record, or have another file of the caller's written to.
+ * See log_file.h. A file that the server can write to, or a link that it could have made, must never become
+ * the log or the pins: the server could forge its own record, or make hutch write to another file of the
+ * caller.
  */
 #include "run/log_file.h"
 
@@ -23,7 +24,7 @@ int log_file_open(const struct box *box, const char *option, const char *path, i
                   struct error *error)
 {
         static const char reachable[] =
-            "the sandbox could write to it; name a file outside of every writable grant";
+            "the sandbox could write to it; name a file outside every writable grant";
         const struct mount *left = NULL;
         struct stat status;
         const char *name = strrchr(path, '/') + 1;
@@ -44,8 +45,8 @@ int log_file_open(const struct box *box, const char *option, const char *path, i
                 return fail(error, option, path,
                             errno == ELOOP ? "it is a link; name the file itself" : strerror(errno));
         if (fstat(file, &status) < 0 || !S_ISREG(status.st_mode))
-                return fail(error, option, path, "it is no regular file");
+                return fail(error, option, path, "not a regular file");
         if (status.st_uid != geteuid() || status.st_nlink != 1)
-                return fail(error, option, path, "it belongs to another account, or has another name too");
+                return fail(error, option, path, "it belongs to another account, or has a second hard link");
         return fd_take(&file);
 }

@@ -2,15 +2,15 @@
  *
  * See mount_watch.h.
  *
- * Theory of operation. A mount below a grant hangs on an entry of a host directory; it is lost when another
- * object comes to that name, or to the name of a directory between the grant and it. Each such (directory,
- * name) is a place. inotify tells of names that appear in the directories. Removing or renaming away an
- * object alone shows nothing that was hidden; what then appears at its name does, whoever put it there. The
- * sandbox itself can make none of these events as long as the mount is there, because a mount point cannot be
- * renamed or removed inside.
+ * Theory of operation. A mount below a grant depends on one entry of a host directory, and on the entries of
+ * the directories between the grant and it. The mount is lost when another object takes such a name. Each
+ * (directory, name) is a place, and inotify reports names that appear in its directory. Removing or renaming
+ * the object away reveals nothing that was hidden; the object that appears at its name next does, whoever put
+ * it there. The sandbox itself cannot cause these events while the mount exists, because a mount point cannot
+ * be renamed or removed inside.
  *
- * What happened before mount_watch_begin(), or was lost because too much happened at once, is found by
- * comparing each place with what it was. The names of protect.h that a run may create are listened for too.
+ * What happened before mount_watch_begin(), or was lost to a queue overflow, is found by comparing each place
+ * with what was there. The watch also listens for the protected names (protect.h) that a run may create.
  */
 #include "run/mount_watch.h"
 
@@ -30,7 +30,7 @@
 
 enum { EVENTS = IN_CREATE | IN_MOVED_TO };
 
-/* The object at a place. The time of birth tells it from a later one that was given its number. */
+/* The object at a place. Its birth time tells it from a later object with the same inode number. */
 struct identity {
         uint64_t inode;
         uint32_t major, minor;
@@ -38,20 +38,20 @@ struct identity {
 };
 
 struct place {
-        char *path;       /* on the host, real */
+        char *path;       /* real path on the host */
         const char *name; /* its last component */
         const struct mount *mount;
         struct identity before;
-        int listener; /* inotify's number of the directory, or -1 */
-        bool said;
+        int listener; /* inotify's watch of the directory, or -1 */
+        bool reported;
 };
 
 struct mount_watch {
         struct held_sources *held;
         struct place *places;
         size_t count;
-        struct str_list directories; /* where protected names may come into being */
-        int notify;                  /* inotify, or -1 */
+        struct str_list directories; /* in which protected names may be created */
+        int notify;                  /* the inotify descriptor, or -1 */
         bool begun;
 };
 
@@ -77,7 +77,7 @@ static bool is_same(const struct identity *a, const struct identity *b)
                a->born.tv_sec == b->born.tv_sec && a->born.tv_nsec == b->born.tv_nsec;
 }
 
-/* Losing it shows, or lets change, what the box does not. */
+/* True when the loss of the mount would reveal, or let the sandbox change, what the box does not grant. */
 static bool takes_away(const struct mount *mount, bool sockets_guarded)
 {
         if (mount->kind == MOUNT_MASK)
@@ -86,7 +86,7 @@ static bool takes_away(const struct mount *mount, bool sockets_guarded)
                (mount->kind == MOUNT_BIND && !mount->writable);
 }
 
-/* What an option named; anything else was hutch's own doing. */
+/* True for a mount that an option named, and false for one that hutch added by itself. */
 static bool is_asked_for(const struct mount *mount)
 {
         return str_starts(mount->why, "--");
@@ -96,27 +96,28 @@ static void add_place(struct mount_watch *watch, const struct mount *mount, char
 {
         struct place place = {.path = path, .name = strrchr(path, '/') + 1, .mount = mount, .listener = -1};
         if (!identify(path, &place.before)) {
-                free(path); /* the mount cannot be made, which is said when it is tried */
+                free(path); /* the attempt to make this mount fails and reports it */
                 return;
         }
         watch->places = str_or_die(reallocarray(watch->places, watch->count + 1, sizeof(*watch->places)));
         watch->places[watch->count++] = place;
 }
 
-/* True when the holder would show, and permit, the same as the mount that it has lost. */
+/* True when the grant `holder` shows and permits the same as the mount did. */
 static bool is_as_good(const struct mount *holder, const struct mount *mount, const char *place)
 {
         return mount->kind == MOUNT_BIND && !holder->writable && str_equal(mount->source, place);
 }
 
-/* The entries of host directories on which `mount` depends: its own, and those of the mounts it lies in. */
+/* Adds the host directory entries that `mount` depends on: its own, and those of the mounts that contain it.
+ */
 static void add_places(struct mount_watch *watch, const struct box *box, const struct mount *mount)
 {
         autofree char *inside = str_copy(mount->destination);
         while (inside[1]) {
                 autofree char *directory = path_parent(inside);
                 const struct mount *holder = box_find_mount(box, directory);
-                /* A changed layer of an overlay does not take what is mounted on it. */
+                /* A change in a layer of an overlay does not affect what is mounted on it. */
                 if (!holder || holder->kind != MOUNT_BIND || !mount_is_grant(holder))
                         return;
                 autofree char *place = str_format("%s%s", holder->source[1] ? holder->source : "",
@@ -140,7 +141,7 @@ struct mount_watch *mount_watch_new(const struct box *box, struct held_sources *
                 return NULL;
         watch.notify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
         if (watch.notify < 0)
-                message("note: what is hidden or protected is not watched while the sandbox runs: %s; raise "
+                message("note: hidden and protected paths are not watched while the sandbox runs: %s; raise "
                         "fs.inotify.max_user_instances",
                         strerror(errno));
         struct mount_watch *made = str_or_die(malloc(sizeof(*made)));
@@ -148,51 +149,50 @@ struct mount_watch *mount_watch_new(const struct box *box, struct held_sources *
         return made;
 }
 
-/* Says that a place has lost its mount. False when that ends the sandbox. */
-static bool say_lost(struct mount_watch *watch, const struct place *lost)
+/* Reports that a place has lost its mount. False when that ends the sandbox. */
+static bool report_loss(struct mount_watch *watch, const struct place *lost)
 {
         const struct place *worst = lost;
-        /* One directory may have been the way to several mounts: said once, and as of the gravest. */
+        /* One directory can lead to several mounts. One message reports them all, as the gravest of them. */
         for (size_t i = 0; i < watch->count; i++) {
                 struct place *other = &watch->places[i];
                 if (!str_equal(other->path, lost->path))
                         continue;
-                other->said = true;
+                other->reported = true;
                 if (is_asked_for(other->mount))
                         worst = other;
         }
         const struct mount *mount = worst->mount;
         if (is_asked_for(mount)) {
                 message(
-                    "%s was replaced while the sandbox ran, so that %s (%s) is no longer enforced, which "
-                    "ends "
-                    "it with status 125: start it again; files in a directory that is hidden or protected as "
-                    "a whole can be replaced freely",
+                    "%s was replaced while the sandbox ran, so %s (%s) is no longer enforced, which ends the "
+                    "sandbox with status 125: start it again; hide or protect the whole directory if its "
+                    "files are to be replaced",
                     error_shown(worst->path), error_shown(mount->destination), mount->why);
                 return false;
         }
-        message("%s was replaced while the sandbox runs, and %s (%s) is open to the command until it is "
+        message("%s was replaced while the sandbox runs, so the command can use %s (%s) until it is "
                 "started again: %s",
                 error_shown(worst->path), error_shown(mount->destination), mount->why,
-                mount->kind == MOUNT_MASK ? "start it again to hide what is there now"
-                                          : "start it again, and look whether it is as you left it");
+                mount->kind == MOUNT_MASK ? "start it again to hide the new object"
+                                          : "start it again, and check what the command wrote there");
         return true;
 }
 
-/* Compares all places with what they were. */
-static bool compare(struct mount_watch *watch)
+/* Compares every place with what was there. False when the sandbox must end. */
+static bool compare_places(struct mount_watch *watch)
 {
         bool holds = true;
         for (size_t i = 0; i < watch->count; i++) {
                 struct place *place = &watch->places[i];
                 struct identity now;
-                if (!place->said && identify(place->path, &now) && !is_same(&now, &place->before))
-                        holds &= say_lost(watch, place);
+                if (!place->reported && identify(place->path, &now) && !is_same(&now, &place->before))
+                        holds &= report_loss(watch, place);
         }
         return holds;
 }
 
-/* inotify's number of one directory, or -1 with errno. */
+/* The inotify watch of one directory, or -1 with errno. */
 static int listen_to(const struct mount_watch *watch, const char *directory)
 {
         return inotify_add_watch(watch->notify, directory, EVENTS | IN_ONLYDIR | IN_DONT_FOLLOW);
@@ -210,14 +210,16 @@ bool mount_watch_begin(struct mount_watch *watch)
                         error = errno;
         }
         for (size_t i = 0; watch->notify >= 0 && i < watch->directories.count; i++)
-                (void)listen_to(watch, watch->directories.values[i]); /* it is said at the end in any case */
+                (void)listen_to(
+                    watch,
+                    watch->directories.values[i]); /* protect_report() finds them at the end in any case */
         if (error)
-                message("note: not everything that is hidden or protected is watched while the sandbox runs: "
+                message("note: some hidden or protected paths are not watched while the sandbox runs: "
                         "%s%s",
                         strerror(error), error == ENOSPC ? "; raise fs.inotify.max_user_watches" : "");
         protect_report(watch->held);
-        message_verbose("watching %zu places of mounts on the host", watch->count);
-        return compare(watch);
+        message_verbose("watching %zu mount points on the host", watch->count);
+        return compare_places(watch);
 }
 
 int mount_watch_descriptor(const struct mount_watch *watch)
@@ -225,11 +227,11 @@ int mount_watch_descriptor(const struct mount_watch *watch)
         return watch && watch->begun ? watch->notify : -1;
 }
 
-static bool take_event(struct mount_watch *watch, const struct inotify_event *event)
+static bool handle_event(struct mount_watch *watch, const struct inotify_event *event)
 {
         if (event->mask & IN_Q_OVERFLOW) {
                 protect_report(watch->held);
-                return compare(watch);
+                return compare_places(watch);
         }
         if (!event->len)
                 return true;
@@ -237,8 +239,8 @@ static bool take_event(struct mount_watch *watch, const struct inotify_event *ev
                 protect_report(watch->held);
         for (size_t i = 0; i < watch->count; i++) {
                 struct place *place = &watch->places[i];
-                if (!place->said && place->listener == event->wd && str_equal(place->name, event->name))
-                        return say_lost(watch, place);
+                if (!place->reported && place->listener == event->wd && str_equal(place->name, event->name))
+                        return report_loss(watch, place);
         }
         return true;
 }
@@ -250,7 +252,7 @@ bool mount_watch_read(struct mount_watch *watch)
         bool holds = true;
         for (ssize_t at = 0; at < length;) {
                 const struct inotify_event *event = (const void *)(buffer + at);
-                holds &= take_event(watch, event);
+                holds &= handle_event(watch, event);
                 at += (ssize_t)(sizeof(*event) + event->len);
         }
         return holds;
@@ -258,7 +260,7 @@ bool mount_watch_read(struct mount_watch *watch)
 
 bool mount_watch_finish(struct mount_watch *watch)
 {
-        return !watch || watch->begun || compare(watch);
+        return !watch || watch->begun || compare_places(watch);
 }
 
 void mount_watch_free(struct mount_watch *watch)

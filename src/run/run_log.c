@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See run_log.h. Lines are written as they come, by one write() each, so that what is known is there even
- * when hutch is killed; nothing is synchronised to the disk. All calls but those of run_log_begin() are among
- * the few that the supervisor's filter permits.
+ * See run_log.h. Every line is written at once, by one write(), so that a killed hutch leaves all that was
+ * known. Nothing is synchronised to the disk. Only run_log_begin() makes calls that the supervisor's filter
+ * refuses.
  */
 #include "run/run_log.h"
 
@@ -28,53 +28,53 @@ enum {
         GRANT_BYTES_MAX = 160,
         COMMAND_BYTES_MAX = 64,
         LINE_BYTES_MAX =
-            480, /* with RECORD_LINES_MAX lines, every quote doubled, less than RUN_STORE_FILE_MAX */
+            480, /* RUN_LOG_LINES_MAX lines with every byte escaped stay below RUN_STORE_FILE_MAX */
 };
 
-static void write_line(struct run_log *record, const char *text)
+static void write_line(struct run_log *log, const char *text)
 {
         struct log_line line;
         log_line_begin(&line, "line");
         log_line_text(&line, "text", text, LINE_BYTES_MAX);
-        (void)log_line_write(&line, record->file);
+        (void)log_line_write(&line, log->store_file);
 }
 
-/* A message_sink. The prefix says nothing in a record. */
-static void take_line(void *context, const char *line, size_t length)
+/* A message_sink. A record does not need the prefix. */
+static void record_line(void *context, const char *line, size_t length)
 {
-        struct run_log *record = context;
+        struct run_log *log = context;
         static const char prefix[] = "[hutch] ";
         size_t skipped = sizeof(prefix) - 1;
-        if (record->lines == RECORD_LINES_MAX) {
-                record->left_out++;
+        if (log->lines == RUN_LOG_LINES_MAX) {
+                log->left_out++;
                 return;
         }
-        record->lines++;
+        log->lines++;
         autofree char *text = str_copy_n(line + skipped, length - skipped - 1);
-        if (record->file >= 0)
-                write_line(record, text);
-        else if (!record->begun)
-                str_list_add(&record->early, text);
+        if (log->store_file >= 0)
+                write_line(log, text);
+        else if (!log->begun)
+                str_list_add(&log->early, text);
 }
 
-void run_log_prepare(struct run_log *record, int count, char **words)
+void run_log_prepare(struct run_log *log, int count, char **words)
 {
-        *record =
-            (struct run_log){.file = -1, .log = -1, .id = run_store_new_id(), .begun_ms = clock_now_ms()};
-        for (int i = 0; i < count && !record->command.values; i++)
+        *log = (struct run_log){
+            .store_file = -1, .file = -1, .id = run_store_new_id(), .begun_ms = clock_now_ms()};
+        for (int i = 0; i < count && !log->command.values; i++)
                 if (str_equal(words[i], "--"))
-                        record->command = (struct str_list){words + i + 1, (size_t)(count - i - 1)};
-        messages_record(take_line, record);
+                        log->command = (struct str_list){words + i + 1, (size_t)(count - i - 1)};
+        messages_record(record_line, log);
 }
 
-void run_log_prepare_for_log(struct run_log *record, const struct str_list *command)
+void run_log_prepare_for_log(struct run_log *log, const struct str_list *command)
 {
-        *record = (struct run_log){.command = *command,
-                                   .file = -1,
-                                   .log = -1,
-                                   .id = run_store_new_id(),
-                                   .begun_ms = clock_now_ms(),
-                                   .for_log_alone = true};
+        *log = (struct run_log){.command = *command,
+                                .store_file = -1,
+                                .file = -1,
+                                .id = run_store_new_id(),
+                                .begun_ms = clock_now_ms(),
+                                .for_log_alone = true};
 }
 
 static void put_grants(struct log_line *line, const struct box *box)
@@ -94,21 +94,21 @@ static void put_grants(struct log_line *line, const struct box *box)
         log_line_number(line, "grant_count", count);
 }
 
-static void put_id(struct log_line *line, const struct run_log *record)
+static void put_id(struct log_line *line, const struct run_log *log)
 {
         char id[9];
-        snprintf(id, sizeof(id), "%08" PRIx32, record->id);
+        snprintf(id, sizeof(id), "%08" PRIx32, log->id);
         log_line_text(line, "sandbox", id, sizeof(id));
 }
 
-/* To the file of --log. One that cannot be written any more is said and given up. */
-static void write_log(struct run_log *record, struct log_line *line)
+/* Writes to the file of --log. Reports a failure once and stops writing to it. */
+static void write_log(struct run_log *log, struct log_line *line)
 {
-        int written = record->log < 0 ? 0 : log_line_write(line, record->log);
+        int written = log->file < 0 ? 0 : log_line_write(line, log->file);
         if (written >= 0)
                 return;
-        fd_close(&record->log);
-        message("--log: cannot write any more: %s; what follows is in no log", strerror(-written));
+        fd_close(&log->file);
+        message("--log: cannot write: %s; the rest of this run is not logged", strerror(-written));
 }
 
 static void put_rules(struct log_line *line, const char *key, const struct destinations *list)
@@ -119,121 +119,116 @@ static void put_rules(struct log_line *line, const char *key, const struct desti
         log_line_list_end(line);
 }
 
-static int write_start(struct run_log *record, int file, const char *name, const struct box *box)
+static int write_start(struct run_log *log, int file, const char *name, const struct box *box)
 {
         struct log_line line;
         log_line_begin(&line, "start");
-        put_id(&line, record);
+        put_id(&line, log);
         log_line_text(&line, "name", name, SERVER_NAME_MAX);
         log_line_text(&line, "kind", box->kind == BOX_MCP ? "mcp" : "run", LOG_TEXT_MAX);
         log_line_number(&line, "pid", (uint64_t)getpid());
-        log_line_text(&line, "command", path_base(record->command.values[0]), COMMAND_BYTES_MAX);
+        log_line_text(&line, "command", path_base(log->command.values[0]), COMMAND_BYTES_MAX);
         put_grants(&line, box);
         put_rules(&line, "network_allow", &box->network.rules.allow);
         put_rules(&line, "network_deny", &box->network.rules.deny);
         autofree char *limits = limits_describe(&box->limits, box->memory_fs_bytes);
         log_line_text(&line, "limits", limits, LOG_TEXT_MAX);
-        write_log(record, &line);
+        write_log(log, &line);
         return file < 0 ? 0 : log_line_write(&line, file);
 }
 
-char *run_log_server_name(const struct run_log *record)
+char *run_log_server_name(const struct run_log *log)
 {
         autofree char *cwd = getcwd(NULL, 0);
-        autofree char *work = path_join(cwd && cwd[0] == '/' ? cwd : "/", record->cwd ? record->cwd : ".");
-        return server_name(&record->command, work);
+        autofree char *work = path_join(cwd && cwd[0] == '/' ? cwd : "/", log->cwd ? log->cwd : ".");
+        return server_name(&log->command, work);
 }
 
 /* 0, or a negative errno. */
-static int make_file(struct run_log *record, const struct box *box)
+static int make_file(struct run_log *log, const struct box *box)
 {
-        autofree char *name = run_log_server_name(record);
-        if (record->for_log_alone)
-                return write_start(record, -1, name, box);
+        autofree char *name = run_log_server_name(log);
+        if (log->for_log_alone)
+                return write_start(log, -1, name, box);
         autoclose int runs = run_store_open(true);
         bool exposed = runs >= 0 && run_store_is_exposed(runs, box);
-        autoclose int file = runs < 0 ? runs : exposed ? -EXDEV : run_store_add_run(runs, name, record->id);
-        int written = write_start(record, file, name, box);
+        autoclose int file = runs < 0 ? runs : exposed ? -EXDEV : run_store_add_run(runs, name, log->id);
+        int written = write_start(log, file, name, box);
         if (file < 0)
                 return file;
-        if (written < 0) /* an empty file is no run; the next ones remove it */
+        if (written < 0) /* the next run removes an empty file */
                 return ftruncate(file, 0) == 0 ? written : -errno;
-        record->file = fd_take(&file);
+        log->store_file = fd_take(&file);
         return 0;
 }
 
-void run_log_begin(struct run_log *record, const struct box *box)
+void run_log_begin(struct run_log *log, const struct box *box)
 {
-        if (record->command.count == 0)
+        if (log->command.count == 0)
                 return;
-        /* A bound on the size of files (ulimit -f) is an error like a full disk; the command keeps the
-         * caller's setting, because it was cloned before. */
+        /* A limit on file sizes (ulimit -f) becomes an error like a full disk. The command keeps the caller's
+         * setting, because it was cloned before. */
         signal(SIGXFSZ, SIG_IGN);
-        int error = make_file(record, box);
-        record->begun = true;
+        int error = make_file(log, box);
+        log->begun = true;
         if (error < 0)
-                message_verbose("this run is kept in no log: %s",
+                message_verbose("hutch logs will not show this run: %s",
                                 error == -EXDEV ? "a writable grant leads to hutch's own state"
                                 : error == -EPERM
-                                    ? "hutch's state directory is not the caller's alone (chmod 700)"
+                                    ? "other users can enter hutch's state directory (chmod 700)"
                                     : strerror(-error));
-        for (size_t i = 0; i < record->early.count && record->file >= 0; i++)
-                write_line(record, record->early.values[i]);
-        str_list_free(&record->early);
+        for (size_t i = 0; i < log->early.count && log->store_file >= 0; i++)
+                write_line(log, log->early.values[i]);
+        str_list_free(&log->early);
 }
 
-bool run_log_open_log(struct run_log *record, const struct box *box, struct error *error)
+bool run_log_open_file(struct run_log *log, const struct box *box, struct error *error)
 {
         if (box->log_path)
-                record->log = log_file_open(box, "--log", box->log_path, O_WRONLY, error);
-        return !box->log_path || record->log >= 0;
+                log->file = log_file_open(box, "--log", box->log_path, O_WRONLY, error);
+        return !box->log_path || log->file >= 0;
 }
 
-void run_log_members(struct run_log *record, const char *members)
+void run_log_add_members(struct run_log *log, const char *members)
 {
         struct log_line line;
-        if (record->log < 0 || !log_line_begin_members(&line, members))
+        if (log->file < 0 || !log_line_begin_members(&line, members))
                 return;
-        put_id(&line, record);
-        write_log(record, &line);
+        put_id(&line, log);
+        write_log(log, &line);
 }
 
-void run_log_limit(struct run_log *record, const char *limit, const char *value, const char *mechanism)
+void run_log_add_limit(struct run_log *log, const char *limit, const char *value, const char *mechanism)
 {
         struct log_line line;
-        if (record->log < 0)
+        if (log->file < 0)
                 return;
         log_line_begin(&line, "limit");
-        put_id(&line, record);
+        put_id(&line, log);
         log_line_text(&line, "limit", limit, LOG_TEXT_MAX);
         log_line_text(&line, "value", value, LOG_TEXT_MAX);
         log_line_text(&line, "mechanism", mechanism, LOG_TEXT_MAX);
-        write_log(record, &line);
+        write_log(log, &line);
 }
 
-void run_log_end(struct run_log *record, int status)
+void run_log_end(struct run_log *log, int status)
 {
-        static const char *const words[] = {
-            [ENDING_FAILED] = "failed",     [ENDING_EXITED] = "exit",     [ENDING_SIGNALLED] = "signal",
-            [ENDING_TIMED_OUT] = "timeout", [ENDING_STOPPED] = "stopped", [ENDING_ABANDONED] = "client gone",
-            [ENDING_KILLED] = "killed",     [ENDING_LIMIT] = "limit",     [ENDING_UNENFORCED] = "unenforced",
-        };
         struct log_line line;
         messages_record(NULL, NULL);
-        str_list_free(&record->early);
-        if (record->file < 0 && record->log < 0)
+        str_list_free(&log->early);
+        if (log->store_file < 0 && log->file < 0)
                 return;
         log_line_begin(&line, "end");
-        put_id(&line, record);
-        log_line_text(&line, "how", words[record->ending], LOG_TEXT_MAX);
+        put_id(&line, log);
+        log_line_text(&line, "how", ending_name(log->ending), LOG_TEXT_MAX);
         log_line_number(&line, "status", (uint64_t)status);
-        if (record->signal_number)
-                log_line_number(&line, "signal", (uint64_t)record->signal_number);
-        log_line_number(&line, "duration_ms", (uint64_t)(clock_now_ms() - record->begun_ms));
-        log_line_number(&line, "lines_left_out", record->left_out);
-        write_log(record, &line);
-        if (record->file >= 0)
-                (void)log_line_write(&line, record->file);
-        fd_close(&record->file);
-        fd_close(&record->log);
+        if (log->signal_number)
+                log_line_number(&line, "signal", (uint64_t)log->signal_number);
+        log_line_number(&line, "duration_ms", (uint64_t)(clock_now_ms() - log->begun_ms));
+        log_line_number(&line, "lines_left_out", log->left_out);
+        write_log(log, &line);
+        if (log->store_file >= 0)
+                (void)log_line_write(&line, log->store_file);
+        fd_close(&log->store_file);
+        fd_close(&log->file);
 }

@@ -1,68 +1,58 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is kept of one run: the server's name, its command's first word, the grants, hutch's own lines, how it
- * ended. Never an argument or a variable, which may hold secrets, and never a byte that the server wrote. Not
- * being able to keep it never fails a run.
+ * The record of one run: the server's name, the first word of its command, the grants, hutch's own lines, and
+ * how it ended. `hutch logs` reads it, and --log gets a copy with more events. It must never contain an
+ * argument or a variable, which may be secrets, or a byte that the server wrote. A record that cannot be
+ * written never fails a run.
  */
 #ifndef HUTCH_RUN_RUN_LOG_H
 #define HUTCH_RUN_RUN_LOG_H
 
 #include "box/box.h"
+#include "run/ending.h"
 
-enum { RECORD_LINES_MAX = 32 };
-
-/* How a run ended, as `hutch logs` says it. */
-enum ending {
-        ENDING_FAILED,     /* the command never ran */
-        ENDING_EXITED,     /* by itself */
-        ENDING_SIGNALLED,  /* a signal of the server's own */
-        ENDING_TIMED_OUT,  /* --timeout */
-        ENDING_STOPPED,    /* hutch was told to stop, by a signal */
-        ENDING_ABANDONED,  /* the client had gone, and hutch ended it */
-        ENDING_KILLED,     /* its first process was killed from outside */
-        ENDING_LIMIT,      /* hutch or the kernel ended it, because a limit was used up */
-        ENDING_UNENFORCED, /* hutch ended it, because something asked for could not be enforced any more */
-};
+enum { RUN_LOG_LINES_MAX = 32 };
 
 struct run_log {
-        struct str_list command; /* the words after --, which are main()'s */
-        const char *cwd;         /* --cwd as written, or NULL; its owner's */
-        int file;                /* -1: nothing is kept (yet) */
-        int log;                 /* --log; -1: not wanted, or lost */
-        uint32_t id;             /* of the sandbox, in both */
-        bool begun;              /* it was tried */
+        struct str_list command; /* the words after --, which belong to main() */
+        const char *cwd;         /* --cwd as written, or NULL; the caller's */
+        int store_file;          /* in the store (run_store.h); -1: not made */
+        int file;                /* of --log; -1: not wanted, or failed */
+        uint32_t id;             /* of the sandbox, in both files */
+        bool begun;              /* run_log_begin() was called */
         long long begun_ms;      /* monotonic */
-        enum ending ending;      /* whoever learns it sets this, and the signal where there is one */
+        enum ending ending;      /* the supervisor sets this and signal_number */
         int signal_number;
-        bool for_log_alone;    /* a run that is none of a server's: nothing is kept of it but by --log */
-        struct str_list early; /* lines from before there was a file */
+        bool for_log_alone;    /* keep nothing in the store */
+        struct str_list early; /* lines from before the file was made */
         unsigned lines, left_out;
 };
 
-/* From here on hutch's own lines are taken down. `words` (NULL-terminated) are what follows the subcommand.
+/* Begins to collect hutch's own lines. `words` (NULL-terminated) are those after the subcommand. */
+void run_log_prepare(struct run_log *log, int count, char **words);
+
+/* The same for a run that only --log records. */
+void run_log_prepare_for_log(struct run_log *log, const struct str_list *command);
+
+/* The server's name as `hutch logs` shows it (command/server_name.h). The caller frees. */
+char *run_log_server_name(const struct run_log *log);
+
+/* Opens the file of --log, if the box has one. Call before anything runs. False with *error set, status 125.
  */
-void run_log_prepare(struct run_log *record, int count, char **words);
+bool run_log_open_file(struct run_log *log, const struct box *box, struct error *error);
 
-/* The same for a run of which nothing is kept but what --log asks for. */
-void run_log_prepare_for_log(struct run_log *record, const struct str_list *command);
+/* Writes a record that hutch-nat or hutch-filter has made to the file of --log. */
+void run_log_add_members(struct run_log *log, const char *members);
 
-/* The server's name (command/server_name.h), as `hutch logs` has it. The caller frees. */
-char *run_log_server_name(const struct run_log *record);
+/* Writes to the file of --log that a limit was reached: the option, its value, and the mechanism that holds
+ * it. */
+void run_log_add_limit(struct run_log *log, const char *limit, const char *value, const char *mechanism);
 
-/* Opens the file of --log, if there is one: before anything runs. False with a sentence, 125. */
-bool run_log_open_log(struct run_log *record, const struct box *box, struct error *error);
+/* Makes the file in the store and writes what is started. `box` may be unfinished when the run has failed.
+ * Call once, before the supervisor loads its filter, because it opens files. */
+void run_log_begin(struct run_log *log, const struct box *box);
 
-/* A record that hutch-nat or hutch-filter has made, for --log alone. */
-void run_log_members(struct run_log *record, const char *members);
-
-/* That a limit was reached, for --log alone: its option, its value as that has it, and what holds it. */
-void run_log_limit(struct run_log *record, const char *limit, const char *value, const char *mechanism);
-
-/* Makes the file of this run and says what it is; `box` may be unfinished when the run has failed. Once only,
- * and before the supervisor's filter, because it opens files. */
-void run_log_begin(struct run_log *record, const struct box *box);
-
-/* Writes how it ended, closes, frees. `status` is hutch's exit status. */
-void run_log_end(struct run_log *record, int status);
+/* Writes how the run ended, closes and frees. `status` is the exit status of hutch. */
+void run_log_end(struct run_log *log, int status);
 
 #endif

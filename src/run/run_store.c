@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See run_store.h. A file is named after the moment of its start, so names sort by age, and is written by
- * nobody but the run that made it. So nothing needs to be replaced in place: a run that is killed at any
- * moment leaves a file whose lock is free, which is shown as what it is and later removed like every other.
+ * See run_store.h. The name of a file is the time of its start, so names sort by age. Only the run that made
+ * a file writes to it, so nothing is ever replaced. A run that is killed leaves a file whose lock is free; it
+ * is listed like every other and removed in its turn.
  */
 #include "run/run_store.h"
 
@@ -24,22 +24,21 @@
 #include <unistd.h>
 
 enum {
-        TIME_DIGITS = 13, /* microseconds since 1970, until the year 2112 */
+        TIME_DIGITS = 13, /* microseconds since 1970 in hexadecimal, until the year 2112 */
         FILE_NAME_LENGTH = TIME_DIGITS + 1 + 8,
         LEVELS_MAX = 64, /* from the state directory up to the root */
 };
 
 /* ---- the directories ---- */
 
-/* A caller who is root makes nothing in the directory of somebody else, as with `sudo` and the user's HOME.
- */
+/* False for root in the directory of another user: with `sudo`, HOME may still be that of the user. */
 static bool may_make_in(int directory)
 {
         struct stat status;
         return geteuid() != 0 || (fstat(directory, &status) == 0 && status.st_uid == 0);
 }
 
-/* A directory of the caller's alone; `create`: made where it is missing, with *made set. */
+/* Opens a directory that only the caller can enter. `create` makes it if it is missing, and sets *made. */
 static int open_own(int parent, const char *name, bool create, bool *made)
 {
         const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
@@ -61,8 +60,7 @@ static int open_own(int parent, const char *name, bool create, bool *made)
         return fd_take(&fd);
 }
 
-/* Opens `path` (relative, normal) below the directory `parent`, by whatever links lead there; `create`: makes
- * what is missing on the way. */
+/* Opens `path` (relative, normal) below `parent`, following links. `create` makes what is missing. */
 static int open_way(int parent, const char *path, bool create)
 {
         autofree char *rest = str_copy(path);
@@ -87,8 +85,8 @@ static int open_way(int parent, const char *path, bool create)
         return fd < 0 ? -errno : fd_take(&fd);
 }
 
-/* $XDG_STATE_HOME. The specification has it made where it is missing, and a relative one ignored. A home that
- * does not exist is never made. */
+/* Opens $XDG_STATE_HOME. The specification says to create it when it is missing and to ignore a relative one.
+ * A home that does not exist is never created. */
 static int open_base(bool create)
 {
         const char *variable = getenv("XDG_STATE_HOME"), *home = caller_homes()->spelled;
@@ -117,7 +115,8 @@ static bool is_writable(const struct mount *mount)
         return mount->kind == MOUNT_BIND && mount->writable;
 }
 
-/* By device and inode on the way up, because a path can have several names; by path for what is below. */
+/* Compares by device and inode on the way up, because a directory can be reached by several paths, and by
+ * path for grants below. */
 bool run_store_is_exposed(int runs, const struct box *box)
 {
         size_t i = 0;
@@ -151,7 +150,8 @@ bool run_store_is_exposed(int runs, const struct box *box)
 
 /* ---- names ---- */
 
-/* The directory's name of a server's: the one slash that a name may have is written as %. */
+/* The name of a server's directory: the one slash that a server's name can have becomes %. The caller frees.
+ */
 static char *make_directory_name(const char *name)
 {
         char *directory = str_copy(name);
@@ -161,7 +161,7 @@ static char *make_directory_name(const char *name)
         return directory;
 }
 
-/* The server's name, or NULL when hutch made no such directory. */
+/* The server's name, or NULL when hutch did not make this directory. The caller frees. */
 static char *read_directory_name(const char *directory)
 {
         autofree char *name = str_copy(directory);
@@ -190,7 +190,7 @@ static int compare_names(const void *a, const void *b)
         return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The names in a directory that `wanted` accepts, sorted. */
+/* Appends the names in a directory that `wanted` accepts, sorted. */
 static void list_names(int directory, bool (*wanted)(const char *), struct str_list *names)
 {
         autoclose int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -209,7 +209,8 @@ static void list_names(int directory, bool (*wanted)(const char *), struct str_l
 
 /* ---- files ---- */
 
-/* Opens the file of a run without waiting for anything, whatever lies there. */
+/* Opens the file of a run without blocking, whatever has its name. -1 when it is not a regular file of the
+ * caller. */
 static int open_run(int directory, const char *name)
 {
         autoclose int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -219,14 +220,14 @@ static int open_run(int directory, const char *name)
         return fd_take(&fd);
 }
 
-/* Asks for the lock without taking it, so that asking never gets in the way of the run that wants it. */
+/* Tests the lock without taking it, so that a test never delays a run. */
 static bool is_locked(int fd)
 {
         struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
         return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
-/* Removes the file of a run that is over, and what has such a name and is none. */
+/* Removes the file of a finished run, or another object with such a name. */
 static void remove_finished(int directory, const char *name)
 {
         autoclose int fd = open_run(directory, name);
@@ -243,9 +244,8 @@ static void remove_oldest_runs(int directory, size_t keep)
         str_list_free(&names);
 }
 
-/* Removes the directory that was used longest ago, until there are few enough; one with a running sandbox
- * stays.
- */
+/* Removes the directories that were not used for longest, until few enough are left. A directory with a
+ * running sandbox stays. */
 static void remove_oldest_servers(int runs)
 {
         struct str_list names = {0};
@@ -275,7 +275,7 @@ static void remove_oldest_servers(int runs)
                         remove_oldest_runs(directory, 0);
                 if (unlinkat(runs, names.values[oldest], AT_REMOVEDIR) == 0)
                         left--;
-                names.values[oldest][0] = 0; /* looked at */
+                names.values[oldest][0] = 0; /* do not look at it again */
         }
         str_list_free(&names);
 }
@@ -326,7 +326,7 @@ static void read_run(int directory, const char *server, const char *file, struct
                 return;
         struct run_store_run run = {.running = is_locked(fd)};
         ssize_t length = fd_read_all(fd, RUN_STORE_FILE_MAX, &run.text);
-        if (length <= 0) { /* not written yet, or never: a killed hutch's, which goes with the others */
+        if (length <= 0) { /* a run that has not written yet, or was killed before it did */
                 free(run.text);
                 return;
         }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The line judge: which bytes of a server's stdout can be protocol messages. It looks at the first and the
- * last character of a line that are not blank, and no further: whether the line is valid JSON is the client's
- * business. It only reads memory that it is given and keeps no copy.
+ * The line judge: which bytes of a server's stdout can be protocol messages. It looks only at the first and
+ * the last non-blank character of a line; whether the line is valid JSON is for the client to decide. It
+ * keeps no copy of the bytes.
  */
 #ifndef HUTCH_RUN_STDOUT_LINES_H
 #define HUTCH_RUN_STDOUT_LINES_H
@@ -10,26 +10,30 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A line of at most this many bytes, its newline not counted, is held until its end has been seen. A longer
- * one is judged by this many bytes of its beginning. */
-enum { LINES_HELD_MAX = 64 * 1024 };
+/* A line of at most this many bytes, without its newline, is held until its end is there. A longer line is
+ * judged by its first bytes, so many. */
+enum { STDOUT_LINES_HELD_MAX = 64 * 1024 };
 
 enum stdout_lines_verdict {
-        LINES_HOLD,    /* nothing can be said before more bytes (or the end) have come */
-        LINES_MESSAGE, /* pass these bytes on unchanged: one or many lines, or a part of a long one */
-        LINES_NOISE,   /* one line, or the beginning of a long one, that cannot be a message */
-        LINES_NOTHING, /* a blank line, or the rest of a long noisy one: forget these bytes */
+        STDOUT_LINES_HOLD,    /* undecided: more bytes or the end are needed */
+        STDOUT_LINES_MESSAGE, /* pass on unchanged: one or more lines, or a part of a long line */
+        STDOUT_LINES_NOISE,   /* a line, or the start of a long line, that cannot be a message */
+        STDOUT_LINES_IGNORE,  /* a blank line, or the rest of a long line of noise */
 };
 
-/* Where the judge stands between two calls. Zero it to begin. */
+/* The state between two calls. All zero at the start. */
 struct stdout_lines {
-        enum { LINE_BEGINS, LINE_IS_MESSAGE, LINE_IS_NOISE } state; /* the last two: inside a long line */
-        size_t searched; /* bytes of the held line that are known to have no newline */
+        enum {
+                STDOUT_LINES_AT_START,
+                STDOUT_LINES_IN_MESSAGE,
+                STDOUT_LINES_IN_NOISE
+        } state;         /* the last two: inside a long line */
+        size_t searched; /* bytes of the held line that have no newline */
 };
 
-/* Judges the bytes at the front of `data`: the ones that no earlier verdict has covered, and at least those
- * an earlier LINES_HOLD left. `final`: no more will come. *run receives how many bytes the verdict covers (0
- * only with LINES_HOLD); the caller takes them away before the next call. */
+/* Judges the bytes at the front of `data`, which begins with the first byte that no verdict has covered.
+ * `final`: no bytes follow. *run receives how many bytes the verdict covers; it is 0 only with
+ * STDOUT_LINES_HOLD. The caller removes them before the next call. */
 enum stdout_lines_verdict stdout_lines_judge(struct stdout_lines *lines, const char *data, size_t length,
                                              bool final, size_t *run);
 

@@ -68,7 +68,7 @@ def test_no_quota_without_the_option(with_bus):
 
 @pytest.mark.parametrize("answer, why", [
     (lambda bus_, unit: bus.refusal("Unit is masked.\n[hutch] forged"), "systemd refuses: Unit is masked."),
-    (lambda bus_, unit: bus.job_removed(unit, "failed"), "systemd made no scope: failed"),
+    (lambda bus_, unit: bus.job_removed(unit, "failed"), "systemd did not make the scope: failed"),
     (lambda bus_, unit: bus.job_removed(unit), "did not put the sandbox into its scope"),
     (lambda bus_, unit: bus.job_removed("other.scope") + bus.job_removed(unit), "did not put the sandbox into its scope"),
     (lambda bus_, unit: None, "hung up"),
@@ -87,7 +87,7 @@ def test_another_way_where_there_is_no_scope(with_bus, answer, why):
 
 def test_a_greeting_that_refuses(with_bus, hutch):
     done, _ = with_bus(lambda bus_, unit: None, greeting=b"REJECTED EXTERNAL\r\n")
-    assert done.status == 0 and "does not accept you" in done.err and "watchdog" in in_force(done), done
+    assert done.status == 0 and "rejected your user id" in done.err and "watchdog" in in_force(done), done
 
 
 def test_a_bus_that_says_nothing_costs_five_seconds(with_bus):

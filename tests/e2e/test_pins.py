@@ -202,7 +202,7 @@ def test_with_a_broken_file_nothing_is_started(hutch, tmp_path):
     (tmp_path / "grant").mkdir()
     done = hutch("mcp", "-v", "--pin", tmp_path / "pins", "--rw", tmp_path / "grant", "--", "touch", tmp_path / "grant" / "began")
     assert done.status == 125 and "is no record" in done.err
-    assert not (tmp_path / "grant" / "began").exists() and "namespaces were asked for" not in done.err
+    assert not (tmp_path / "grant" / "began").exists() and "clone of the namespaces" not in done.err
     (tmp_path / "pins").write_text("")
     assert hutch("mcp", "--pin", tmp_path / "pins", "--rw", tmp_path / "grant", "--", "touch", tmp_path / "grant" / "began").status == 0
     assert (tmp_path / "grant" / "began").exists()

@@ -213,7 +213,7 @@ def test_a_state_directory_that_cannot_be_used_costs_no_run_anything(hutch, home
     done = hutch("run", "--", "true")
     assert done.status == 0 and not done.err, done
     done = hutch("run", "-v", "--", "true")
-    assert done.status == 0 and len([line for line in done.own_lines if "kept in no log" in line]) == 1, done
+    assert done.status == 0 and len([line for line in done.own_lines if "will not show this run" in line]) == 1, done
     assert not elsewhere.exists() or not list(elsewhere.iterdir())
     assert kind != "file" or path.read_text() == "mine"
     assert kind != "open to others" or not list(path.iterdir())
@@ -251,7 +251,7 @@ def test_a_disk_without_room(hutch, tmp_path):
     done = hutch("run", "--", "true", before=before, env={"XDG_STATE_HOME": str(tmp_path / "full")})
     assert done.status == 0 and not done.err, done
     done = hutch("run", "-v", "--", "true", before=before, env={"XDG_STATE_HOME": str(tmp_path / "full")})
-    assert done.status == 0 and "kept in no log: No space left on device" in done.err, done
+    assert done.status == 0 and "will not show this run: No space left on device" in done.err, done
 
 
 def test_many_at_once(hutch, show, runs_directory):
@@ -367,7 +367,7 @@ def test_root_leaves_nothing_in_somebody_elses_home(hutch, home):
     """As with `sudo` that keeps HOME."""
     os.chown(home, 12345, 12345)
     done = hutch("run", "-v", "--", "true")
-    assert done.status == 0 and "kept in no log" in done.err, done
+    assert done.status == 0 and "will not show this run" in done.err, done
     assert not (home / ".local").exists()
 
 

@@ -102,7 +102,7 @@ def test_a_file_of_pins_that_is_huge(hutch, tmp_path):
     with open(tmp_path / "pins", "wb") as file:
         file.truncate(80 << 20)
     done = hutch("mcp", "--pin", tmp_path / "pins", "--", "true")
-    assert done.status == 125 and f"--pin {tmp_path / 'pins'}: it cannot be read: File too large" in done.err, done
+    assert done.status == 125 and f"--pin {tmp_path / 'pins'}: cannot read it: File too large" in done.err, done
 
 
 def test_a_file_of_pins_that_one_server_fills(hutch, tmp_path):

@@ -2,7 +2,6 @@
  *
  * The texts of the kernel that the watchdog over memory reads.
  */
-#include "enforce/buffers.h"
 #include "enforce/memory_use.h"
 #include "lib/fd.h"
 #include "limits/limits.h"
@@ -18,9 +17,9 @@
 
 static void test_status(void **state)
 {
-        struct process_use use;
+        struct memory_use_process use;
         (void)state;
-        memory_use_read_status(
+        memory_use_parse_status(
             "Name:\tVmSwap: 9999 kB\nGroups:\t1 2\nVmPeak:\t  9000 kB\nVmSize:\t    5000 kB\nVmRSS:\t     8 "
             "kB\n"
             "RssAnon:\t     100 kB\nRssShmem:\t 50 kB\nVmPTE:\t      44 kB\nVmSwap:\t       7 kB\n"
@@ -30,9 +29,9 @@ static void test_status(void **state)
         assert_int_equal(use.tables, (44 + 2048) * 1024);
         assert_int_equal(use.space, 5000 * 1024);
         assert_int_equal(use.threads, 12);
-        memory_use_read_status("", &use);
+        memory_use_parse_status("", &use);
         assert_int_equal(use.anonymous + use.tables + use.space + use.threads, 0);
-        memory_use_read_status("x\nRssAnon:\t99999999999999999999999999 kB\nThreads:", &use);
+        memory_use_parse_status("x\nRssAnon:\t99999999999999999999999999 kB\nThreads:", &use);
         assert_true(use.anonymous > 1ULL << 50);
 }
 
@@ -40,22 +39,22 @@ static void test_rollup(void **state)
 {
         uint64_t bytes;
         (void)state;
-        assert_true(memory_use_read_rollup(
+        assert_true(memory_use_parse_rollup(
             "a-b ---p 00000000 00:00 0 [rollup]\nRss: 9 kB\nPss: 8 kB\nPss_Anon:  5 kB\nSwapPss: 2 kB\n",
             &bytes));
         assert_int_equal(bytes, 7 * 1024);
-        assert_false(memory_use_read_rollup("", &bytes));
-        assert_false(memory_use_read_rollup("Rss: 9 kB\n", &bytes));
+        assert_false(memory_use_parse_rollup("", &bytes));
+        assert_false(memory_use_parse_rollup("Rss: 9 kB\n", &bytes));
 }
 
 static void test_start(void **state)
 {
         (void)state;
-        assert_int_equal(memory_use_read_start(
+        assert_int_equal(memory_use_parse_start(
                              "7 (a) 1 (b)) S 1 7 7 0 -1 4194560 105 0 0 0 0 0 0 0 20 0 1 0 51397 8556544 1"),
                          51397);
-        assert_true(memory_use_read_start("") == UINT64_MAX);
-        assert_true(memory_use_read_start("7 (a) S 1 2") == UINT64_MAX);
+        assert_true(memory_use_parse_start("") == UINT64_MAX);
+        assert_true(memory_use_parse_start("7 (a) S 1 2") == UINT64_MAX);
 }
 
 static void test_maps(void **state)
@@ -72,27 +71,17 @@ static void test_maps(void **state)
         uint64_t bytes, number;
         (void)state;
         /* A piece that was cut to a page may have been this large. */
-        assert_true(memory_use_read_shared(
+        assert_true(memory_use_parse_shared(
             "7f0000000000-7f0000001000 rw-s 00000000 00:01 1026                       /dev/zero (deleted)",
             &bytes, &number));
         assert_int_equal(bytes, SECCOMP_SHARED_MOST);
-        assert_true(memory_use_read_shared(
+        assert_true(memory_use_parse_shared(
             "7f0000000000-7f0000100000 rw-s 00000000 00:01 1027                       /dev/zero (deleted)",
             &bytes, &number));
         assert_int_equal(bytes, SECCOMP_SHARED_MOST);
         assert_int_equal(number, 1027);
         for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-                assert_false(memory_use_read_shared(others[i], &bytes, &number));
-}
-
-static void test_most_in_sockets(void **state)
-{
-        static const char four[] =
-            "sockets: used 14\nTCP: inuse 2 orphan 0 tw 0 alloc 77 mem 0\nUDP: inuse 1 mem 56\n";
-        (void)state;
-        assert_int_equal(buffers_most_in_sockets("", "", 1000), 0);
-        assert_int_equal(buffers_most_in_sockets(four, "", 1000), 14000 + 2 * (32ULL << 20));
-        assert_int_equal(buffers_most_in_sockets(four, "TCP6: inuse 1\n", 1000), 14000 + 3 * (32ULL << 20));
+                assert_false(memory_use_parse_shared(others[i], &bytes, &number));
 }
 
 static void test_names(void **state)
@@ -148,21 +137,21 @@ static void test_nobody_is_left(void **state)
         autoclose int directory = open("/proc/self/fdinfo/..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         autoclose int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
         (void)state;
+        assert_int_equal(memory_use_measure(&(struct memory_use_sources){.proc = directory, .sock_diag = -1},
+                                            1 << 20, &use),
+                         MEMORY_USE_ENDED);
         assert_int_equal(
-            memory_use_measure(&(struct measured_places){.proc = directory, .sockets = -1}, 1 << 20, &use),
-            MEASURED_ENDED);
-        assert_int_equal(
-            memory_use_measure(&(struct measured_places){.proc = file, .sockets = -1}, 1 << 20, &use),
-            MEASURED_NOTHING);
+            memory_use_measure(&(struct memory_use_sources){.proc = file, .sock_diag = -1}, 1 << 20, &use),
+            MEMORY_USE_UNKNOWN);
 }
 
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_status), cmocka_unit_test(test_rollup),
-            cmocka_unit_test(test_start),  cmocka_unit_test(test_maps),
-            cmocka_unit_test(test_names),  cmocka_unit_test(test_most_in_sockets),
-            cmocka_unit_test(test_unheld), cmocka_unit_test(test_nobody_is_left),
+            cmocka_unit_test(test_status),         cmocka_unit_test(test_rollup),
+            cmocka_unit_test(test_start),          cmocka_unit_test(test_maps),
+            cmocka_unit_test(test_names),          cmocka_unit_test(test_unheld),
+            cmocka_unit_test(test_nobody_is_left),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

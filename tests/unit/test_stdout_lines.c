@@ -83,8 +83,8 @@ static struct judged model(const struct text *text)
                 while (last > first && strchr(" \t\r", line[last - 1]) && line[last - 1])
                         last--;
 
-                bool is_long = length > LINES_HELD_MAX;
-                bool opens = first < length && (!is_long || first < LINES_HELD_MAX) &&
+                bool is_long = length > STDOUT_LINES_HELD_MAX;
+                bool opens = first < length && (!is_long || first < STDOUT_LINES_HELD_MAX) &&
                              (line[first] == '{' || line[first] == '[');
                 bool closes = last > first && (line[last - 1] == '}' || line[last - 1] == ']');
                 if (opens && (is_long || closes))
@@ -120,15 +120,15 @@ static struct judged judge_in_pieces(const struct text *text, size_t (*next_piec
                         assert_non_null(data);
                         memcpy(data, text->data + start, length);
                         verdict = stdout_lines_judge(&lines, data, length, final, &run);
-                        if (verdict == LINES_MESSAGE)
+                        if (verdict == STDOUT_LINES_MESSAGE)
                                 add(&judged.messages, data, run);
-                        if (verdict == LINES_NOISE)
+                        if (verdict == STDOUT_LINES_NOISE)
                                 add_noise(&judged, data, run);
                         free(data);
-                        if (verdict == LINES_HOLD) {
+                        if (verdict == STDOUT_LINES_HOLD) {
                                 assert_int_equal(run, 0);
                                 assert_false(final);
-                                assert_in_range(length, 1, LINES_HELD_MAX);
+                                assert_in_range(length, 1, STDOUT_LINES_HELD_MAX);
                                 break;
                         }
                         assert_in_range(run, 1, length);
@@ -234,7 +234,7 @@ static void messages_in_a_row_are_one_run(void **state)
         size_t run;
 
         (void)state;
-        assert_int_equal(stdout_lines_judge(&lines, given, strlen(given), false, &run), LINES_MESSAGE);
+        assert_int_equal(stdout_lines_judge(&lines, given, strlen(given), false, &run), STDOUT_LINES_MESSAGE);
         assert_int_equal(run, strlen("{1}\n{2}\n[3]\n"));
 }
 
@@ -264,7 +264,8 @@ static void around_the_longest_held_line(void **state)
         (void)state;
         for (size_t b = 0; b < sizeof beginnings / sizeof *beginnings; b++)
                 for (size_t e = 0; e < sizeof endings / sizeof *endings; e++)
-                        for (size_t length = LINES_HELD_MAX - 3; length <= LINES_HELD_MAX + 2; length++) {
+                        for (size_t length = STDOUT_LINES_HELD_MAX - 3; length <= STDOUT_LINES_HELD_MAX + 2;
+                             length++) {
                                 struct text text = {0};
                                 size_t (*pieces[])(void) = {everything, many_bytes, many_bytes, many_bytes};
 
@@ -282,7 +283,7 @@ static void around_the_longest_held_line(void **state)
 static void beginning_of_nothing_but_blanks(void **state)
 {
         (void)state;
-        for (size_t blanks = LINES_HELD_MAX - 1; blanks <= LINES_HELD_MAX + 1; blanks++) {
+        for (size_t blanks = STDOUT_LINES_HELD_MAX - 1; blanks <= STDOUT_LINES_HELD_MAX + 1; blanks++) {
                 struct text text = {0};
 
                 add_many(&text, ' ', blanks);
@@ -305,7 +306,7 @@ static void random_texts(void **state)
                 for (int i = 0; i < 60; i++) {
                         add_string(&text, parts[next_random() % (sizeof parts / sizeof *parts)]);
                         if (round % 20 == 0 && next_random() % 10 == 0)
-                                add_many(&text, 'z', next_random() % (3 * LINES_HELD_MAX));
+                                add_many(&text, 'z', next_random() % (3 * STDOUT_LINES_HELD_MAX));
                 }
                 assert_as_model(&text, many_bytes);
                 if (round % 20 != 0)
