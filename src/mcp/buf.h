@@ -10,18 +10,18 @@
 /* Zero it to begin; free `bytes`. */
 struct buf {
         char *bytes;
-        size_t length, room;
+        size_t length, capacity;
         size_t sent; /* of its bytes, in front */
 };
 
-void buf_put(struct buf *box, const void *bytes, size_t length);
-void buf_put_text(struct buf *box, const char *text);
+void buf_put(struct buf *buf, const void *bytes, size_t length);
+void buf_put_text(struct buf *buf, const char *text);
 
 /* Text as the inside of a JSON string: what must be escaped is, and what is not UTF-8 becomes U+FFFD. Of a
  * text longer than `limit` bytes, the beginning and an ellipsis. */
-void buf_put_escaped(struct buf *box, const char *text, size_t length, size_t limit);
+void buf_put_escaped(struct buf *buf, const char *text, size_t length, size_t limit);
 
-/* Forgets what it holds; a large room is given back. */
-void buf_clear(struct buf *box);
+/* Forgets what it holds; a large capacity is given back. */
+void buf_clear(struct buf *buf);
 
 #endif

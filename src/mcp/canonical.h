@@ -18,8 +18,8 @@ void canonical_put_members(struct buf *out, struct json_span object, const char 
 /* Says how two canonical values differ, in at most `most` lines: each is given to `say` with the place in the
  * value
  * ("inputSchema.properties.path") and what was and is there. */
-typedef void canonical_say(void *context, const char *line);
-void canonical_compare(struct json_span was, struct json_span is, size_t most, canonical_say *say,
+typedef void canonical_report(void *context, const char *line);
+void canonical_compare(struct json_span was, struct json_span is, size_t most, canonical_report *report,
                        void *context);
 
 #endif

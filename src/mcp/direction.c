@@ -20,8 +20,8 @@ enum { ANSWERS_MAX = 256 * 1024, ROOM_KEPT = 1 << 20 };
 void direction_begin(struct direction *direction, struct firewall *firewall, enum side from,
                      struct endpoint in, struct endpoint out)
 {
-        *direction =
-            (struct direction){.firewall = firewall, .from = from, .in = in, .out = out, .room = LANE_ROOM};
+        *direction = (struct direction){
+            .firewall = firewall, .from = from, .in = in, .out = out, .room = DIRECTION_ROOM};
         direction->bytes = str_or_die(malloc(direction->room));
 }
 
@@ -39,16 +39,16 @@ static bool wants_to_write(const struct direction *direction)
 }
 
 /* Whether it takes more bytes now: not before what it has is written, nor while an answer is stuck. */
-static bool wants_to_read(const struct direction *direction)
+static bool can_read(const struct direction *direction)
 {
         const struct buf *both = direction->firewall->answers;
         return direction->passed == direction->passing && both[CLIENT].length < ANSWERS_MAX &&
                both[SERVER].length < ANSWERS_MAX;
 }
 
-void direction_poll(const struct direction *direction, struct pollfd polls[LANE_POLLS])
+void direction_poll(const struct direction *direction, struct pollfd polls[DIRECTION_POLLS])
 {
-        bool reads = wants_to_read(direction);
+        bool reads = can_read(direction);
         /* A hang-up that is known would be reported for ever. */
         polls[0] = (struct pollfd){.fd = reads || !direction->hung_up ? direction->in.fd : -1,
                                    .events = reads ? POLLIN : POLLRDHUP};
@@ -60,7 +60,7 @@ void direction_poll(const struct direction *direction, struct pollfd polls[LANE_
 /* ---- judging ---- */
 
 /* Judges bytes[line..end), which is followed by an LF or has room for one. */
-static void judge(struct direction *direction, size_t end)
+static void judge_line(struct direction *direction, size_t end)
 {
         size_t length = firewall_judge(direction->firewall, direction->from,
                                        direction->bytes + direction->line, end - direction->line);
@@ -74,13 +74,13 @@ static void judge(struct direction *direction, size_t end)
 
 static void keep_tail(struct direction *direction, const char *bytes, size_t length)
 {
-        if (length >= LANE_KEPT) {
-                memcpy(direction->tail, bytes + length - LANE_KEPT, LANE_KEPT);
-                direction->tail_length = LANE_KEPT;
+        if (length >= DIRECTION_KEPT) {
+                memcpy(direction->tail, bytes + length - DIRECTION_KEPT, DIRECTION_KEPT);
+                direction->tail_length = DIRECTION_KEPT;
                 return;
         }
-        size_t kept =
-            direction->tail_length < LANE_KEPT - length ? direction->tail_length : LANE_KEPT - length;
+        size_t kept = direction->tail_length < DIRECTION_KEPT - length ? direction->tail_length
+                                                                       : DIRECTION_KEPT - length;
         memmove(direction->tail, direction->tail + direction->tail_length - kept, kept);
         memcpy(direction->tail + kept, bytes, length);
         direction->tail_length = kept + length;
@@ -98,7 +98,7 @@ static void begin_skipping(struct direction *direction, size_t end)
 {
         size_t length = end - direction->line;
         direction->skipping = true;
-        direction->head_length = length < LANE_KEPT ? length : LANE_KEPT;
+        direction->head_length = length < DIRECTION_KEPT ? length : DIRECTION_KEPT;
         direction->tail_length = 0;
         memcpy(direction->head, direction->bytes + direction->line, direction->head_length);
 }
@@ -112,7 +112,7 @@ static void end_line(struct direction *direction, size_t end)
                 keep_tail(direction, direction->bytes + direction->line, end - direction->line);
                 end_skipping(direction);
         } else {
-                judge(direction, end);
+                judge_line(direction, end);
         }
 }
 
@@ -137,7 +137,7 @@ static void judge_lines(struct direction *direction)
 }
 
 /* The end of input ends the last line too. */
-static void judge_rest(struct direction *direction)
+static void judge_last_line(struct direction *direction)
 {
         if (direction->skipping || direction->line < direction->used)
                 end_line(direction, direction->used);
@@ -153,7 +153,7 @@ static void close_end(struct endpoint *endpoint)
         fd_close(&descriptor);
 }
 
-static void close_lane(struct direction *direction)
+static void close_direction(struct direction *direction)
 {
         if (direction->done)
                 return;
@@ -181,7 +181,7 @@ static void lose_reader(struct direction *direction)
         direction->skipping = false;
         if (direction->from == SERVER) {
                 filter_report(FILTER_CLIENT_GONE, "", 0);
-                close_lane(direction);
+                close_direction(direction);
                 return;
         }
         close_end(&direction->out);
@@ -192,7 +192,7 @@ static void lose_reader(struct direction *direction)
 static void close_finished(struct direction *direction)
 {
         if (direction->in.fd < 0 && !wants_to_write(direction))
-                close_lane(direction);
+                close_direction(direction);
 }
 
 void direction_open(struct direction *direction)
@@ -213,8 +213,8 @@ static void make_room(struct direction *direction)
         size_t left = direction->used - direction->line;
         if (left == 0 && direction->room > ROOM_KEPT) {
                 free(direction->bytes);
-                direction->bytes = str_or_die(malloc(LANE_ROOM));
-                direction->room = LANE_ROOM;
+                direction->bytes = str_or_die(malloc(DIRECTION_ROOM));
+                direction->room = DIRECTION_ROOM;
         }
         if (left > 0 && direction->line > 0)
                 memmove(direction->bytes, direction->bytes + direction->line, left);
@@ -222,7 +222,7 @@ static void make_room(struct direction *direction)
         direction->line = direction->passed = direction->passing = 0;
         direction->used = left;
         /* One byte is left for an LF. */
-        if (direction->room - direction->used < LANE_ROOM / 2) {
+        if (direction->room - direction->used < DIRECTION_ROOM / 2) {
                 direction->room *= 2;
                 direction->bytes = str_or_die(realloc(direction->bytes, direction->room));
         }
@@ -233,7 +233,7 @@ static void end_input(struct direction *direction)
         hang_up(direction);
         close_end(&direction->in);
         if (direction->out.fd >= 0)
-                judge_rest(direction);
+                judge_last_line(direction);
         if (direction->from == SERVER)
                 firewall_end_server(direction->firewall);
         close_finished(direction);
@@ -254,7 +254,7 @@ static void read_some(struct direction *direction)
         }
 }
 
-void direction_read(struct direction *direction, const struct pollfd polls[LANE_POLLS])
+void direction_read(struct direction *direction, const struct pollfd polls[DIRECTION_POLLS])
 {
         enum { ERRORS = POLLERR | POLLHUP | POLLNVAL };
         if (polls[1].revents & ERRORS)
@@ -263,24 +263,24 @@ void direction_read(struct direction *direction, const struct pollfd polls[LANE_
                 return;
         if (polls[0].revents & (ERRORS | POLLRDHUP))
                 hang_up(direction);
-        if (wants_to_read(direction))
+        if (can_read(direction))
                 read_some(direction);
 }
 
 /* ---- writing ---- */
 
 /* Writes some; false when there is no more to be done now. */
-static bool put(struct direction *direction, const char *bytes, size_t length, size_t *sent)
+static bool write_some(struct direction *direction, const char *bytes, size_t length, size_t *sent)
 {
-        ssize_t put = endpoint_write(&direction->out, bytes, length);
-        if (put < 0 && put != -EAGAIN)
+        ssize_t written = endpoint_write(&direction->out, bytes, length);
+        if (written < 0 && written != -EAGAIN)
                 lose_reader(direction);
-        if (put <= 0)
+        if (written <= 0)
                 return false;
         if (direction->hung_up)
                 filter_report(direction->from == CLIENT ? FILTER_GIVEN : FILTER_TAKEN, "", 0);
-        *sent += (size_t)put;
-        return (size_t)put == length;
+        *sent += (size_t)written;
+        return (size_t)written == length;
 }
 
 void direction_write(struct direction *direction)
@@ -291,15 +291,16 @@ void direction_write(struct direction *direction)
                 return;
         }
         /* One of the filter's own lines that was begun is ended first. */
-        if (own->sent > 0 && !put(direction, own->bytes + own->sent, own->length - own->sent, &own->sent))
+        if (own->sent > 0 &&
+            !write_some(direction, own->bytes + own->sent, own->length - own->sent, &own->sent))
                 return;
         if (own->sent > 0)
                 buf_clear(own);
         if (direction->passed < direction->passing &&
-            !put(direction, direction->bytes + direction->passed, direction->passing - direction->passed,
-                 &direction->passed))
+            !write_some(direction, direction->bytes + direction->passed,
+                        direction->passing - direction->passed, &direction->passed))
                 return;
-        if (own->length > 0 && put(direction, own->bytes, own->length, &own->sent))
+        if (own->length > 0 && write_some(direction, own->bytes, own->length, &own->sent))
                 buf_clear(own);
         close_finished(direction);
 }

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { LANE_ROOM = 128 * 1024, LANE_KEPT = 512 };
+enum { DIRECTION_ROOM = 128 * 1024, DIRECTION_KEPT = 512 };
 
 struct direction {
         struct firewall *firewall;
@@ -31,7 +31,7 @@ struct direction {
 
         bool skipping; /* in a line that is too long: head and tail are all that is kept */
         size_t head_length, tail_length;
-        char head[LANE_KEPT], tail[LANE_KEPT];
+        char head[DIRECTION_KEPT], tail[DIRECTION_KEPT];
 };
 
 /* Takes both endpoints over. Ends that are missing are noticed by direction_open(), once the supervisor
@@ -42,12 +42,12 @@ void direction_begin(struct direction *direction, struct firewall *firewall, enu
 void direction_open(struct direction *direction);
 
 /* What it waits for now: `in` and `out`, or -1 in their places. */
-enum { LANE_POLLS = 2 };
-void direction_poll(const struct direction *direction, struct pollfd polls[LANE_POLLS]);
+enum { DIRECTION_POLLS = 2 };
+void direction_poll(const struct direction *direction, struct pollfd polls[DIRECTION_POLLS]);
 
 /* Reads and judges what poll() has reported of these; writes what can be written, whatever it reported.
  * Neither blocks. */
-void direction_read(struct direction *direction, const struct pollfd polls[LANE_POLLS]);
+void direction_read(struct direction *direction, const struct pollfd polls[DIRECTION_POLLS]);
 void direction_write(struct direction *direction);
 
 #endif

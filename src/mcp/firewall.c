@@ -81,7 +81,7 @@ static void put_tool_error(struct buf *out, struct json_span id, bool modern, co
 }
 
 /* Text as it can stand in a sentence; the caller frees. */
-static char *show(struct json_span string)
+static char *quote(struct json_span string)
 {
         struct buf shown = {0};
         autofree char *text = str_or_die(malloc(string.length));
@@ -208,7 +208,7 @@ static struct refusal judge_call(const struct firewall *firewall, struct json_sp
 static void refuse_call(struct firewall *firewall, const struct jsonl_message *message, bool modern,
                         const struct refusal *refusal)
 {
-        autofree char *name = show(json_member(message->params, "name"));
+        autofree char *name = quote(json_member(message->params, "name"));
         autofree char *advice =
             refusal->option ? str_format("; to permit it: %s %s", refusal->option, name) : str_copy("");
         filter_report_note("refused a call of the tool \"%s\": %s%s", name, refusal->why, advice);
@@ -346,7 +346,7 @@ static bool judge_server_request(struct firewall *firewall, const struct jsonl_m
                 denial = find_denied_input(&firewall->rules, message->params);
         if (!denial)
                 return true;
-        autofree char *method = show(message->method);
+        autofree char *method = quote(message->method);
         autofree char *what = str_format(" (%s)", method);
         report_denied(what, denial);
         if (message->id.at)

@@ -111,7 +111,7 @@ struct scan {
         struct frame frames[JSONL_DEPTH_MAX];
 };
 
-static bool refuse(struct scan *scan, const char *why)
+static bool scan_refuse(struct scan *scan, const char *why)
 {
         if (!scan->why)
                 scan->why = why;
@@ -126,21 +126,21 @@ static bool take_string(struct scan *scan, struct json_span *string, unsigned *h
         for (;;) {
                 at = json_skip_plain(at, scan->end);
                 if (at == scan->end)
-                        return refuse(scan, "a string has no end");
+                        return scan_refuse(scan, "a string has no end");
                 if (*at == '"')
                         break;
                 if (*at == '\\') {
                         at = json_skip_escape(at, scan->end, has);
                         if (!at)
-                                return refuse(scan, "a string has an escape that JSON does not know");
+                                return scan_refuse(scan, "a string has an escape that JSON does not know");
                         continue;
                 }
                 if (*at < 0x20)
-                        return refuse(scan, "a string has a control byte in it");
+                        return scan_refuse(scan, "a string has a control byte in it");
                 do {
                         size_t length = json_measure_character(at, scan->end);
                         if (length == 0)
-                                return refuse(scan, "it is not UTF-8");
+                                return scan_refuse(scan, "it is not UTF-8");
                         at += length;
                 } while (at < scan->end && *at >= 0x80);
         }
@@ -180,7 +180,7 @@ static bool remember_key(struct scan *scan, uint64_t key)
 {
         struct jsonl *jsonl = scan->jsonl;
         if (scan->key_count == JSONL_MEMBERS_MAX)
-                return refuse(scan, "it has more than a million members in open objects");
+                return scan_refuse(scan, "it has more than a million members in open objects");
         if (scan->key_count == jsonl->keys_room) {
                 jsonl->keys_room = jsonl->keys_room ? 2 * jsonl->keys_room : 64;
                 jsonl->keys = str_or_die(reallocarray(jsonl->keys, jsonl->keys_room, sizeof(*jsonl->keys)));
@@ -279,8 +279,8 @@ static bool find_known(struct scan *scan, enum context context, const char *text
                 if (strlen(known->key) == length && memcmp(known->key, text, length) == 0)
                         scan->known = known;
                 else if (folds_onto(text, length, known->key))
-                        return refuse(scan, "a key differs from one of the protocol's only in upper and "
-                                            "lower case or underscores");
+                        return scan_refuse(scan, "a key differs from one of the protocol's only in upper and "
+                                                 "lower case or underscores");
         }
         return true;
 }
@@ -291,11 +291,11 @@ static bool take_key(struct scan *scan)
         struct json_span string = {0};
         unsigned has = 0;
         if (scan->in == scan->end || *scan->in != '"')
-                return refuse(scan, "an object has something else than a key in quotes");
+                return scan_refuse(scan, "an object has something else than a key in quotes");
         if (!take_string(scan, &string, &has))
                 return false;
         if (has & (JSON_HAS_NUL | JSON_HAS_LONE_SURROGATE))
-                return refuse(scan, "a key has \\u0000 or half a character in it");
+                return scan_refuse(scan, "a key has \\u0000 or half a character in it");
         if (!(has & JSON_HAS_ESCAPES)) {
                 const char *text = string.at + 1;
                 return remember_key(scan, hash(scan->jsonl->seed, text, string.length - 2)) &&
@@ -318,7 +318,7 @@ static void skip_blanks(struct scan *scan)
 }
 
 /* Skips blanks and writes the byte behind them when it is `wanted`. */
-static bool take(struct scan *scan, unsigned char wanted)
+static bool take_byte(struct scan *scan, unsigned char wanted)
 {
         skip_blanks(scan);
         if (scan->in == scan->end || *scan->in != wanted)
@@ -350,12 +350,12 @@ static bool take_number(struct scan *scan)
                 at++;
         size_t digits = count_digits(at, end);
         if (digits == 0 || (digits > 1 && *at == '0'))
-                return refuse(scan, bad);
+                return scan_refuse(scan, bad);
         at += digits;
         if (at < end && *at == '.') {
                 digits = count_digits(++at, end);
                 if (digits == 0)
-                        return refuse(scan, bad);
+                        return scan_refuse(scan, bad);
                 at += digits;
         }
         if (at < end && (*at == 'e' || *at == 'E')) {
@@ -364,7 +364,7 @@ static bool take_number(struct scan *scan)
                         at++;
                 digits = count_digits(at, end);
                 if (digits == 0)
-                        return refuse(scan, bad);
+                        return scan_refuse(scan, bad);
                 at += digits;
         }
         write_token(scan, (size_t)(at - scan->in));
@@ -382,7 +382,7 @@ static bool take_literal(struct scan *scan)
                         return true;
                 }
         }
-        return refuse(scan, "it is not JSON");
+        return scan_refuse(scan, "it is not JSON");
 }
 
 static struct json_span *find_part(struct jsonl_message *message, enum field field)
@@ -429,7 +429,7 @@ static bool open_frame(struct scan *scan, enum context context)
 {
         bool is_object = *scan->in == '{';
         if (scan->depth == JSONL_DEPTH_MAX)
-                return refuse(scan, "it is nested deeper than 128 levels");
+                return scan_refuse(scan, "it is nested deeper than 128 levels");
         if (is_object == (context == TOOLS || context == BATCH))
                 context = PAYLOAD;
         scan->frames[scan->depth++] = (struct frame){context, is_object, scan->key_count};
@@ -442,7 +442,7 @@ static bool close_frame(struct scan *scan)
         struct frame *frame = &scan->frames[--scan->depth];
         size_t count = scan->key_count - frame->first_key;
         if (count > 1 && has_twice(scan->jsonl->keys + frame->first_key, count))
-                return refuse(scan, "a key stands twice in one object");
+                return scan_refuse(scan, "a key stands twice in one object");
         scan->key_count = frame->first_key;
         return true;
 }
@@ -456,7 +456,7 @@ static bool take_scalar(struct scan *scan)
                 if (!take_string(scan, &string, &has))
                         return false;
                 if (scan->known && scan->known->is_text && (has & (JSON_HAS_NUL | JSON_HAS_LONE_SURROGATE)))
-                        return refuse(scan, "a name or id has \\u0000 or half a character in it");
+                        return scan_refuse(scan, "a name or id has \\u0000 or half a character in it");
                 return true;
         }
         if (first == '-' || (first >= '0' && first <= '9'))
@@ -465,7 +465,7 @@ static bool take_scalar(struct scan *scan)
 }
 
 /* Everything up to the next value of the frame that is open: its key, where it has keys. */
-static bool go_to_value(struct scan *scan)
+static bool read_up_to_value(struct scan *scan)
 {
         scan->known = NULL;
         if (!scan->frames[scan->depth - 1].is_object)
@@ -473,8 +473,8 @@ static bool go_to_value(struct scan *scan)
         skip_blanks(scan);
         if (!take_key(scan))
                 return false;
-        if (!take(scan, ':'))
-                return refuse(scan, "a key has no value");
+        if (!take_byte(scan, ':'))
+                return scan_refuse(scan, "a key has no value");
         if (scan->depth == 1) {
                 scan->part = scan->known ? find_part(scan->message, scan->known->field) : NULL;
                 if (scan->part)
@@ -484,15 +484,15 @@ static bool go_to_value(struct scan *scan)
 }
 
 /* What is behind a value: a comma and the next one, or what closes. True while something follows. */
-static bool go_on(struct scan *scan)
+static bool read_past_value(struct scan *scan)
 {
         while (scan->depth > 0) {
                 if (scan->depth == 1 && scan->part)
                         scan->part->length = (size_t)((char *)scan->out - scan->part->at);
-                if (take(scan, ','))
-                        return go_to_value(scan);
-                if (!take(scan, scan->frames[scan->depth - 1].is_object ? '}' : ']'))
-                        return refuse(scan, "it is not JSON");
+                if (take_byte(scan, ','))
+                        return read_up_to_value(scan);
+                if (!take_byte(scan, scan->frames[scan->depth - 1].is_object ? '}' : ']'))
+                        return scan_refuse(scan, "it is not JSON");
                 if (!close_frame(scan))
                         return false;
         }
@@ -505,12 +505,12 @@ static bool scan_value(struct scan *scan, enum context top)
         for (;;) {
                 skip_blanks(scan);
                 if (scan->in == scan->end)
-                        return refuse(scan, "it ends in the middle");
+                        return scan_refuse(scan, "it ends in the middle");
                 if (*scan->in == '{' || *scan->in == '[') {
                         if (!open_frame(scan, context_inside(scan, top)))
                                 return false;
-                        if (!take(scan, scan->frames[scan->depth - 1].is_object ? '}' : ']')) {
-                                if (!go_to_value(scan))
+                        if (!take_byte(scan, scan->frames[scan->depth - 1].is_object ? '}' : ']')) {
+                                if (!read_up_to_value(scan))
                                         return false;
                                 continue;
                         }
@@ -518,7 +518,7 @@ static bool scan_value(struct scan *scan, enum context top)
                 } else if (!take_scalar(scan)) {
                         return false;
                 }
-                if (!go_on(scan))
+                if (!read_past_value(scan))
                         return !scan->why;
         }
 }
@@ -586,7 +586,7 @@ static const char *judge_id(struct jsonl_message *message)
         return "its id is neither a string of reasonable length nor a whole number within 2^53";
 }
 
-static const char *judge(struct jsonl_message *message)
+static const char *judge_message(struct jsonl_message *message)
 {
         if (message->version.at && !json_text_is(message->version, "2.0"))
                 return "it is of another version than JSON-RPC 2.0";
@@ -623,7 +623,7 @@ static const char *scan_line(struct scan *scan, bool batches)
         if (scan->in != scan->end)
                 return "something follows the object";
         if (!array)
-                return judge(scan->message);
+                return judge_message(scan->message);
         scan->message->kind = JSONL_BATCH;
         return NULL;
 }

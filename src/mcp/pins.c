@@ -69,7 +69,7 @@ static void remove_pin(struct pin_list *list, struct pin *pin)
 }
 
 /* The text of a string; the caller frees. */
-static char *take_text(struct json_span string, size_t *length)
+static char *text_of_string(struct json_span string, size_t *length)
 {
         char *text = str_or_die(malloc(string.length));
         *length = json_unescape(string.at, string.length, text);
@@ -111,7 +111,7 @@ static bool read_tool(struct pins *pins, struct json_span record, struct json_sp
         bool removed = json_member(record, "removed").at;
         if (!removed && !read_hash(json_member(record, "sha256"), pin.hash))
                 return false;
-        pin.name = take_text(name, &pin.name_length);
+        pin.name = text_of_string(name, &pin.name_length);
         if (removed) {
                 struct pin *earlier = find_pin(&pins->pinned, pin.name, pin.name_length);
                 if (earlier)
@@ -137,10 +137,10 @@ static bool read_record(struct pins *pins, struct jsonl *scanner, char *line, si
         struct json_span server = json_member(record, "server"), tool = json_member(record, "tool");
         autofree char *quoted = str_format("\"%s\"", pins->server);
         size_t own_length, length_of_server;
-        autofree char *own = take_text((struct json_span){quoted, strlen(quoted)}, &own_length);
+        autofree char *own = text_of_string((struct json_span){quoted, strlen(quoted)}, &own_length);
         if (!json_is_string(server) || (tool.at && !json_is_string(tool)))
                 return false;
-        autofree char *text = take_text(server, &length_of_server);
+        autofree char *text = text_of_string(server, &length_of_server);
         if (length_of_server != own_length || memcmp(text, own, own_length) != 0)
                 return true;
         pins->known = true;
@@ -197,7 +197,7 @@ static void make_pin(struct pin *pin, struct json_span tool, struct json_span na
         *pin = (struct pin){0};
         canonical_put_members(&definition, tool, pinned_members);
         sha256(definition.bytes, definition.length, pin->hash);
-        pin->name = take_text(name, &pin->name_length);
+        pin->name = text_of_string(name, &pin->name_length);
         if (definition.length <= PINS_KEPT_MAX) {
                 pin->definition = definition.bytes;
                 pin->definition_length = definition.length;
@@ -215,13 +215,13 @@ static char *show_name(const char *name, size_t length)
         return shown.bytes;
 }
 
-static void say_line(void *context, const char *line)
+static void report_difference(void *context, const char *line)
 {
         (void)context;
         filter_report_line("  %s", line);
 }
 
-static void say_change(const struct pin *was, const struct pin *is)
+static void report_change(const struct pin *was, const struct pin *is)
 {
         autofree char *name = show_name(is->name, is->name_length);
         filter_report_line(
@@ -231,7 +231,7 @@ static void say_change(const struct pin *was, const struct pin *is)
         if (was->definition && is->definition)
                 canonical_compare((struct json_span){was->definition, was->definition_length},
                                   (struct json_span){is->definition, is->definition_length},
-                                  CHANGES_SHOWN_MAX, say_line, NULL);
+                                  CHANGES_SHOWN_MAX, report_difference, NULL);
         else
                 filter_report_line("  its definition is too large to be kept and shown; its hash differs");
 }
@@ -256,13 +256,13 @@ static bool refuse_surplus(void)
         return false;
 }
 
-static bool is_taking(const struct pins *pins)
+static bool is_pinning(const struct pins *pins)
 {
         return !pins->known || pins->accept;
 }
 
 /* Pins a tool as it is now, at once: a server that never ends its list would have nothing pinned else. */
-static bool take(struct pins *pins, const struct pin *was, struct pin *now)
+static bool pin_tool(struct pins *pins, const struct pin *was, struct pin *now)
 {
         bool same = was && same_definition(was, now);
         if (now->name_length >= FILTER_PIN_MAX / 8 || (!was && pins->pinned.count == PINS_MAX) ||
@@ -281,7 +281,7 @@ static bool take(struct pins *pins, const struct pin *was, struct pin *now)
                 pins->recorded += send_record(now, false);
                 add_change(pins, now);
         }
-        now->seen = now->taken = true;
+        now->seen = now->pinned_now = true;
         return set_pin(&pins->pinned, now);
 }
 
@@ -300,8 +300,8 @@ bool pins_list_tool(struct pins *pins, struct json_span tool)
         pins->listed++;
         make_pin(&now, tool, json_member(tool, "name"));
         struct pin *pin = find_pin(&pins->pinned, now.name, now.name_length);
-        if (is_taking(pins) && !(pin && pin->taken))
-                return take(pins, pin, &now);
+        if (is_pinning(pins) && !(pin && pin->pinned_now))
+                return pin_tool(pins, pin, &now);
         if (!pin) {
                 autofree char *name = show_name(now.name, now.name_length);
                 filter_report_note(
@@ -313,7 +313,7 @@ bool pins_list_tool(struct pins *pins, struct json_span tool)
         }
         bool changed = !same_definition(pin, &now);
         if (changed && !pin->changed)
-                say_change(pin, &now);
+                report_change(pin, &now);
         pin->seen = true;
         pin->changed = changed;
         free_pin(&now);
@@ -321,7 +321,7 @@ bool pins_list_tool(struct pins *pins, struct json_span tool)
 }
 
 /* The end of what is pinned for the first time, or as --pin-accept has it. */
-static void end_taking(struct pins *pins)
+static void end_pinning(struct pins *pins)
 {
         for (size_t i = pins->pinned.count; i > 0; i--) {
                 struct pin *pin = &pins->pinned.pins[i - 1];
@@ -347,8 +347,8 @@ static void end_taking(struct pins *pins)
 void pins_list_end(struct pins *pins)
 {
         pins->listed = 0;
-        if (is_taking(pins)) {
-                end_taking(pins);
+        if (is_pinning(pins)) {
+                end_pinning(pins);
                 return;
         }
         for (size_t i = 0; i < pins->pinned.count; i++) {
@@ -367,6 +367,6 @@ const char *pins_refuse_call(const struct pins *pins, const char *name, size_t l
                 return pin->changed
                            ? "it is another than the one pinned; to accept it as it is now: --pin-accept"
                            : NULL;
-        return is_taking(pins) ? NULL
-                               : "it is not among the tools that were pinned; to accept it: --pin-accept";
+        return is_pinning(pins) ? NULL
+                                : "it is not among the tools that were pinned; to accept it: --pin-accept";
 }

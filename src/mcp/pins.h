@@ -33,9 +33,9 @@ struct pin {
         uint8_t hash[32];
         char *definition; /* canonical, or NULL when it was too large */
         size_t definition_length;
-        bool seen;    /* in the listing that is being read */
-        bool changed; /* it was listed otherwise than pinned */
-        bool taken;   /* pinned in this run, so that it may not change in it */
+        bool seen;       /* in the listing that is being read */
+        bool changed;    /* it was listed otherwise than pinned */
+        bool pinned_now; /* pinned in this run, so that it may not change in it */
 };
 
 struct pin_list {

@@ -40,12 +40,12 @@ struct requests {
 };
 
 /* Adds a request, instead of an earlier one of that id; `id` is one that the scanner accepted. It belongs to
- * the table; *request until it is taken. */
-struct request *requests_add(struct requests *table, struct json_span id);
+ * the requests; *request until it is taken. */
+struct request *requests_add(struct requests *requests, struct json_span id);
 
 /* The request that an id names, or NULL. */
-struct request *requests_find(const struct requests *table, struct json_span id);
+struct request *requests_find(const struct requests *requests, struct json_span id);
 
-void requests_remove(struct requests *table, struct request *request);
+void requests_remove(struct requests *requests, struct request *request);
 
 #endif
