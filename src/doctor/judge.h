@@ -8,15 +8,15 @@
 
 #include "doctor/facts.h"
 
-enum state {
-        STATE_OK,
-        STATE_DEGRADED, /* it works with less than it could */
-        STATE_MISSING,
+enum finding_state {
+        FINDING_OK,
+        FINDING_DEGRADED, /* it works with less than it could */
+        FINDING_MISSING,
 };
 
 struct finding {
         const char *key; /* stable: scripts read it */
-        enum state state;
+        enum finding_state state;
         bool used;    /* false: no option of this version uses it */
         char *detail; /* one printable line */
         char *fix;    /* what to do, one printable line; NULL when there is nothing, or detail says it */
@@ -30,11 +30,11 @@ struct findings {
 };
 
 /* Whether `hutch mcp` runs here is facts->plain.started, whatever the findings are. Free *findings. */
-void judge(const struct facts *facts, struct findings *findings);
+void judge_facts(const struct facts *facts, struct findings *findings);
 
 void findings_free(struct findings *findings);
 
 /* "ok", "degraded", "missing" */
-const char *state_name(enum state state);
+const char *finding_state_name(enum finding_state state);
 
 #endif
