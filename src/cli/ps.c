@@ -8,7 +8,6 @@
 #include "command/server_name.h"
 #include "lib/fd.h"
 #include "lib/messages.h"
-#include "lib/suggest.h"
 #include "run/run_store.h"
 
 #include <cjson/cJSON.h>
@@ -64,7 +63,7 @@ static bool read_state(const char *name, struct run_store_runs *list, struct err
 
 /* ---- from lines to an object ---- */
 
-static void add(cJSON *object, const char *key, cJSON *value)
+static void add_member(cJSON *object, const char *key, cJSON *value)
 {
         if (!cJSON_AddItemToObject(object, key, str_or_die(value)))
                 str_or_die(NULL);
@@ -83,7 +82,7 @@ static cJSON *make_text(const cJSON *value)
 static void add_text(cJSON *object, const char *key, const cJSON *record)
 {
         cJSON *text = make_text(cJSON_GetObjectItemCaseSensitive(record, key));
-        add(object, key, text ? text : cJSON_CreateNull());
+        add_member(object, key, text ? text : cJSON_CreateNull());
 }
 
 /* cJSON's numbers are exact up to 2^53, and all of these are far below. */
@@ -91,7 +90,7 @@ static void add_number(cJSON *object, const char *key, const cJSON *record)
 {
         const cJSON *number = cJSON_GetObjectItemCaseSensitive(record, key);
         bool usable = cJSON_IsNumber(number) && number->valuedouble >= 0 && number->valuedouble < 1e15;
-        add(object, key, usable ? cJSON_CreateNumber(number->valuedouble) : cJSON_CreateNull());
+        add_member(object, key, usable ? cJSON_CreateNumber(number->valuedouble) : cJSON_CreateNull());
 }
 
 static void add_texts(cJSON *object, const char *key, const cJSON *list)
@@ -104,7 +103,7 @@ static void add_texts(cJSON *object, const char *key, const cJSON *list)
                 if (text)
                         cJSON_AddItemToArray(texts, text);
         }
-        add(object, key, texts);
+        add_member(object, key, texts);
 }
 
 static void add_time(cJSON *object, const char *key, uint64_t microseconds)
@@ -114,7 +113,7 @@ static void add_time(cJSON *object, const char *key, uint64_t microseconds)
         struct tm parts;
         size_t length =
             gmtime_r(&seconds, &parts) ? strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts) : 0;
-        add(object, key, length > 0 ? cJSON_CreateString(text) : cJSON_CreateNull());
+        add_member(object, key, length > 0 ? cJSON_CreateString(text) : cJSON_CreateNull());
 }
 
 /* The records of a run: its start and its end, or NULL, and the texts of the lines between them. */
@@ -122,7 +121,7 @@ struct records {
         cJSON *start, *end, *lines;
 };
 
-static void take_record(struct records *records, cJSON *record)
+static void sort_record(struct records *records, cJSON *record)
 {
         const char *event = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(record, "event"));
         if (event && str_equal(event, "line")) {
@@ -148,7 +147,7 @@ static struct records read_records(const struct run_store_run *run)
         for (; line < end && (line_end = memchr(line, '\n', (size_t)(end - line))); line = line_end + 1) {
                 cJSON *record = cJSON_ParseWithLength(line, (size_t)(line_end - line));
                 if (record)
-                        take_record(&records, record);
+                        sort_record(&records, record);
         }
         return records;
 }
@@ -162,18 +161,18 @@ static cJSON *make_run(const struct run_store_run *run)
                 struct timespec now;
                 clock_gettime(CLOCK_REALTIME, &now);
                 long long age = (long long)now.tv_sec - (long long)(run->started / 1000000);
-                add(object, "id", cJSON_CreateString(run->id));
-                add(object, "name", cJSON_CreateString(run->name));
+                add_member(object, "id", cJSON_CreateString(run->id));
+                add_member(object, "name", cJSON_CreateString(run->name));
                 add_text(object, "kind", records.start);
-                add(object, "running", cJSON_CreateBool(run->running));
+                add_member(object, "running", cJSON_CreateBool(run->running));
                 add_number(object, "pid", records.start);
                 add_time(object, "started", run->started);
-                add(object, "age_seconds", cJSON_CreateNumber(age > 0 ? (double)age : 0));
+                add_member(object, "age_seconds", cJSON_CreateNumber(age > 0 ? (double)age : 0));
                 add_text(object, "command", records.start);
                 add_texts(object, "grants", cJSON_GetObjectItemCaseSensitive(records.start, "grants"));
                 add_number(object, "grant_count", records.start);
                 if (!run->running && !records.end)
-                        add(object, "how", cJSON_CreateString("hutch killed"));
+                        add_member(object, "how", cJSON_CreateString("hutch killed"));
                 else
                         add_text(object, "how", records.end);
                 add_number(object, "status", records.end);
@@ -368,7 +367,7 @@ static char *find_name_with(const char *part)
 }
 
 /* Writes, and frees the array. */
-static int finish(cJSON *runs, bool (*write)(const cJSON *), struct error *error)
+static int write_runs(cJSON *runs, bool (*write)(const cJSON *), struct error *error)
 {
         bool written = write(runs) && fflush(stdout) == 0;
         if (!written)
@@ -389,7 +388,7 @@ int ps_show(const struct subcommand_row *row, int argc, char **argv, struct erro
                 return 0;
         cJSON *runs = make_runs(&list, is_running);
         run_store_runs_free(&list);
-        return finish(runs, words.json ? write_json : write_ps, error);
+        return write_runs(runs, words.json ? write_json : write_ps, error);
 }
 
 int logs_show(const struct subcommand_row *row, int argc, char **argv, struct error *error)
@@ -416,5 +415,5 @@ int logs_show(const struct subcommand_row *row, int argc, char **argv, struct er
                                   error_shown(words.name));
                 return 0;
         }
-        return finish(runs, words.json ? write_json : write_logs, error);
+        return write_runs(runs, words.json ? write_json : write_logs, error);
 }
