@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See canonical.h. It recurses as deep as the scanner lets values be.
+ * See canonical.h. Writing and comparing recurse at most JSONL_DEPTH_MAX levels, which is what the scanner
+ * accepts.
  */
 #include "mcp/canonical.h"
 
@@ -15,7 +16,7 @@
 /* ---- writing ---- */
 
 struct member {
-        char *key; /* its text */
+        char *key; /* unescaped */
         size_t length;
         struct json_span value;
 };
@@ -49,9 +50,8 @@ static void sift(struct member *heap, size_t root, size_t count)
         heap[root] = moved;
 }
 
-/* Heapsort: it needs no memory, asks the system for nothing as qsort() does, and no order of keys makes it
- * slow.
- */
+/* Heapsort: it allocates nothing, makes no system call, which qsort() does, and no order of the keys makes it
+ * slow. */
 static void sort_members(struct member *members, size_t count)
 {
         for (size_t i = count / 2; i > 0; i--)
@@ -142,14 +142,14 @@ void canonical_put_members(struct buf *out, struct json_span object, const char 
 enum { PLACE_MAX = 200, QUOTED_MAX = 160, QUOTED_BEFORE = 24 };
 
 struct comparison {
-        size_t left; /* lines that may still be said */
+        size_t left; /* lines that may still be reported */
         canonical_report *report;
         void *context;
         char place[PLACE_MAX + 1];
 };
 
-/* True for characters that show nothing, or change how others are shown: what hides an instruction in a text.
- */
+/* True for characters that are invisible, or that change how others are displayed: they can hide an
+ * instruction in a text. */
 static bool is_hidden(const unsigned char *at, size_t length, uint32_t *code)
 {
         if (length < 3)
@@ -162,7 +162,8 @@ static bool is_hidden(const unsigned char *at, size_t length, uint32_t *code)
                (*code >= 0xE0000 && *code <= 0xE0FFF);
 }
 
-/* A part of a value, from shortly before the byte where it begins to differ. `out` has room for all of it. */
+/* Writes a part of a value that begins shortly before the byte where it differs. `out` is large enough for
+ * it. */
 static void quote_part(struct json_span value, size_t differs, char out[16 * QUOTED_MAX])
 {
         const unsigned char *begin = (const unsigned char *)value.at, *end = begin + value.length,
@@ -208,7 +209,7 @@ static void report_difference(struct comparison *comparison, struct json_span wa
 
 static void compare_values(struct comparison *comparison, struct json_span was, struct json_span is);
 
-/* The same with one more key in the place. */
+/* Compares a member: adds its key to the place, and removes it afterwards. */
 static void compare_member(struct comparison *comparison, struct json_span key, struct json_span was,
                            struct json_span is)
 {
@@ -225,8 +226,8 @@ static bool same_text(struct json_span a, struct json_span b)
         return a.at && b.at && a.length == b.length && memcmp(a.at, b.at, a.length) == 0;
 }
 
-/* The member of that very key. Both sides have their keys in the same order, so the search begins behind the
- * last one that was found (*from, NULL at first): else it takes time by the square of the members. */
+/* The member with exactly this key. Both sides have their keys in the same order, so the search starts behind
+ * the last member found (*from, NULL at first). A search from the beginning would take quadratic time. */
 static struct json_span find_member(struct json_span object, struct json_span wanted, char **from)
 {
         struct json_span key, value;

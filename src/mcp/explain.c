@@ -2,9 +2,9 @@
  *
  * See explain.h.
  *
- * Theory of operation. The answer is held while hutch-nat is asked, for that knows by then whatever the
- * server could know (nat/refusals.c); only failed calls pay for it. What hutch-nat says is text that it made
- * of hostile bytes: it is escaped, and nothing is made of it but a sentence.
+ * Theory of operation. The filter holds the answer back while it asks hutch-nat, which knows by then
+ * everything that the server could have noticed (nat/refusals.c). Only failed calls pay for the question.
+ * hutch-nat made its text of hostile bytes: the filter escapes it, and uses it in a sentence only.
  */
 #include "mcp/explain.h"
 
@@ -21,7 +21,7 @@ struct answer {
         char text[NAT_TEXT_MAX];
 };
 
-/* Reads the answer to the question that was asked last; returns the length of its text, 0 for none. */
+/* Reads the answer to the last question; returns the length of its text, 0 for none. */
 static size_t read_answer(const struct explain *explain, struct answer *answer)
 {
         long long until = clock_now_ms() + EXPLAIN_WAIT_MS, left = EXPLAIN_WAIT_MS;
@@ -30,7 +30,7 @@ static size_t read_answer(const struct explain *explain, struct answer *answer)
                 ssize_t got = read(FILTER_NAT, answer, sizeof(*answer));
                 if (got < (ssize_t)sizeof(answer->head))
                         return 0;
-                /* One that came too late for its own question is passed over. */
+                /* Skip an answer that came too late for its own question. */
                 if (answer->head.number == explain->asked)
                         return (size_t)got - sizeof(answer->head);
         }
@@ -45,7 +45,7 @@ static size_t ask_nat(struct explain *explain, long long since, struct answer *a
         return read_answer(explain, answer);
 }
 
-/* The half sentences, which end with an LF each, as one list. */
+/* Writes the half sentences, each of which ends with an LF, as one list. */
 static void put_refusals(struct buf *out, const char *text, size_t length)
 {
         const char *end = text + length, *newline;
@@ -74,7 +74,7 @@ bool explain_put(struct explain *explain, long long since, char *line, const str
             "{\"type\":\"text\",\"text\":\"During this call hutch, the sandbox of this server, refused ");
         put_refusals(out, answer.text, length);
         buf_put_text(out,
-                     ". Only the person who configures this server can permit it, with --network-allow.\"}");
+                     ". Only the user who configures this server can permit that, with --network-allow.\"}");
         buf_put(out, line + before, message->length - before);
         buf_put(out, "\n", 1);
         return true;

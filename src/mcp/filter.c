@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * hutch-filter: the program. It stands between the client and the server, is started by hutch with
- * the descriptors of wire.h, an empty environment and no arguments, takes its rules, confines itself and runs
- * until the supervisor is gone. It reads hostile bytes of both sides: it must never open a file, start a
- * program or make a socket; policy/seccomp/filter.json says what is left.
+ * The program hutch-filter, which sits between the client and the server. hutch starts it with the
+ * descriptors of wire.h, an empty environment and no arguments. It reads its rules, confines itself, and runs
+ * until the supervisor hangs up. It reads hostile bytes from both sides, so it must never open a file, start
+ * a program or create a socket; policy/seccomp/filter.json has the system calls that remain.
  */
 #include "mcp/direction.h"
 #include "mcp/firewall.h"
@@ -29,7 +29,7 @@ enum { RULES_MAX = 64 << 20 };
 static struct firewall firewall;
 static struct endpoint input, output; /* the client's */
 
-/* `errno` says why, or is 0. */
+/* Reports why the filter cannot start, with errno unless it is 0. */
 static _Noreturn void die(const char *what)
 {
         const char *why = errno ? strerror(errno) : "";
@@ -45,7 +45,7 @@ static const char *rest_after(const char *line, const char *word)
         return strncmp(line, word, length) == 0 && line[length] == ' ' ? line + length + 1 : NULL;
 }
 
-/* A value that no record may show, as the inside of a JSON string. */
+/* Adds a value that no record may contain. `text` is the inside of a JSON string. */
 static void read_secret(const char *text)
 {
         autofree char *quoted = str_format("\"%s\"", text);
@@ -55,7 +55,7 @@ static void read_secret(const char *text)
         call_log_hide(&firewall.calls, value);
 }
 
-/* What the supervisor has found out about one of the client's descriptors. */
+/* One of the client's descriptors, by what the supervisor knows about it. */
 static struct endpoint read_endpoint(const char *kind, int waited_on, int used)
 {
         const char *burst = rest_after(kind, "burst");
@@ -106,7 +106,7 @@ static void read_rule(const char *line)
                 die(line);
 }
 
-/* All of a descriptor, which is closed. The caller frees. */
+/* Reads a descriptor to its end and closes it. The caller frees. */
 static char *read_and_close(int descriptor, size_t most, size_t *length)
 {
         char *text = NULL;
@@ -114,7 +114,7 @@ static char *read_and_close(int descriptor, size_t most, size_t *length)
         close(descriptor);
         if (got < 0) {
                 errno = (int)-got;
-                die("its rules or pins cannot be read");
+                die("cannot read its rules or pins");
         }
         *length = (size_t)got;
         return text;
@@ -140,8 +140,8 @@ static void read_pins(void)
         size_t broken = firewall.pins.on ? pins_read(&firewall.pins, &firewall.scanner, text, length) : 0;
         if (broken > 0) {
                 filter_report_note(
-                    "--pin %s: line %zu of the file is no record, so that none can be trusted; repair "
-                    "it, or remove the file to pin what is there now",
+                    "--pin %s: line %zu of the file is not a record, so the file cannot be trusted; repair "
+                    "the line, or remove the file to pin the tools as they are now",
                     firewall.pins.file, broken);
                 _exit(EXIT_SETUP);
         }
@@ -152,11 +152,11 @@ static void confine(void)
         struct seccomp_program filter = {.code = program_filter,
                                          .length = sizeof(program_filter) / sizeof(*program_filter)};
         if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-                die("it cannot confine itself");
+                die("cannot confine itself");
         int error = seccomp_install(&filter);
         if (error < 0) {
                 errno = -error;
-                die("its system call filter cannot be loaded");
+                die("cannot load its system call filter");
         }
 }
 
@@ -183,7 +183,7 @@ static _Noreturn void run(struct direction directions[SIDES])
                         direction_poll(&directions[i], polls + 1 + i * DIRECTION_POLLS);
                 if (poll(polls, sizeof(polls) / sizeof(*polls), -1) < 0)
                         continue;
-                if (polls[0].revents) /* the supervisor has hung up */
+                if (polls[0].revents) /* the supervisor hung up */
                         _exit(0);
                 for (int i = 0; i < SIDES; i++)
                         direction_read(&directions[i], polls + 1 + i * DIRECTION_POLLS);

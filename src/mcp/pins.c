@@ -45,7 +45,7 @@ static void clear_list(struct pin_list *list)
         *list = (struct pin_list){0};
 }
 
-/* Adds a pin, which the list owns from then on, instead of an earlier one of that name. False when it is
+/* Adds a pin, which the list then owns, and replaces an earlier pin with that name. False when the list is
  * full. */
 static bool set_pin(struct pin_list *list, struct pin *pin)
 {
@@ -68,7 +68,7 @@ static void remove_pin(struct pin_list *list, struct pin *pin)
         *pin = list->pins[--list->count];
 }
 
-/* The text of a string; the caller frees. */
+/* The unescaped text; the caller frees. */
 static char *text_of_string(struct json_span string, size_t *length)
 {
         char *text = str_or_die(malloc(string.length));
@@ -153,7 +153,7 @@ size_t pins_read(struct pins *pins, struct jsonl *scanner, char *text, size_t le
         size_t number = 1;
         for (char *line = text; line < end; line = newline + 1, number++) {
                 newline = memchr(line, '\n', (size_t)(end - line));
-                /* Without its end: a record that a full disk cut off. */
+                /* A line without an LF is a record that a full disk cut off. */
                 if (!newline || !read_record(pins, scanner, line, (size_t)(newline - line)))
                         return number;
         }
@@ -169,7 +169,7 @@ static void write_hash(struct buf *out, const uint8_t hash[SHA256_SIZE])
         }
 }
 
-/* Sends the record of one tool; the supervisor puts the server in front of it. Returns its length. */
+/* Sends the record of one tool; the supervisor adds the server. Returns its length. */
 static size_t send_record(const struct pin *pin, bool removed)
 {
         struct buf out = {0};
@@ -206,7 +206,7 @@ static void make_pin(struct pin *pin, struct json_span tool, struct json_span na
         }
 }
 
-/* A tool's name as it can stand in a sentence. The caller frees. */
+/* A tool's name for use in a sentence. The caller frees. */
 static char *show_name(const char *name, size_t length)
 {
         struct buf shown = {0};
@@ -225,7 +225,7 @@ static void report_change(const struct pin *was, const struct pin *is)
 {
         autofree char *name = show_name(is->name, is->name_length);
         filter_report_line(
-            "tool \"%s\" is another than the one pinned, and refused; to accept it as it is now: "
+            "tool \"%s\" differs from the one pinned, and is refused; to accept it as it is now: "
             "--pin-accept",
             name);
         if (was->definition && is->definition)
@@ -233,10 +233,10 @@ static void report_change(const struct pin *was, const struct pin *is)
                                   (struct json_span){is->definition, is->definition_length},
                                   CHANGES_SHOWN_MAX, report_difference, NULL);
         else
-                filter_report_line("  its definition is too large to be kept and shown; its hash differs");
+                filter_report_line("  its definition is too large to store and show; its hash differs");
 }
 
-/* Counts what --pin-accept accepts, and keeps the first names for its line. */
+/* Counts a tool that --pin-accept accepts, and keeps the first names for the report. */
 static void add_change(struct pins *pins, const struct pin *pin)
 {
         autofree char *name = show_name(pin->name, pin->name_length);
@@ -250,9 +250,9 @@ static void add_change(struct pins *pins, const struct pin *pin)
 
 static bool refuse_surplus(void)
 {
-        filter_report_note(
-            "a server may have %d tools pinned, of reasonable length; what is beyond that is refused",
-            PINS_MAX);
+        filter_report_note("at most %d tools of a server can be pinned, with names and definitions of "
+                           "reasonable length; the others are refused",
+                           PINS_MAX);
         return false;
 }
 
@@ -261,7 +261,8 @@ static bool is_pinning(const struct pins *pins)
         return !pins->known || pins->accept;
 }
 
-/* Pins a tool as it is now, at once: a server that never ends its list would have nothing pinned else. */
+/* Pins a tool as it is now. Does not wait for the end of the list: a server that never ends it would have no
+ * pins. */
 static bool pin_tool(struct pins *pins, const struct pin *was, struct pin *now)
 {
         bool same = was && same_definition(was, now);
@@ -270,7 +271,7 @@ static bool pin_tool(struct pins *pins, const struct pin *was, struct pin *now)
                 free_pin(now);
                 return refuse_surplus();
         }
-        if (pins->recorded > PINS_RECORDED_MAX / 2) { /* the hash alone, while there is room */
+        if (pins->recorded > PINS_RECORDED_MAX / 2) { /* keep the hash only, to save space */
                 free(now->definition);
                 now->definition = NULL;
         }
@@ -295,7 +296,7 @@ void pins_list_begin(struct pins *pins)
 bool pins_list_tool(struct pins *pins, struct json_span tool)
 {
         struct pin now;
-        if (pins->listed == PINS_MAX) /* each costs a search */
+        if (pins->listed == PINS_MAX) /* each tool costs a search */
                 return refuse_surplus();
         pins->listed++;
         make_pin(&now, tool, json_member(tool, "name"));
@@ -305,7 +306,7 @@ bool pins_list_tool(struct pins *pins, struct json_span tool)
         if (!pin) {
                 autofree char *name = show_name(now.name, now.name_length);
                 filter_report_note(
-                    "tool \"%s\" is new since this server's tools were pinned, and refused; to accept it: "
+                    "tool \"%s\" is new since this server's tools were pinned, and is refused; to accept it: "
                     "--pin-accept",
                     name);
                 free_pin(&now);
@@ -320,7 +321,7 @@ bool pins_list_tool(struct pins *pins, struct json_span tool)
         return !changed;
 }
 
-/* The end of what is pinned for the first time, or as --pin-accept has it. */
+/* Ends the first listing, or the one that --pin-accept accepts. */
 static void end_pinning(struct pins *pins)
 {
         for (size_t i = pins->pinned.count; i > 0; i--) {
@@ -365,7 +366,7 @@ const char *pins_refuse_call(const struct pins *pins, const char *name, size_t l
         const struct pin *pin = find_pin(&pins->pinned, name, length);
         if (pin)
                 return pin->changed
-                           ? "it is another than the one pinned; to accept it as it is now: --pin-accept"
+                           ? "it differs from the one pinned; to accept it as it is now: --pin-accept"
                            : NULL;
         return is_pinning(pins) ? NULL
                                 : "it is not among the tools that were pinned; to accept it: --pin-accept";

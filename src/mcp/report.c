@@ -24,7 +24,7 @@ void filter_report(enum filter_message_type type, const char *text, size_t lengt
         memcpy(out.text, text, length);
         while (write(FILTER_SUPERVISOR, &out, sizeof(out.head) + length) < 0)
                 if (errno != EINTR)
-                        _exit(0); /* hutch is gone, and the sandbox with it */
+                        _exit(0); /* hutch has ended, and the sandbox with it */
 }
 
 /* True for a text that was not reported before. */
@@ -42,7 +42,8 @@ static bool is_new(const char *text)
                 return false;
         hashes[count++] = hash;
         if (count == FILTER_REPORT_NOTES_MAX) {
-                static const char last[] = "the filter has said enough: what else it refuses is not said";
+                static const char last[] =
+                    "the filter has reported enough; it does not report further refusals";
                 filter_report(FILTER_NOTE, last, sizeof(last) - 1);
                 return false;
         }

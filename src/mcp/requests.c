@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-/* The id by which two spellings of it compare. Returns its length. */
+/* The form of an id that is the same for all its spellings. Returns its length. */
 static size_t write_key(struct json_span id, char key[JSONL_ID_MAX])
 {
         if (!json_is_string(id)) {
