@@ -11,14 +11,14 @@
 #include <sys/ioctl.h>
 
 enum {
-        INDENT = 24, /* where details begin: two blanks, the state, two, the key, two */
+        INDENT = 24, /* the column of the details: two blanks, the state, two blanks, the key, two blanks */
         WIDTH_DEFAULT = 100,
         WIDTH_LEAST = 60,
 };
 
 /* ---- the table ---- */
 
-/* How many columns a text takes: its characters, not their bytes. */
+/* The columns that a text takes: its characters, not its bytes. */
 static unsigned count_columns(const char *text, size_t length)
 {
         unsigned columns = 0;
@@ -27,7 +27,7 @@ static unsigned count_columns(const char *text, size_t length)
         return columns;
 }
 
-/* Words, broken before the one that would not fit. */
+/* Writes words, and breaks the line before one that does not fit. */
 static void write_wrapped(const char *text, unsigned width, FILE *out)
 {
         unsigned column = INDENT;
@@ -56,7 +56,7 @@ static void write_row(const struct finding *row, unsigned width, bool colours, F
         fprintf(out, "  %s%-8s%s  %-10s  ", colours ? colour[row->state] : "", finding_state_name(row->state),
                 colours ? "\033[0m" : "", row->key);
         write_wrapped(row->detail, width, out);
-        /* Not wrapped: it may hold a command that somebody copies. */
+        /* not wrapped: it may contain a command that the user copies */
         if (row->fix)
                 fprintf(out, "%*sfix: %s\n", INDENT, "", row->fix);
 }
@@ -105,8 +105,6 @@ bool doctor_write_json(const struct findings *findings, bool runs, FILE *out)
         cJSON_Delete(report);
         return fprintf(out, "%s\n", text) > 0 && fflush(out) == 0;
 }
-
-/* ---- both ---- */
 
 static unsigned terminal_width(int terminal)
 {

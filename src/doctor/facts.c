@@ -23,7 +23,7 @@ enum { FILE_MAX = 1 << 20, GROUPS_MAX = 65536 };
 
 static const char *const tools[TOOL_COUNT] = {"node", "npx", "python3", "uv", "uvx", "deno", "bun"};
 
-/* A file below `root`, or "". The caller frees. */
+/* The content of a file below `root`, or "". The caller frees. */
 static char *read_file_below(const char *root, const char *path)
 {
         autofree char *full = str_format("%s%s", root, path);
@@ -46,7 +46,7 @@ static bool exists_below(const char *root, const char *path)
 
 /* ---- reading ---- */
 
-/* Places where the kernel itself keeps an empty directory for another file system: they hide nothing. */
+/* The kernel keeps empty directories there as mount points for other file systems, which hide nothing. */
 static bool hides_nothing(const char *place)
 {
         return str_equal(place, "/proc/sys/fs/binfmt_misc") || str_equal(place, "/proc/fs/nfsd");
@@ -57,7 +57,7 @@ static void read_proc_covers(struct facts *facts, const char *root)
         autofree char *mounts = read_file_below(root, "/proc/self/mountinfo");
         char *rest = NULL;
         for (char *line = strtok_r(mounts, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-                char place[256]; /* the fifth word */
+                char place[256]; /* the fifth field */
                 if (sscanf(line, "%*s %*s %*s %*s %255s", place) != 1)
                         continue;
                 if (str_starts(place, "/proc/") && !hides_nothing(place) &&
@@ -92,7 +92,7 @@ static void read_cgroups(struct facts *facts, const char *root)
         facts->cgroup_delegated = access(procs, W_OK) == 0;
 }
 
-/* A user's systemd listens here; without one there is no such socket. */
+/* True if a systemd listens: the socket of one that has ended stays behind. */
 static bool bus_answers(const char *root, uid_t uid)
 {
         struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -168,7 +168,7 @@ static void try_tool(struct tool_fact *tool, const char *name)
 
 void facts_try(struct facts *facts, const struct error *settled)
 {
-        /* Where a distribution has no /bin/true there is one on PATH. */
+        /* some distributions have no /bin/true, but one on PATH */
         const char *program = access("/bin/true", X_OK) == 0 ? "/bin/true" : "true";
         if (settled->status)
                 facts->plain.error = *settled;

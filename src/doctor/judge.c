@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See judge.h. Where a sandbox was started, that decides; files and settings only explain why one was not.
+ * See judge.h. A sandbox that started decides; files and settings only explain why one did not start.
  */
 #include "doctor/judge.h"
 
@@ -19,7 +19,7 @@ const char *finding_state_name(enum finding_state state)
         return names[state];
 }
 
-/* `text` as one printable line; takes it. */
+/* `text` as one printable line; frees `text`. */
 static char *printable(char *text)
 {
         if (!text)
@@ -30,7 +30,7 @@ static char *printable(char *text)
         return line;
 }
 
-/* Takes both texts. */
+/* Adds a row; owns both texts from now on. */
 static void findings_add(struct findings *findings, const char *key, enum finding_state state, char *detail,
                          char *fix)
 {
@@ -38,7 +38,7 @@ static void findings_add(struct findings *findings, const char *key, enum findin
             .key = key, .state = state, .used = true, .detail = printable(detail), .fix = printable(fix)};
 }
 
-/* The same for what no option uses yet. */
+/* Adds a row about something that no option uses yet. */
 static void findings_add_unused(struct findings *findings, const char *key, enum finding_state state,
                                 char *detail, char *fix)
 {
@@ -46,7 +46,7 @@ static void findings_add_unused(struct findings *findings, const char *key, enum
         findings->rows[findings->count - 1].used = false;
 }
 
-/* The first few of a list with commas between them. The caller frees. */
+/* The first items of a list, with commas between them. The caller frees. */
 static char *join(const struct str_list *list)
 {
         char *text = str_copy("");
@@ -67,7 +67,7 @@ static bool failed_at(const struct facts *facts, enum stage stage)
         return !facts->plain.started && facts->plain.failure.stage == (uint32_t)stage;
 }
 
-/* True for "MAJOR.MINOR…" that is at least so new. */
+/* True for "MAJOR.MINOR…" if it is at least this release. */
 static bool is_release(const char *release, unsigned major, unsigned minor)
 {
         char *end;
@@ -86,7 +86,8 @@ static void judge_sandbox(const struct facts *facts, struct findings *findings)
                     NULL);
         else
                 findings_add(findings, "sandbox", FINDING_MISSING, str_copy(plain->error.text),
-                             facts->no_proc.started ? str_copy("with --proc none it starts here") : NULL);
+                             facts->no_proc.started ? str_copy("use --proc none: a sandbox starts with it")
+                                                    : NULL);
 }
 
 static void judge_kernel(const struct facts *facts, struct findings *findings)
@@ -95,10 +96,11 @@ static void judge_kernel(const struct facts *facts, struct findings *findings)
         if (is_release(release, FLOOR_MAJOR, FLOOR_MINOR))
                 findings_add(findings, "kernel", FINDING_OK, str_format("Linux %s", release), NULL);
         else if (facts->plain.started)
-                findings_add(findings, "kernel", FINDING_DEGRADED,
-                             str_format("Linux %s, older than hutch is made for; it has what a sandbox needs",
-                                        release),
-                             str_format("Linux %d.%d or newer", FLOOR_MAJOR, FLOOR_MINOR));
+                findings_add(
+                    findings, "kernel", FINDING_DEGRADED,
+                    str_format("Linux %s, older than hutch supports, but it has what a sandbox needs",
+                               release),
+                    str_format("Linux %d.%d or newer", FLOOR_MAJOR, FLOOR_MINOR));
         else
                 findings_add(findings, "kernel", FINDING_MISSING,
                              str_format("Linux %s, and there is no fallback", release),
@@ -110,7 +112,7 @@ static void judge_namespaces(const struct facts *facts, struct findings *finding
         struct reason reason = {0};
         if (facts->plain.started)
                 findings_add(findings, "namespaces", FINDING_OK,
-                             str_copy("user, mount, pid, network, ipc, uts, cgroup: made, and of use"), NULL);
+                             str_copy("user, mount, pid, network, ipc, uts, cgroup: all work"), NULL);
         else if (diagnose_settings(&facts->machine, &reason) ||
                  (!failed_at(facts, STAGE_PROC) &&
                   failure_diagnose(&facts->plain.failure, &facts->machine, &reason)))
@@ -118,7 +120,7 @@ static void judge_namespaces(const struct facts *facts, struct findings *finding
                              str_copy(reason.fix));
         else if (failed_at(facts, STAGE_NAMESPACES))
                 findings_add(findings, "namespaces", FINDING_MISSING,
-                             str_format("the kernel makes none: %s", strerror(facts->plain.failure.error)),
+                             str_format("the kernel creates none: %s", strerror(facts->plain.failure.error)),
                              NULL);
         else
                 findings_add(findings, "namespaces", FINDING_OK, str_copy("no setting forbids them"), NULL);
@@ -143,12 +145,12 @@ static void judge_proc(const struct facts *facts, struct findings *findings)
         } else {
                 findings_add(
                     findings, "proc", FINDING_OK,
-                    str_copy(facts->plain.started ? "a fresh one is mounted" : "nothing of it is masked"),
+                    str_copy(facts->plain.started ? "a fresh one is mounted" : "nothing in it is masked"),
                     NULL);
         }
 }
 
-/* What hutch uses of Landlock, by version of the interface. */
+/* What hutch uses of Landlock, by version of its ABI. */
 static const struct {
         int abi;
         const char *gives, *kernel;
@@ -191,25 +193,26 @@ static void judge_landlock(const struct facts *facts, struct findings *findings)
                 judge_landlock_version(facts->landlock_abi, findings);
         else if (facts->landlock_disabled)
                 findings_add(findings, "landlock", FINDING_MISSING,
-                             str_copy("not enabled at boot: the mounts alone guard files"),
-                             str_format("add lsm=landlock,%s to the kernel's command line and restart",
+                             str_copy("not enabled at boot; only the mounts protect files"),
+                             str_format("add lsm=landlock,%s to the kernel command line and reboot",
                                         facts->modules[0] ? facts->modules : "…"));
         else
                 findings_add(
                     findings, "landlock", FINDING_MISSING,
-                    str_copy("not in this kernel, or a filter around hutch hides it: the mounts alone guard "
-                             "files"),
+                    str_copy("not in this kernel, or hidden by a filter that hutch runs under; only the "
+                             "mounts protect files"),
                     str_copy("Linux 5.19 or newer with CONFIG_SECURITY_LANDLOCK, best 6.12 or newer"));
 }
 
 static void judge_seccomp(const struct facts *facts, struct findings *findings)
 {
-        const char *around = facts->machine.filtered ? ", beside one that hutch was started under" : "";
+        const char *around =
+            facts->machine.filtered ? ", in addition to one that hutch was started under" : "";
         if (failed_at(facts, STAGE_SECCOMP) || (!facts->plain.started && !facts->seccomp_filters))
                 findings_add(
-                    findings, "seccomp", FINDING_MISSING, str_copy("the kernel takes no system call filter"),
-                    str_copy(
-                        "a kernel with CONFIG_SECCOMP_FILTER; in a container, one that permits seccomp"));
+                    findings, "seccomp", FINDING_MISSING,
+                    str_copy("the kernel accepts no system call filter"),
+                    str_copy("use a kernel with CONFIG_SECCOMP_FILTER, or a container that permits seccomp"));
         else if (facts->plain.started)
                 findings_add(findings, "seccomp", FINDING_OK, str_format("filters are loaded%s", around),
                              NULL);
@@ -223,17 +226,18 @@ static void judge_identity(const struct facts *facts, struct findings *findings)
         autofree char *groups = join(&facts->groups);
         if (facts->uid == 0)
                 findings_add(findings, "identity", FINDING_DEGRADED,
-                             str_copy("you are root: wherever a grant lets it, a sandbox acts as root"),
+                             str_copy("you are root: a sandbox acts as root on the files that it is granted"),
                              str_copy("start hutch as an ordinary user"));
         else if (groups[0])
                 findings_add(
                     findings, "identity", FINDING_OK,
-                    str_format("your id and no other; your groups remain too, for files of grants: %s",
-                               groups),
+                    str_format(
+                        "only your user id; your supplementary groups still apply to granted files: %s",
+                        groups),
                     NULL);
         else
                 findings_add(findings, "identity", FINDING_OK,
-                             str_copy("your id and no other; no group beside your own"), NULL);
+                             str_copy("only your user id; you have no supplementary groups"), NULL);
 }
 
 static void judge_overlay(const struct facts *facts, struct findings *findings)
@@ -246,7 +250,7 @@ static void judge_overlay(const struct facts *facts, struct findings *findings)
                 findings_add(findings, "overlay", FINDING_DEGRADED, str_copy(NOT_TRIED), NULL);
 }
 
-/* Who installed the program, by where it lies. */
+/* Who installed the program, judged by its path. */
 static const char *name_manager(const char *path, const char *real)
 {
         static const struct {
@@ -312,10 +316,10 @@ static void judge_kvm(const struct facts *facts, struct findings *findings)
                              "virtualization), then `sudo modprobe kvm_intel` or kvm_amd"));
         else if (facts->kvm_paravirtual)
                 findings_add_unused(findings, "kvm", FINDING_DEGRADED,
-                                    str_copy("kvm_pvm is paravirtual and runs no stock kernel"), NULL);
+                                    str_copy("kvm_pvm is paravirtual and cannot run a stock kernel"), NULL);
         else if (facts->kvm_error == EACCES)
                 findings_add_unused(findings, "kvm", FINDING_MISSING, str_copy("you may not open /dev/kvm"),
-                                    str_copy("`sudo usermod -aG kvm $USER`, then log in again"));
+                                    str_copy("run `sudo usermod -aG kvm $USER`, then log in again"));
         else if (facts->kvm_error)
                 findings_add_unused(findings, "kvm", FINDING_MISSING,
                                     str_format("/dev/kvm cannot be opened: %s", strerror(facts->kvm_error)),
@@ -327,7 +331,7 @@ static void judge_kvm(const struct facts *facts, struct findings *findings)
 static void judge_cgroups(const struct facts *facts, struct findings *findings)
 {
         static const char unify[] =
-            "systemd.unified_cgroup_hierarchy=1 on the kernel's command line, and a restart";
+            "add systemd.unified_cgroup_hierarchy=1 to the kernel command line and reboot";
         switch (facts->cgroups) {
         case CGROUP_NONE:
                 findings_add(findings, "cgroups", FINDING_MISSING, str_copy("no control groups are visible"),
@@ -339,28 +343,27 @@ static void judge_cgroups(const struct facts *facts, struct findings *findings)
                 break;
         case CGROUP_HYBRID:
                 findings_add(findings, "cgroups", FINDING_MISSING,
-                             str_copy("version 1 with a version 2 that is not at /sys/fs/cgroup"),
-                             str_copy(unify));
+                             str_copy("version 1; version 2 is not at /sys/fs/cgroup"), str_copy(unify));
                 break;
         case CGROUP_V2:
                 if (facts->cgroup_delegated || facts->bus)
-                        findings_add(findings, "cgroups", FINDING_OK,
-                                     str_format("version 2; %s%s%s",
-                                                facts->cgroup_delegated ? "your own group is delegated" : "",
-                                                facts->cgroup_delegated && facts->bus ? ", and " : "",
-                                                facts->bus ? "your systemd answers on D-Bus" : ""),
-                                     NULL);
-                else
                         findings_add(
-                            findings, "cgroups", FINDING_DEGRADED,
-                            str_copy("version 2, but none is delegated to you and no systemd of yours "
-                                     "answers on D-Bus"),
-                            str_copy("`sudo loginctl enable-linger $USER`, or log in through a session "
-                                     "of systemd's"));
+                            findings, "cgroups", FINDING_OK,
+                            str_format("version 2; %s%s%s",
+                                       facts->cgroup_delegated ? "your control group is delegated" : "",
+                                       facts->cgroup_delegated && facts->bus ? ", and " : "",
+                                       facts->bus ? "your systemd answers on D-Bus" : ""),
+                            NULL);
+                else
+                        findings_add(findings, "cgroups", FINDING_DEGRADED,
+                                     str_copy("version 2, but no control group is delegated to you, and no "
+                                              "systemd of yours answers on D-Bus"),
+                                     str_copy("run `sudo loginctl enable-linger $USER`, or log in through a "
+                                              "systemd session"));
         }
 }
 
-/* Which of several ways will hold each limit. */
+/* Which mechanism will hold each limit. */
 static void judge_limits(const struct facts *facts, struct findings *findings)
 {
         const struct limits *limits = &facts->limits;
@@ -370,14 +373,14 @@ static void judge_limits(const struct facts *facts, struct findings *findings)
         if (limits->way == CGROUP_WAY_NONE)
                 findings_add(
                     findings, "limits", limits->processes == LIMIT_NONE ? FINDING_MISSING : FINDING_DEGRADED,
-                    str_format("%s, and of a part of a processor: none; %s", how,
+                    str_format("%s; a fraction of a processor: none; %s", how,
                                limits->no_cgroup ? limits->no_cgroup : "there are no control groups"),
-                    str_copy("a control group holds them exactly: see cgroups below"));
+                    str_copy("a control group holds them exactly; see cgroups below"));
         else
                 findings_add(findings, "limits", FINDING_OK,
                              str_format("%s, %s", how,
                                         limits->way == CGROUP_WAY_SYSTEMD
-                                            ? "by a scope that systemd is asked for"
+                                            ? "in a scope that systemd makes"
                                             : "in a group that is delegated to you"),
                              NULL);
 }

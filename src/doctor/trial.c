@@ -23,30 +23,30 @@
 
 enum { PATIENCE_MS = 10000 };
 
-/* Any directory that every machine has and nobody minds: it is only looked at. */
+/* A directory that every machine has; the trial only looks at it. */
 #define OVERLAY_DIRECTORY "/usr/bin"
 #define OVERLAY_PLACE     "/trial"
 
-/* Notes are for the person who starts a server; doctor's rows say what they say. */
+/* Notes are for the user who starts a server; doctor's rows have the same facts. */
 static void discard(void *context, const char *line, size_t length)
 {
         (void)context, (void)line, (void)length;
 }
 
-/* What the command writes to one descriptor: the first line is kept. */
+/* The output of the command on one descriptor; only the first line is kept. */
 struct captured {
         int pipe; /* -1: the command has closed it */
         size_t length;
         char line[sizeof((struct trial){0}.line)];
 };
 
-/* The running trial, as this side holds it. */
+/* The supervisor's side of a running trial. */
 struct running {
         struct launch launch;
         struct captured output, errors;
         bool executed;
         bool ended;
-        int wait_status; /* -1: nobody told */
+        int wait_status; /* -1: nobody reported it */
 };
 
 static void read_failure(struct running *running, struct trial *trial)
@@ -62,7 +62,7 @@ static void read_failure(struct running *running, struct trial *trial)
         running->ended = true;
 }
 
-/* Takes what there is, so that the command can end. */
+/* Reads what is there, so that the command does not block. */
 static void read_captured(struct captured *captured)
 {
         char data[4096];
@@ -129,8 +129,8 @@ static void watch_until_end(struct running *running, struct trial *trial)
         drain_captured(&running->errors);
 }
 
-/* Ends pid 1 of the sandbox, and with it everything inside: by the signal, and by the hang-up for a kernel
- * that refuses the signal. */
+/* Ends pid 1 of the sandbox, and everything inside with it. The kernel may refuse the signal, so the control
+ * socket is closed too. */
 static void end_sandbox(struct running *running)
 {
         (void)syscall(SYS_pidfd_send_signal, running->launch.init, SIGKILL, NULL, 0);
@@ -152,16 +152,16 @@ static void judge_end(const struct running *running, struct trial *trial)
                 return;
         if (status < 0)
                 error_set(&trial->error, EXIT_SETUP,
-                          "the sandbox of %s was ended from outside; `sudo dmesg | tail` may show by whom",
+                          "the sandbox of %s was killed from outside; `sudo dmesg | tail` may show why",
                           trial->path);
         if (WIFSIGNALED(status))
-                error_set(&trial->error, EXIT_SETUP, "%s started in the sandbox and was ended by signal %d",
+                error_set(&trial->error, EXIT_SETUP, "%s started in the sandbox and was killed by signal %d",
                           trial->path, WTERMSIG(status));
-        error_set(&trial->error, EXIT_SETUP, "%s started in the sandbox and ended with status %d%s%s",
+        error_set(&trial->error, EXIT_SETUP, "%s started in the sandbox and exited with status %d%s%s",
                   trial->path, WEXITSTATUS(status), error_line[0] ? ": " : "", error_shown(error_line));
 }
 
-/* Clones, and watches until the end. The descriptors stay the caller's. */
+/* Clones, and watches until the trial ends. The caller still owns the descriptors. */
 static void launch_and_watch(const struct box *box, const struct launch_stdio *stdio, struct running *running,
                              struct trial *trial)
 {
@@ -187,8 +187,8 @@ static bool open_pipe(int *reader, int *writer)
         return true;
 }
 
-/* The command's input has ended; what it writes is captured to. Pipes, as under `mcp`: /dev/null may be one
- * that cannot be opened. */
+/* Runs the command with an input that has ended, and captures what it writes. All three are pipes, as under
+ * `mcp`: a machine's /dev/null may be one that cannot be opened. */
 static void run_box(const struct box *box, struct trial *trial)
 {
         autoclose int input = -1, input_end = -1, output = -1, output_end = -1, errors = -1, errors_end = -1;
@@ -199,7 +199,7 @@ static void run_box(const struct box *box, struct trial *trial)
                 return;
         }
         fd_close(&input_end);
-        /* No control group is made for it: nothing but the steps of a start is on trial. */
+        /* The trial tests the steps of a start, so it gets no cgroup. */
         struct limits limits = box->limits;
         limits_choose_without_cgroup(&limits, box->outer_uid, box->proc, "");
         struct launch_stdio stdio = {.limits = &limits,
@@ -234,7 +234,7 @@ void trial_run(const struct str_list *command, enum trial_kind kind, struct tria
         };
         struct box box = {0};
         struct held_sources held = {0};
-        /* Inherited as ignored, the kernel would reap the command itself and never tell pid 1. */
+        /* If it is inherited as ignored, the kernel reaps the command, and pid 1 never learns its status. */
         signal(SIGCHLD, SIG_DFL);
         messages_send_to(discard, NULL);
         bool made = resolve_box(&box, &held, BOX_MCP, &options, &trial->error);

@@ -149,7 +149,7 @@ static void test_namespaces(void **state)
         (void)state;
         /* What is forbidden to others does not matter to somebody whose sandbox starts. */
         facts.machine.userns_clone = 0;
-        expect("namespaces", FINDING_OK, "made", NULL);
+        expect("namespaces", FINDING_OK, "all work", NULL);
         fail_at(STAGE_NAMESPACES, EPERM, "x");
         expect("namespaces", FINDING_MISSING, "unprivileged_userns_clone",
                "sysctl -w kernel.unprivileged_userns_clone=1");
@@ -186,7 +186,7 @@ static void test_proc(void **state)
         fail_at(STAGE_NAMESPACES, EPERM, "x");
         expect("proc", FINDING_MISSING, "masked", "--proc none");
         str_list_free(&facts.proc_covers);
-        expect("proc", FINDING_OK, "nothing of it is masked", NULL);
+        expect("proc", FINDING_OK, "nothing in it is masked", NULL);
         fail_at(STAGE_PROC_MASK, EACCES, "x");
         snprintf(facts.plain.failure.path, sizeof(facts.plain.failure.path), "kcore");
         expect("proc", FINDING_MISSING, "kcore in it cannot be masked", "--proc none");
@@ -222,17 +222,17 @@ static void test_seccomp(void **state)
         facts.machine.filtered = true;
         expect("seccomp", FINDING_OK, "started under", NULL);
         fail_at(STAGE_NAMESPACES, EPERM, "x");
-        expect("seccomp", FINDING_MISSING, "takes no system call filter", "CONFIG_SECCOMP_FILTER");
+        expect("seccomp", FINDING_MISSING, "accepts no system call filter", "CONFIG_SECCOMP_FILTER");
         facts.seccomp_filters = true;
         expect("seccomp", FINDING_OK, "the kernel has filters", NULL);
         fail_at(STAGE_SECCOMP, EACCES, "x");
-        expect("seccomp", FINDING_MISSING, "takes no system call filter", "CONFIG_SECCOMP_FILTER");
+        expect("seccomp", FINDING_MISSING, "accepts no system call filter", "CONFIG_SECCOMP_FILTER");
 }
 
 static void test_identity(void **state)
 {
         (void)state;
-        expect("identity", FINDING_OK, "no group beside your own", NULL);
+        expect("identity", FINDING_OK, "no supplementary groups", NULL);
         str_list_add(&facts.groups, "docker");
         str_list_add(&facts.groups, "ad\033m");
         expect("identity", FINDING_OK, "docker, ad\\x1bm", NULL);
@@ -313,13 +313,13 @@ static void test_kvm(void **state)
 static void test_cgroups(void **state)
 {
         (void)state;
-        expect("cgroups", FINDING_OK, "version 2; your own group is delegated", NULL);
+        expect("cgroups", FINDING_OK, "version 2; your control group is delegated", NULL);
         facts.bus = true;
         expect("cgroups", FINDING_OK, "delegated, and your systemd answers", NULL);
         facts.cgroup_delegated = false;
         expect("cgroups", FINDING_OK, "version 2; your systemd answers", NULL);
         facts.bus = false;
-        expect("cgroups", FINDING_DEGRADED, "none is delegated", "enable-linger");
+        expect("cgroups", FINDING_DEGRADED, "no control group is delegated", "enable-linger");
         facts.cgroups = CGROUP_HYBRID;
         expect("cgroups", FINDING_MISSING, "not at /sys/fs/cgroup", "unified_cgroup_hierarchy=1");
         facts.cgroups = CGROUP_V1;
@@ -334,7 +334,7 @@ static void test_limits(void **state)
         expect("limits", FINDING_OK,
                "memory: cgroup; processes: cgroup; processors: cgroup, in a group that is", NULL);
         facts.limits.way = CGROUP_WAY_SYSTEMD;
-        expect("limits", FINDING_OK, "by a scope that systemd is asked for", NULL);
+        expect("limits", FINDING_OK, "in a scope that systemd makes", NULL);
         limits_choose_without_cgroup(&facts.limits, 1000, true, "there is a reason");
         expect("limits", FINDING_DEGRADED,
                "memory: watchdog (can overshoot); processes: rlimit; processors: affinity", "see cgroups");
