@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See ps.h. The lines of a run become one JSON object with a fixed set of keys, each of the right type; the
- * tables are made of that object.
+ * See ps.h. The records of a run become one JSON object with a fixed set of keys, each of a fixed type. The
+ * tables are written from that object.
  */
 #include "cli/ps.h"
 
@@ -37,7 +37,7 @@ static bool read_words(const struct subcommand_row *row, int argc, char **argv, 
                 else if (words->name)
                         return error_set(error, EXIT_USAGE, "%s takes one name", row->name);
                 else if (!argv[i][0])
-                        return error_set(error, EXIT_USAGE, "%s: the name is an empty word", row->name);
+                        return error_set(error, EXIT_USAGE, "%s: the name is empty", row->name);
                 else
                         words->name = argv[i];
         }
@@ -49,10 +49,9 @@ static bool read_state(const char *name, struct run_store_runs *list, struct err
         autofree char *clean = name ? server_name_clean(name) : NULL;
         int failed = run_store_read(clean, list);
         if (failed == -EPERM)
-                return error_set(
-                    error, EXIT_NOTHING,
-                    "hutch's state directory (see hutch(1), FILES) is not yours alone: chmod 700 it, "
-                    "or remove it when somebody else made it");
+                return error_set(error, EXIT_NOTHING,
+                                 "hutch's state directory (see hutch(1), FILES) is not yours alone: run "
+                                 "chmod 700 on it, or remove it if somebody else made it");
         if (failed < 0)
                 return error_set(error, EXIT_NOTHING,
                                  "cannot read hutch's state directory (see hutch(1), FILES): %s",
@@ -61,7 +60,7 @@ static bool read_state(const char *name, struct run_store_runs *list, struct err
         return true;
 }
 
-/* ---- from lines to an object ---- */
+/* ---- from records to an object ---- */
 
 static void add_member(cJSON *object, const char *key, cJSON *value)
 {
@@ -69,7 +68,7 @@ static void add_member(cJSON *object, const char *key, cJSON *value)
                 str_or_die(NULL);
 }
 
-/* A text of a record as it may be shown: printable, whatever the file holds. NULL when it is no text. */
+/* A text of a record, made printable, because the file may contain anything. NULL if it is not a text. */
 static cJSON *make_text(const cJSON *value)
 {
         char shown[1100];
@@ -85,7 +84,7 @@ static void add_text(cJSON *object, const char *key, const cJSON *record)
         add_member(object, key, text ? text : cJSON_CreateNull());
 }
 
-/* cJSON's numbers are exact up to 2^53, and all of these are far below. */
+/* cJSON's numbers are exact up to 2^53, far above all of these. */
 static void add_number(cJSON *object, const char *key, const cJSON *record)
 {
         const cJSON *number = cJSON_GetObjectItemCaseSensitive(record, key);
@@ -116,7 +115,7 @@ static void add_time(cJSON *object, const char *key, uint64_t microseconds)
         add_member(object, key, length > 0 ? cJSON_CreateString(text) : cJSON_CreateNull());
 }
 
-/* The records of a run: its start and its end, or NULL, and the texts of the lines between them. */
+/* The records of a run: its start, its end (each may be NULL), and the texts of the lines between them. */
 struct records {
         cJSON *start, *end, *lines;
 };
@@ -143,7 +142,7 @@ static struct records read_records(const struct run_store_run *run)
 {
         struct records records = {.lines = str_or_die(cJSON_CreateArray())};
         const char *line = run->text, *end = run->text + run->text_length, *line_end;
-        /* A line without its end was cut off by a kill or a full disk. */
+        /* A line without an LF was cut off by a kill or a full disk. */
         for (; line < end && (line_end = memchr(line, '\n', (size_t)(end - line))); line = line_end + 1) {
                 cJSON *record = cJSON_ParseWithLength(line, (size_t)(line_end - line));
                 if (record)
@@ -152,7 +151,7 @@ static struct records read_records(const struct run_store_run *run)
         return records;
 }
 
-/* NULL when the file says of no run how it began. */
+/* NULL if the file has no start of a run. */
 static cJSON *make_run(const struct run_store_run *run)
 {
         struct records records = read_records(run);
@@ -292,16 +291,15 @@ static char *show_ending(const cJSON *run)
         if (str_equal(how, "signal"))
                 return str_format("ended by signal %lld (%s) after %s", number, name, duration);
         if (str_equal(how, "stopped"))
-                return str_format("hutch was told to stop by signal %lld (%s), after %s", number, name,
-                                  duration);
+                return str_format("hutch was stopped by signal %lld (%s) after %s", number, name, duration);
         if (str_equal(how, "timeout"))
                 return str_format("stopped by --timeout after %s", duration);
         if (str_equal(how, "client gone"))
-                return str_format("stopped when the client had gone, after %s", duration);
+                return str_format("stopped after %s, because the client was gone", duration);
         if (str_equal(how, "limit"))
                 return str_format("ended at a limit after %s", duration);
         if (str_equal(how, "unenforced"))
-                return str_format("ended after %s, because it could not be confined any more", duration);
+                return str_format("stopped after %s, because hutch could no longer confine it", duration);
         if (str_equal(how, "killed"))
                 return str_format("killed from outside after %s", duration);
         return str_format("did not start, status %lld", status);
@@ -324,7 +322,7 @@ static bool write_logs(const cJSON *runs)
                         printf("    %s\n", line->valuestring);
                 }
                 if (left_out > 0)
-                        printf("    and %lld lines more\n", left_out);
+                        printf("    and %lld more lines\n", left_out);
         }
         return !ferror(stdout);
 }
@@ -351,8 +349,8 @@ static bool is_last_of_server(const struct run_store_runs *list, size_t i)
         return true;
 }
 
-/* The name of the last run whose name holds `part`, or NULL: a client knows a server by a shorter one, which
- * hutch is not told. The caller frees. */
+/* The name of the last run whose name contains `part`, or NULL. A client may use a shorter name for a server,
+ * which hutch does not know. The caller frees. */
 static char *find_name_with(const char *part)
 {
         struct run_store_runs list;
@@ -366,7 +364,7 @@ static char *find_name_with(const char *part)
         return found;
 }
 
-/* Writes, and frees the array. */
+/* Writes the array to standard output, and frees it. */
 static int write_runs(cJSON *runs, bool (*write)(const cJSON *), struct error *error)
 {
         bool written = write(runs) && fflush(stdout) == 0;
@@ -407,12 +405,13 @@ int logs_show(const struct subcommand_row *row, int argc, char **argv, struct er
                 cJSON_Delete(runs);
                 autofree char *meant = find_name_with(words.name);
                 if (meant)
-                        error_set(error, EXIT_NOTHING, "no run of %s is kept; did you mean %s?",
+                        error_set(error, EXIT_NOTHING, "no run of %s is recorded; did you mean %s?",
                                   error_shown(words.name), error_shown(meant));
                 else
-                        error_set(error, EXIT_NOTHING,
-                                  "no run of %s is kept; `hutch logs` without a name shows which are",
-                                  error_shown(words.name));
+                        error_set(
+                            error, EXIT_NOTHING,
+                            "no run of %s is recorded; `hutch logs` without a name shows those that are",
+                            error_shown(words.name));
                 return 0;
         }
         return write_runs(runs, words.json ? write_json : write_logs, error);
