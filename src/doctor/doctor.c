@@ -11,14 +11,14 @@
 #include <sys/ioctl.h>
 
 enum {
-        INDENT = 24, /* where details begin: two blanks, the state, two, the key, two */
+        INDENT = 24, /* the column of the details: two blanks, the state, two blanks, the key, two blanks */
         WIDTH_DEFAULT = 100,
         WIDTH_LEAST = 60,
 };
 
 /* ---- the table ---- */
 
-/* How many columns a text takes: its characters, not their bytes. */
+/* The columns that a text takes: its characters, not its bytes. */
 static unsigned count_columns(const char *text, size_t length)
 {
         unsigned columns = 0;
@@ -27,7 +27,7 @@ static unsigned count_columns(const char *text, size_t length)
         return columns;
 }
 
-/* Words, broken before the one that would not fit. */
+/* Writes words, and breaks the line before one that does not fit. */
 static void write_wrapped(const char *text, unsigned width, FILE *out)
 {
         unsigned column = INDENT;
@@ -52,11 +52,11 @@ static void write_wrapped(const char *text, unsigned width, FILE *out)
 static void write_row(const struct finding *row, unsigned width, bool colours, FILE *out)
 {
         static const char *const colour[] = {
-            [STATE_OK] = "\033[32m", [STATE_DEGRADED] = "\033[33m", [STATE_MISSING] = "\033[31m"};
-        fprintf(out, "  %s%-8s%s  %-10s  ", colours ? colour[row->state] : "", state_name(row->state),
+            [FINDING_OK] = "\033[32m", [FINDING_DEGRADED] = "\033[33m", [FINDING_MISSING] = "\033[31m"};
+        fprintf(out, "  %s%-8s%s  %-10s  ", colours ? colour[row->state] : "", finding_state_name(row->state),
                 colours ? "\033[0m" : "", row->key);
         write_wrapped(row->detail, width, out);
-        /* Not wrapped: it may hold a command that somebody copies. */
+        /* not wrapped: it may contain a command that the user copies */
         if (row->fix)
                 fprintf(out, "%*sfix: %s\n", INDENT, "", row->fix);
 }
@@ -76,7 +76,7 @@ bool doctor_write_table(const struct findings *findings, bool runs, unsigned wid
 
 /* ---- JSON ---- */
 
-static void put(cJSON *object, const char *key, cJSON *value)
+static void add_member(cJSON *object, const char *key, cJSON *value)
 {
         if (!cJSON_AddItemToObject(object, key, str_or_die(value)))
                 str_or_die(NULL);
@@ -85,11 +85,11 @@ static void put(cJSON *object, const char *key, cJSON *value)
 static cJSON *make_check(const struct finding *row)
 {
         cJSON *check = str_or_die(cJSON_CreateObject());
-        put(check, "key", cJSON_CreateString(row->key));
-        put(check, "state", cJSON_CreateString(state_name(row->state)));
-        put(check, "used", cJSON_CreateBool(row->used));
-        put(check, "detail", cJSON_CreateString(row->detail));
-        put(check, "fix", row->fix ? cJSON_CreateString(row->fix) : cJSON_CreateNull());
+        add_member(check, "key", cJSON_CreateString(row->key));
+        add_member(check, "state", cJSON_CreateString(finding_state_name(row->state)));
+        add_member(check, "used", cJSON_CreateBool(row->used));
+        add_member(check, "detail", cJSON_CreateString(row->detail));
+        add_member(check, "fix", row->fix ? cJSON_CreateString(row->fix) : cJSON_CreateNull());
         return check;
 }
 
@@ -97,16 +97,14 @@ bool doctor_write_json(const struct findings *findings, bool runs, FILE *out)
 {
         cJSON *report = str_or_die(cJSON_CreateObject());
         cJSON *checks = cJSON_CreateArray();
-        put(report, "runs", cJSON_CreateBool(runs));
-        put(report, "checks", checks);
+        add_member(report, "runs", cJSON_CreateBool(runs));
+        add_member(report, "checks", checks);
         for (size_t i = 0; i < findings->count; i++)
                 cJSON_AddItemToArray(checks, make_check(&findings->rows[i]));
         autofree char *text = str_or_die(cJSON_Print(report));
         cJSON_Delete(report);
         return fprintf(out, "%s\n", text) > 0 && fflush(out) == 0;
 }
-
-/* ---- both ---- */
 
 static unsigned terminal_width(int terminal)
 {
@@ -129,7 +127,7 @@ bool doctor_run(const struct error *settled, bool json, FILE *out, bool *runs)
         int terminal = fileno(out);
         facts_read(&facts, "");
         facts_try(&facts, settled);
-        judge(&facts, &findings);
+        judge_facts(&facts, &findings);
         *runs = facts.plain.started;
         bool written = json ? doctor_write_json(&findings, *runs, out)
                             : doctor_write_table(&findings, *runs, terminal_width(terminal),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See @sha512.h. The constants are the first 64 bits of the fractional parts of the cube roots of the first
- * 80 primes, and of the square roots of the first 8 (FIPS 180-4, 4.2.3 and 5.3.5).
+ * See sha512.h. The constants are the first 64 bits of the fractional parts of the cube roots of the first 80
+ * primes, and of the square roots of the first 8 (FIPS 180-4, 4.2.3 and 5.3.5).
  */
 #include "lib/sha512.h"
 

@@ -16,10 +16,9 @@ bool standard_fds_settle(struct error *error)
                 if (fcntl(i, F_GETFD) < 0 && open("/dev/null", O_RDWR) != i)
                         return error_set(error, EXIT_SETUP, "cannot open /dev/null: %s", strerror(errno));
         if (syscall(SYS_close_range, 3, ~0U, 0) < 0)
-                return error_set(
-                    error, EXIT_SETUP,
-                    "cannot close the caller's descriptors (close_range): %s: hutch needs Linux 5.14 or "
-                    "newer",
-                    strerror(errno));
+                return error_set(error, EXIT_SETUP,
+                                 "cannot close the caller's descriptors (close_range): %s; hutch needs Linux "
+                                 "5.14 or newer",
+                                 strerror(errno));
         return true;
 }

@@ -44,7 +44,7 @@ char *str_format(const char *format, ...)
 
 void str_list_take(struct str_list *list, char *value)
 {
-        /* Room grows by doubling: a power of two count means that the array is full. */
+        /* The capacity doubles, so a count of 2^n - 1 means that the array is full. */
         if ((list->count & (list->count + 1)) == 0) {
                 size_t room = (list->count + 1) * 2;
                 list->values = str_or_die(reallocarray(list->values, room, sizeof(*list->values)));
@@ -74,7 +74,7 @@ bool str_list_has(const struct str_list *list, const char *value)
         return false;
 }
 
-/* Appends the components of `path` to the normal path in `out`, whose length is returned. */
+/* Appends the components of `path` to the normal path in `out`. Returns its new length. */
 static size_t append_components(char *out, size_t used, const char *path)
 {
         while (*path) {

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-/* Whether `name` is `text` with its words, which hyphens separate, turned around: allow-network. */
+/* True if `name` is `text` with its two halves exchanged at a hyphen: allow-network, network-allow. */
 static bool is_turned(const char *text, const char *name)
 {
         size_t length = strlen(text);
@@ -29,7 +29,7 @@ const char *suggest_nearest(const char *text, const char *const *names)
         size_t least = SIZE_MAX;
         for (; *names; names++) {
                 size_t distance = str_distance(text, *names);
-                /* Somebody who stops early (`--ver`) means the longer name, whatever the distance. */
+                /* A beginning of a name (`--ver`) means that name, whatever the distance. */
                 if (strlen(text) > 1 && str_starts(*names, text))
                         distance = 1;
                 if (is_turned(text, *names))
@@ -39,6 +39,6 @@ const char *suggest_nearest(const char *text, const char *const *names)
                         nearest = *names;
                 }
         }
-        /* A third of the letters wrong is a slip; more is another word. */
+        /* Up to a third of the letters wrong is a slip; more is another word. */
         return least <= 1 + strlen(text) / 3 && least < strlen(text) ? nearest : NULL;
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names that people write: the grammar of an environment variable's name, the nearest of several names, and
- * how a name of any length and content stands in a sentence. It decides about text only and never looks at a
- * file.
+ * Finds the name that a misspelled word means. It looks at text only.
  */
 #ifndef HUTCH_LIB_SUGGEST_H
 #define HUTCH_LIB_SUGGEST_H
@@ -13,7 +11,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The nearest of `names` (NULL-terminated) to `text`, when it is near enough to be meant; else NULL. */
+/* The name in `names` (NULL-terminated) that is nearest to `text`, or NULL if none is near enough to be
+ * meant. */
 const char *suggest_nearest(const char *text, const char *const *names);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See call_log.h. A value is looked for in each string as the string means it, however it was spelled, and in
- * each number as it is spelled. A record is printable ASCII, whatever is in it.
+ * See call_log.h. A secret is searched for in the unescaped text of each string, so that no spelling hides
+ * it, and in each number as spelled. A record is printable ASCII, whatever the call contains.
  */
 #include "mcp/call_log.h"
 #include "lib/clock.h"
@@ -19,12 +19,12 @@
 static const char HIDDEN[] = "[hidden]";
 enum {
         NAME_MAX_BYTES = 200,
-        LOOKED_AT_MAX = 2 * CALL_ARGUMENTS_MAX, /* what is behind is not shown, and nothing is hidden there */
+        LOOKED_AT_MAX = 2 * CALL_ARGUMENTS_MAX, /* a record shows less: text behind this is not searched */
 };
 
 /* ---- hiding ---- */
 
-/* Adds a value as it stands in a JSON text; many writers escape slashes too. */
+/* Adds a value as a JSON string spells it. Many writers escape slashes too, so that is a second form. */
 static void hide_escaped(struct call_log *log, const char *value, bool slashes)
 {
         struct buf escaped = {0};
@@ -49,7 +49,7 @@ void call_log_hide(struct call_log *log, const char *value)
         hide_escaped(log, value, true);
 }
 
-/* The longest secret that begins at `text`; 0: none does. */
+/* The length of the longest secret that begins at `text`, or 0. */
 static size_t find_secret(const struct str_list *secrets, const char *text, size_t length)
 {
         size_t longest = 0;
@@ -61,7 +61,7 @@ static size_t find_secret(const struct str_list *secrets, const char *text, size
         return longest;
 }
 
-/* How a part of a text is written: as it is, or as the inside of a JSON string. */
+/* How a part of a text is written: as it is, or escaped for a JSON string. */
 typedef void put_part(struct buf *out, const char *text, size_t length);
 
 static void put_plain(struct buf *out, const char *text, size_t length)
@@ -77,7 +77,7 @@ static void put_escaped(struct buf *out, const char *text, size_t length)
 static void put_text(struct buf *out, const struct str_list *secrets, put_part *put, const char *text,
                      size_t length)
 {
-        size_t begin = 0; /* of what is to be shown; before it everything is shown or hidden */
+        size_t begin = 0; /* everything before it is written or hidden */
         for (size_t i = 0; i < length; i++) {
                 if (i >= begin && out->length + (i - begin) > LOOKED_AT_MAX) {
                         length = i;
@@ -86,7 +86,7 @@ static void put_text(struct buf *out, const struct str_list *secrets, put_part *
                 size_t secret = find_secret(secrets, text + i, length - i);
                 if (secret == 0 || i + secret <= begin)
                         continue;
-                if (i >= begin) { /* else it overlaps one that is hidden already */
+                if (i >= begin) { /* else it overlaps a secret that is hidden already */
                         put(out, text + begin, i - begin);
                         buf_put_text(out, HIDDEN);
                 }
@@ -143,7 +143,7 @@ static void put_value(struct buf *out, const struct str_list *secrets, struct js
 
 /* ---- records ---- */
 
-/* One character that is not ASCII, as JSON escapes it. */
+/* Writes one character outside ASCII as JSON escapes it. */
 static void put_units(struct buf *out, const unsigned char *at, size_t length)
 {
         char units[16];
@@ -159,8 +159,7 @@ static void put_units(struct buf *out, const unsigned char *at, size_t length)
         buf_put_text(out, units);
 }
 
-/* Text as the inside of a JSON string of printable ASCII alone: about `limit` bytes of that, then an
- * ellipsis. */
+/* Writes text for a JSON string in printable ASCII only: about `limit` bytes, then an ellipsis. */
 static void put_ascii(struct buf *out, const char *text, size_t length, size_t limit)
 {
         const unsigned char *at = (const unsigned char *)text, *end = at + length;
@@ -181,7 +180,7 @@ static void put_ascii(struct buf *out, const char *text, size_t length, size_t l
                 buf_put_text(out, "\\u2026");
 }
 
-/* `"KEY":"TEXT"` with a comma in front. */
+/* Writes `,"KEY":"TEXT"`. */
 static void put_member(struct buf *out, const char *key, const char *text, size_t length, size_t limit)
 {
         buf_put_text(out, ",\"");
@@ -198,7 +197,7 @@ static void put_number(struct buf *out, const char *key, uint64_t number)
         buf_put_text(out, text);
 }
 
-/* The members by which a call is told: its tool, and its arguments where they are wanted. */
+/* Writes the members that describe a call: the tool, and the arguments if the log has them. */
 static void put_call(const struct call_log *log, struct buf *out, struct json_span params)
 {
         struct json_span name = json_member(params, "name"), arguments = json_member(params, "arguments");
@@ -207,7 +206,7 @@ static void put_call(const struct call_log *log, struct buf *out, struct json_sp
         size_t length = json_is_string(name) ? json_unescape(name.at, name.length, text) : 0;
         buf_put_text(out, "\"event\":\"call\"");
         put_text(&shown_name, &log->secrets, put_plain, text, length);
-        buf_put(&shown_name, "", 1); /* an empty one has bytes too then */
+        buf_put(&shown_name, "", 1); /* so that `bytes` is not NULL for an empty name */
         put_member(out, "tool", shown_name.bytes, shown_name.length - 1, NAME_MAX_BYTES);
         free(shown_name.bytes);
         if (!log->arguments || !arguments.at)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One direction of the filter: bytes in, lines judged, bytes out. What it keeps is bounded by the longest
- * message; a longer line is counted through and forgotten.
+ * One direction of the filter: reads bytes, judges lines, writes bytes. It buffers at most the longest
+ * permitted message; of a longer line it keeps the first and last bytes only.
  */
 #ifndef HUTCH_MCP_DIRECTION_H
 #define HUTCH_MCP_DIRECTION_H
@@ -14,40 +14,38 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { LANE_ROOM = 128 * 1024, LANE_KEPT = 512 };
+enum { DIRECTION_ROOM = 128 * 1024, DIRECTION_KEPT = 512 };
 
 struct direction {
         struct firewall *firewall;
         enum side from;
         struct endpoint in, out; /* fd -1: closed */
-        bool hung_up;            /* its writer has: what is left is all there will be */
+        bool hung_up;            /* the writer has hung up: no more will come than is there */
         bool done;               /* both are closed */
 
         char *bytes;
         size_t room;
-        size_t passing, passed; /* bytes[passed..passing): judged lines that are still to be written */
-        size_t line, searched,
-            used; /* bytes[line..used): not judged; before `searched` there is no LF in them */
+        size_t passing, passed;      /* bytes[passed..passing): judged lines, not yet written */
+        size_t line, searched, used; /* bytes[line..used): not yet judged, without an LF before `searched` */
 
-        bool skipping; /* in a line that is too long: head and tail are all that is kept */
+        bool skipping; /* inside a line that is too long; only head and tail are kept */
         size_t head_length, tail_length;
-        char head[LANE_KEPT], tail[LANE_KEPT];
+        char head[DIRECTION_KEPT], tail[DIRECTION_KEPT];
 };
 
-/* Takes both endpoints over. Ends that are missing are noticed by direction_open(), once the supervisor
- * listens.
- */
+/* Takes over both endpoints. direction_open() handles those that are missing, so call it when the supervisor
+ * listens. */
 void direction_begin(struct direction *direction, struct firewall *firewall, enum side from,
                      struct endpoint in, struct endpoint out);
 void direction_open(struct direction *direction);
 
-/* What it waits for now: `in` and `out`, or -1 in their places. */
-enum { LANE_POLLS = 2 };
-void direction_poll(const struct direction *direction, struct pollfd polls[LANE_POLLS]);
+/* What to poll for: `in` and `out`; fd -1 where there is nothing to wait for. */
+enum { DIRECTION_POLLS = 2 };
+void direction_poll(const struct direction *direction, struct pollfd polls[DIRECTION_POLLS]);
 
-/* Reads and judges what poll() has reported of these; writes what can be written, whatever it reported.
- * Neither blocks. */
-void direction_read(struct direction *direction, const struct pollfd polls[LANE_POLLS]);
+/* direction_read() reads and judges what poll() reported. direction_write() writes what the reader takes,
+ * whatever poll() reported. Neither blocks. */
+void direction_read(struct direction *direction, const struct pollfd polls[DIRECTION_POLLS]);
 void direction_write(struct direction *direction);
 
 #endif

@@ -24,25 +24,26 @@ void filter_report(enum filter_message_type type, const char *text, size_t lengt
         memcpy(out.text, text, length);
         while (write(FILTER_SUPERVISOR, &out, sizeof(out.head) + length) < 0)
                 if (errno != EINTR)
-                        _exit(0); /* hutch is gone, and the sandbox with it */
+                        _exit(0); /* hutch has ended, and the sandbox with it */
 }
 
-/* True for a text that was not said before. */
+/* True for a text that was not reported before. */
 static bool is_new(const char *text)
 {
-        static uint64_t said[FILTER_REPORT_NOTES_MAX];
+        static uint64_t hashes[FILTER_REPORT_NOTES_MAX];
         static size_t count;
         uint64_t hash = 0xCBF29CE484222325;
         for (const char *c = text; *c; c++)
                 hash = (hash ^ (unsigned char)*c) * 0x100000001B3;
         for (size_t i = 0; i < count; i++)
-                if (said[i] == hash)
+                if (hashes[i] == hash)
                         return false;
         if (count == FILTER_REPORT_NOTES_MAX)
                 return false;
-        said[count++] = hash;
+        hashes[count++] = hash;
         if (count == FILTER_REPORT_NOTES_MAX) {
-                static const char last[] = "the filter has said enough: what else it refuses is not said";
+                static const char last[] =
+                    "the filter has reported enough; it does not report further refusals";
                 filter_report(FILTER_NOTE, last, sizeof(last) - 1);
                 return false;
         }

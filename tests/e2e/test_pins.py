@@ -90,7 +90,7 @@ def test_a_changed_tool_is_refused_with_a_readable_difference(pinned, change, li
     pinned.run([ADD, READ])
     before = pinned.pins.read_bytes()
     assert pinned.run([{**ADD, **change}, READ], calls=("add", "read")) == (["read"], {"add"})
-    assert pinned.said('tool "add" is another than the one pinned, and refused') == 1
+    assert pinned.said('tool "add" differs from the one pinned, and is refused') == 1
     assert pinned.said("--pin-accept") >= 1
     assert line in pinned.err, pinned.err
     assert pinned.pins.read_bytes() == before, "nothing is recorded without --pin-accept"
@@ -194,14 +194,14 @@ def test_a_large_definition_is_compared_by_its_hash(pinned):
 def test_a_file_that_is_no_pins_is_never_trusted(pinned, text):
     pinned.pins.write_text(text)
     pinned.run([ADD])
-    assert pinned.status == 125 and pinned.said(f"--pin {pinned.pins}: line 1 of the file is no record") == 1 and len(pinned.err.splitlines()) == 1, pinned.err
+    assert pinned.status == 125 and pinned.said(f"--pin {pinned.pins}: line 1 of the file is not a record") == 1 and len(pinned.err.splitlines()) == 1, pinned.err
 
 
 def test_with_a_broken_file_nothing_is_started(hutch, tmp_path):
     (tmp_path / "pins").write_text("x\n")
     (tmp_path / "grant").mkdir()
     done = hutch("mcp", "-v", "--pin", tmp_path / "pins", "--rw", tmp_path / "grant", "--", "touch", tmp_path / "grant" / "began")
-    assert done.status == 125 and "is no record" in done.err
+    assert done.status == 125 and "is not a record" in done.err
     assert not (tmp_path / "grant" / "began").exists() and "clone of the namespaces" not in done.err
     (tmp_path / "pins").write_text("")
     assert hutch("mcp", "--pin", tmp_path / "pins", "--rw", tmp_path / "grant", "--", "touch", tmp_path / "grant" / "began").status == 0

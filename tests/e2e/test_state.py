@@ -142,7 +142,7 @@ def test_logs_without_a_name_show_the_last_run_of_each(hutch, show):
     assert [run["name"] for run in show("logs")] == ["false", "true"]
     assert len(show("logs", "true")) == 2
     done = hutch("logs", "neither")
-    assert done.status == 1 and "no run of neither is kept" in done.err and "without a name" in done.err, done
+    assert done.status == 1 and "no run of neither is recorded" in done.err and "without a name" in done.err, done
     done = hutch("logs", "als")
     assert done.status == 1 and "did you mean false?" in done.err, done
 
@@ -332,7 +332,7 @@ def test_a_run_cannot_fill_the_log(hutch, show, runs_directory):
     [run] = show("logs")
     assert len(run["lines"]) == 32 and run["lines_left_out"] == len(done.own_lines) - 32
     assert files_in(runs_directory)[0].stat().st_size < 32768
-    assert f"and {run['lines_left_out']} lines more" in hutch("logs").out
+    assert f"and {run['lines_left_out']} more lines" in hutch("logs").out
 
 
 HOSTILE = [b"", b"\n\n", b"no json\n", b"[" * 30000, b'{"event":"start"', b'{"event":"start"}\n', b"\0" * 4000, b"x" * 100000,

@@ -79,10 +79,10 @@ def test_pins_of_a_list_that_never_ends(hutch, tmp_path):
     assert "EVIL" in outside.stdout
     for _ in range(2):
         done = hutch("mcp", "--ro", hutch.directory, "--pin", tmp_path / "pins", "--", *command, input=lists)
-        assert "good" in done.out and "EVIL" not in done.out and '"a" is another than the one pinned' in done.err, done
+        assert "good" in done.out and "EVIL" not in done.out and '"a" differs from the one pinned' in done.err, done
     write_script(hutch, page % (1, "EVIL"), page % (2, "EVIL"))
     done = hutch("mcp", "--ro", hutch.directory, "--pin", tmp_path / "pins", "--", *command, input=lists)
-    assert "EVIL" not in done.out and "another than the one pinned" in done.err, done
+    assert "EVIL" not in done.out and "differs from the one pinned" in done.err, done
     written = [json.loads(line) for line in (tmp_path / "pins").read_text().splitlines()]
     assert [record.get("tool") for record in written] == [None, "a"]
 

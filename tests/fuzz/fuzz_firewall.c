@@ -39,17 +39,17 @@ static void check_line(struct jsonl *scanner, const char *text, size_t length, b
 
 static void check_answers(struct firewall *firewall, enum side to)
 {
-        struct buf *box = &firewall->answers[to];
-        if (box->length == 0)
+        struct buf *buf = &firewall->answers[to];
+        if (buf->length == 0)
                 return;
-        char *line = box->bytes, *end = line + box->length, *newline;
+        char *line = buf->bytes, *end = line + buf->length, *newline;
         for (; line < end; line = newline + 1) {
                 newline = memchr(line, '\n', (size_t)(end - line));
                 FUZZ_CHECK(newline);
                 check_line(&firewall->scanner, line, (size_t)(newline - line), to == SERVER);
         }
-        free(box->bytes);
-        *box = (struct buf){0};
+        free(buf->bytes);
+        *buf = (struct buf){0};
 }
 
 static void play_line(struct firewall *firewall, const uint8_t *line, size_t length)
