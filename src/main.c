@@ -3,10 +3,11 @@
  * The table of subcommands, and what they share: descriptors, one sentence when something is wrong, the exit
  * status.
  */
+#include "box/describe.h"
 #include "cli/ps.h"
 #include "command/search.h"
 #include "doctor/doctor.h"
-#include "grants/protect.h"
+#include "grants/watched_names.h"
 #include "lib/fd.h"
 #include "lib/messages.h"
 #include "lib/program.h"
@@ -33,7 +34,7 @@ static int run_box(const struct box *box, struct held_sources *held, const struc
                    struct run_log *record, struct error *error)
 {
         if (options->dry_run)
-                return help_print(box_write_json(box, stdout));
+                return help_print(describe_box(box, stdout));
         /* Options that a container engine has are its own there. */
         const char *stray = notes_is_container_engine(box) ? NULL : options_stray(&options->command);
         if (stray)
@@ -46,7 +47,7 @@ static int run_box(const struct box *box, struct held_sources *held, const struc
 static void release_box(struct box *box, struct held_sources *held)
 {
         held_sources_release(held);
-        protect_release(held);
+        watched_names_release(held);
         box_free(box);
 }
 

@@ -6,14 +6,18 @@
 
 #include <stdlib.h>
 
+void mount_free(struct mount *mount)
+{
+        free(mount->source);
+        free(mount->destination);
+        free(mount->content);
+        free(mount->why);
+}
+
 void box_free(struct box *box)
 {
-        for (size_t i = 0; i < box->mount_count; i++) {
-                free(box->mounts[i].source);
-                free(box->mounts[i].destination);
-                free(box->mounts[i].content);
-                free(box->mounts[i].why);
-        }
+        for (size_t i = 0; i < box->mount_count; i++)
+                mount_free(&box->mounts[i]);
         free(box->mounts);
         for (size_t i = 0; i < box->file_count; i++) {
                 free(box->files[i].source);

@@ -17,7 +17,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <sys/types.h>
 
 /* The identity inside: the customary "nonroot" of container images. It is the caller outside. */
@@ -146,6 +145,9 @@ struct box {
 void box_free(struct box *box);
 void network_free(struct network *network);
 
+/* Frees the strings of one mount. */
+void mount_free(struct mount *mount);
+
 /* Adds a mount, taking ownership of the strings in *mount. */
 void box_add_mount(struct box *box, const struct mount *mount);
 
@@ -158,9 +160,6 @@ bool box_has_network(const struct box *box);
 
 /* Whether hutch-filter is needed: for rules, and for the calls in the log. */
 bool box_has_filter(const struct box *box);
-
-/* Writes the box as one JSON object. Values of variables that the caller named are left out. */
-bool box_write_json(const struct box *box, FILE *out);
 
 /* How the reason of a mount begins that shows what hutch itself keeps, and nobody else writes to. */
 #define MOUNT_WHY_KEPT "packages of "

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The box as JSON, for `hutch --dry-run`: every field, so that nothing about a sandbox has to be believed.
- * Values of variables that the person named never stand in it, since a description is pasted into bug
- * reports.
+ * See describe.h.
  */
-#include "box/box.h"
+#include "box/describe.h"
 
 #include "lib/fd.h"
 
@@ -232,7 +230,7 @@ static cJSON *make_layers(const struct box *box)
         return object;
 }
 
-bool box_write_json(const struct box *box, FILE *out)
+bool describe_box(const struct box *box, FILE *out)
 {
         cJSON *root = str_or_die(cJSON_CreateObject());
         add(root, "kind", make_text(box->kind == BOX_MCP ? "mcp" : "run"));

@@ -24,7 +24,7 @@ bool trust_reference(const struct trust *trust, const char *from, const char *ta
 
 /* The same for every link that `path` (absolute and normal) leads through. When false, *from and *to, if they
  * are not NULL, become the first that is in doubt and where it leads; the caller frees both. Links in a
- * writable grant are left to mounts_add_program(), which refuses them. */
+ * writable grant are left to grants_add_program(), which refuses them. */
 bool trust_way(const struct trust *trust, const char *path, char **from, char **to);
 
 /* The same for an absolute path with `..` in it, which may stand behind a link. */

@@ -5,6 +5,7 @@
 #include "grants/base.h"
 
 #include "grants/etc.h"
+#include "grants/mounts.h"
 #include "lib/fd.h"
 
 #include <limits.h>

@@ -6,7 +6,8 @@
 #ifndef HUTCH_GRANTS_BASE_H
 #define HUTCH_GRANTS_BASE_H
 
-#include "grants/mounts.h"
+#include "box/box.h"
+#include "grants/held_sources.h"
 
 /* What every sandbox on the host tree has: the programs and libraries of the machine, an /etc of its own,
  * proc, devices, and the writable places in memory. box->home must be set. */

@@ -6,6 +6,8 @@
 #include "grants/certificates.h"
 
 #include "grants/copy_in.h"
+#include "grants/grants.h"
+#include "grants/mounts.h"
 #include "lib/fd.h"
 #include "lib/messages.h"
 #include "lib/suggest.h"
@@ -69,7 +71,7 @@ static bool add_path(struct box *box, struct held_sources *held, const char *var
                         names == DIRECTORIES ? "directory" : "file");
                 return true;
         }
-        return mounts_add_grant(box, held, path, NULL, false, why, error);
+        return grants_add(box, held, path, NULL, false, why, error);
 }
 
 static bool add_value(struct box *box, struct held_sources *held, const char *variable, enum names names,
@@ -100,5 +102,5 @@ bool certificates_add(struct box *box, struct held_sources *held, struct error *
                                 return false;
                 }
         }
-        return mounts_check_links(box, held, error);
+        return grants_check_links(box, held, error);
 }

@@ -5,7 +5,8 @@
 #ifndef HUTCH_GRANTS_CERTIFICATES_H
 #define HUTCH_GRANTS_CERTIFICATES_H
 
-#include "grants/mounts.h"
+#include "box/box.h"
+#include "grants/held_sources.h"
 
 /* Grants, read-only and at the same path, exactly the file (for variables that name directories: the
  * directories) that a certificate variable names which the person passed on by --env or --env-file. What is

@@ -4,6 +4,8 @@
  */
 #include "grants/copy_in.h"
 
+#include "grants/grants.h"
+#include "grants/mounts.h"
 #include "grants/protect.h"
 #include "lib/fd.h"
 #include "lib/suggest.h"
@@ -39,7 +41,7 @@ static bool add(struct box *box, struct held_sources *held, const char *path, co
 {
         autofree char *real = NULL;
         struct stat status;
-        if (!mounts_judge_file(box, held, path, "--file", &real, &status, error) ||
+        if (!grants_judge_file(box, held, path, "--file", &real, &status, error) ||
             !check_source(real, &status, error))
                 return false;
         box->files = str_or_die(reallocarray(box->files, box->file_count + 1, sizeof(*box->files)));

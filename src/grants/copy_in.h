@@ -7,10 +7,10 @@
 #define HUTCH_GRANTS_COPY_IN_H
 
 #include "box/box.h"
-#include "grants/mounts.h"
+#include "grants/held_sources.h"
 #include "options/options.h"
 
-/* Adds the files, before mounts_check_links(). Status 125 for what is no regular file, cannot be read, is too
+/* Adds the files, before grants_check_links(). Status 125 for what is no regular file, cannot be read, is too
  * large, or would void the sandbox. */
 bool copy_in_add(struct box *box, struct held_sources *held, const struct options *options, const char *cwd,
                  struct error *error);

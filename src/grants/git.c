@@ -12,7 +12,6 @@
 #include "grants/git.h"
 
 #include "grants/git_config.h"
-#include "grants/mounts.h"
 #include "lib/fd.h"
 #include "lib/homes.h"
 #include "lib/messages.h"
@@ -213,15 +212,15 @@ static bool has(int directory, const char *name)
 }
 
 /* What a repository has inside for others: submodules' and linked worktrees' own. */
-static void look_into_repository(struct tree *tree, const char *relative)
+static void look_into_repository(struct tree_walk *tree, const char *relative)
 {
         autofree char *modules = str_format("%s%smodules", relative, relative[0] ? "/" : "");
         autofree char *worktrees = str_format("%s%sworktrees", relative, relative[0] ? "/" : "");
-        tree_add(tree, modules);
-        tree_add(tree, worktrees);
+        tree_walk_add(tree, modules);
+        tree_walk_add(tree, worktrees);
 }
 
-static bool enter(struct tree *tree, int directory, const char *relative)
+static bool enter(struct tree_walk *tree, int directory, const char *relative)
 {
         struct search *search = tree->context;
         autofree char *path = path_join(search->source, relative);
@@ -242,7 +241,7 @@ static bool enter(struct tree *tree, int directory, const char *relative)
 }
 
 /* Package managers strip repositories from what they install, and there are thousands of directories. */
-static bool is_looked_into(struct tree *tree, int directory, const char *relative, const char *name)
+static bool is_looked_into(struct tree_walk *tree, int directory, const char *relative, const char *name)
 {
         (void)tree, (void)directory, (void)relative;
         return !str_equal(name, ".git") && !str_equal(name, "node_modules");
@@ -251,7 +250,7 @@ static bool is_looked_into(struct tree *tree, int directory, const char *relativ
 static void look_through(struct search *search, const struct mount *grant)
 {
         autoclose int root = real_path_open(grant->source, O_PATH | O_DIRECTORY);
-        struct tree tree = {
+        struct tree_walk tree = {
             .root = root,
             .max_depth = MOST_DEPTH,
             .max_directories = MOST_DIRECTORIES,

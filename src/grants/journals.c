@@ -6,7 +6,6 @@
  */
 #include "grants/journals.h"
 
-#include "grants/mounts.h"
 #include "lib/fd.h"
 #include "lib/real_path.h"
 #include "lib/tree_walk.h"
@@ -61,7 +60,7 @@ struct search {
         struct error *error;
 };
 
-static bool look_at(struct tree *tree, int directory, const char *relative, const char *name)
+static bool look_at(struct tree_walk *tree, int directory, const char *relative, const char *name)
 {
         struct search *search = tree->context;
         if (search->error->status || !is_live(directory, name))
@@ -81,7 +80,7 @@ bool journals_check(const struct box *box, struct error *error)
                         continue;
                 autoclose int root = real_path_open(box->mounts[i].source, O_PATH | O_DIRECTORY);
                 struct search search = {&box->mounts[i], error};
-                struct tree tree = {
+                struct tree_walk tree = {
                     .root = root,
                     .max_depth = MOST_DEPTH,
                     .max_directories = MOST_DIRECTORIES,

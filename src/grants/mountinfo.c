@@ -4,7 +4,6 @@
  */
 #include "grants/mountinfo.h"
 
-#include "grants/mounts.h"
 #include "lib/fd.h"
 
 #include <errno.h>

@@ -6,6 +6,8 @@
 
 #include "grants/git.h"
 #include "grants/mountinfo.h"
+#include "grants/mounts.h"
+#include "grants/watched_names.h"
 #include "lib/fd.h"
 #include "lib/messages.h"
 #include "lib/real_path.h"
@@ -42,55 +44,6 @@ enum {
         MOST_LEFT = 256, /* links in all of them */
 };
 
-/* What stands at a name. */
-struct found {
-        size_t length; /* of the part of the name that was found: a link or file on the way ends it; 0:
-                          nothing */
-        struct stat status;
-};
-
-/* A name that is not held by a mount: nothing is there, or a link, which nothing can be mounted on. */
-struct watched_name {
-        char *name;
-        struct found before;
-        bool said;
-};
-
-struct watched_directory {
-        int directory; /* O_PATH */
-        char *path;
-        struct watched_name *names;
-        size_t count;
-};
-
-/* Looks one component after the other, so that no link is followed. */
-static struct found look(int directory, const char *name)
-{
-        struct found found = {0};
-        for (size_t end = 0; name[end];) {
-                end += strspn(name + end, "/");
-                end += strcspn(name + end, "/");
-                autofree char *part = str_copy_n(name, end);
-                if (fstatat(directory, part, &found.status, AT_SYMLINK_NOFOLLOW) < 0)
-                        return (struct found){0};
-                found.length = end;
-                if (!S_ISDIR(found.status.st_mode))
-                        return found;
-        }
-        return found;
-}
-
-static void watch(struct watched_directory *watched, const char *name, const struct found *before)
-{
-        for (size_t i = 0; i < watched->count; i++)
-                if (str_equal(watched->names[i].name, name))
-                        return;
-        watched->names =
-            str_or_die(reallocarray(watched->names, watched->count + 1, sizeof(*watched->names)));
-        watched->names[watched->count++] = (struct watched_name){
-            .name = str_copy_n(name, before->length ? before->length : strlen(name)), .before = *before};
-}
-
 /* A writable grant, and the number of its directory in held->watched. */
 struct grant {
         struct mount mount; /* a copy: the box's own list grows */
@@ -105,22 +58,6 @@ struct protecting {
         struct str_list links; /* in protected directories, which do not protect what those lead to */
         struct error *error;
 };
-
-/* Opens the grant's directory once for the run. */
-static bool open_directory(struct held_sources *held, const struct mount *grant, struct error *error)
-{
-        struct stat status;
-        autoclose int directory = real_path_open(grant->source, O_PATH | O_DIRECTORY);
-        if (directory < 0 || fstat(directory, &status) < 0 || status.st_dev != grant->device ||
-            status.st_ino != grant->inode)
-                return error_set(error, EXIT_SETUP, "cannot use %s: it was replaced while hutch started",
-                                 grant->source);
-        held->watched =
-            str_or_die(reallocarray(held->watched, held->watched_count + 1, sizeof(*held->watched)));
-        held->watched[held->watched_count++] =
-            (struct watched_directory){.directory = fd_take(&directory), .path = str_copy(grant->source)};
-        return true;
-}
 
 static bool is_writable_directory(const struct mount *mount)
 {
@@ -138,7 +75,7 @@ static bool find_grants(struct protecting *protecting)
                         continue;
                 protecting->grants[protecting->grant_count++] =
                     (struct grant){box->mounts[i], protecting->held->watched_count};
-                if (!open_directory(protecting->held, &box->mounts[i], protecting->error))
+                if (!watched_names_open(protecting->held, &box->mounts[i], protecting->error))
                         return false;
         }
         return true;
@@ -172,8 +109,8 @@ static void watch_way(struct protecting *protecting, const char *path)
                                 continue;
                         struct watched_directory *watched = &protecting->held->watched[grant->watched];
                         const char *name = links.values[i] + strlen(source) + 1;
-                        struct found found = look(watched->directory, name);
-                        watch(watched, name, &found);
+                        struct found_name found = watched_names_look(watched->directory, name);
+                        watched_names_add(watched, name, &found);
                 }
         str_list_free(&links);
 }
@@ -183,7 +120,7 @@ struct looking {
         const char *directory;
 };
 
-static bool remember_link(struct tree *tree, int directory, const char *relative, const char *name)
+static bool remember_link(struct tree_walk *tree, int directory, const char *relative, const char *name)
 {
         const struct looking *looking = tree->context;
         struct str_list *links = &looking->protecting->links;
@@ -200,7 +137,7 @@ static void look_for_links(struct protecting *protecting, const char *directory)
 {
         autoclose int root = real_path_open(directory, O_PATH | O_DIRECTORY);
         struct looking looking = {protecting, directory};
-        struct tree tree = {
+        struct tree_walk tree = {
             .root = root,
             .max_depth = MOST_DEPTH,
             .max_directories = MOST_DIRECTORIES,
@@ -218,10 +155,10 @@ static bool protect_name(struct protecting *protecting, const struct grant *gran
 {
         struct box *box = protecting->box;
         struct watched_directory *watched = &protecting->held->watched[grant->watched];
-        struct found found = look(watched->directory, name);
+        struct found_name found = watched_names_look(watched->directory, name);
         bool is_link = found.length && S_ISLNK(found.status.st_mode);
         if (!found.length || is_link)
-                watch(watched, name, &found);
+                watched_names_add(watched, name, &found);
         if (!found.length)
                 return true;
         autofree char *part = str_copy_n(name, found.length);
@@ -444,97 +381,4 @@ bool protect_add(struct box *box, struct held_sources *held, const struct option
         free(protecting.grants);
         str_list_free(&protecting.links);
         return done && (!any || pin_all(box, held, error));
-}
-
-static void report_name(const struct watched_directory *watched, struct watched_name *name)
-{
-        struct found now = look(watched->directory, name->name);
-        const struct stat *before = &name->before.status, *after = &now.status;
-        if (!now.length)
-                return;
-        /* A new link may get the number of the old one, but not its time. */
-        if (name->before.length && before->st_ino == after->st_ino &&
-            before->st_ctim.tv_sec == after->st_ctim.tv_sec &&
-            before->st_ctim.tv_nsec == after->st_ctim.tv_nsec)
-                return;
-        name->said = true;
-        autofree char *part = str_copy_n(name->name, now.length);
-        autofree char *path = path_join(watched->path, part);
-        message(
-            "%s was %s during the run, and other programs run or obey such a file outside of any sandbox: "
-            "look at it first",
-            error_shown(path), name->before.length ? "changed" : "created");
-}
-
-/* Several names end at the same file when one on the way is no directory: it is said once. */
-static bool is_said_before(const struct watched_directory *watched, size_t index)
-{
-        struct found now = look(watched->directory, watched->names[index].name);
-        for (size_t i = 0; i < index && now.length; i++) {
-                struct found other = look(watched->directory, watched->names[i].name);
-                if (other.length == now.length &&
-                    memcmp(watched->names[i].name, watched->names[index].name, now.length) == 0)
-                        return true;
-        }
-        return false;
-}
-
-void protect_list_directories(const struct held_sources *held, struct str_list *directories)
-{
-        for (size_t i = 0; i < held->watched_count; i++) {
-                const struct watched_directory *watched = &held->watched[i];
-                for (size_t j = 0; j < watched->count; j++) {
-                        const char *name = watched->names[j].name, *slash = strrchr(name, '/');
-                        autofree char *part = str_copy_n(name, slash ? (size_t)(slash - name) : 0);
-                        autofree char *directory = path_join(watched->path, part);
-                        if (!str_list_has(directories, directory))
-                                str_list_add(directories, directory);
-                }
-                if (watched->count && !str_list_has(directories, watched->path))
-                        str_list_add(directories, watched->path);
-        }
-}
-
-/* A component of a path. */
-static bool has_component(const char *path, const char *name)
-{
-        size_t length = strlen(name);
-        for (const char *part = path; part; part = strchr(part, '/')) {
-                part += *part == '/';
-                if (strncmp(part, name, length) == 0 && (part[length] == '/' || part[length] == 0))
-                        return true;
-        }
-        return false;
-}
-
-bool protect_may_concern(const struct held_sources *held, const char *name)
-{
-        for (size_t i = 0; i < held->watched_count; i++)
-                for (size_t j = 0; j < held->watched[i].count; j++)
-                        if (has_component(held->watched[i].names[j].name, name))
-                                return true;
-        return false;
-}
-
-void protect_report(struct held_sources *held)
-{
-        for (size_t i = 0; i < held->watched_count; i++)
-                for (size_t j = 0; j < held->watched[i].count; j++)
-                        if (!held->watched[i].names[j].said && !is_said_before(&held->watched[i], j))
-                                report_name(&held->watched[i], &held->watched[i].names[j]);
-}
-
-void protect_release(struct held_sources *held)
-{
-        for (size_t i = 0; i < held->watched_count; i++) {
-                struct watched_directory *watched = &held->watched[i];
-                for (size_t j = 0; j < watched->count; j++)
-                        free(watched->names[j].name);
-                free(watched->names);
-                free(watched->path);
-                close(watched->directory);
-        }
-        free(held->watched);
-        held->watched = NULL;
-        held->watched_count = 0;
 }

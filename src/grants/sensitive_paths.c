@@ -7,6 +7,7 @@
 #include "grants/sensitive_paths.h"
 
 #include "lib/fd.h"
+#include "lib/homes.h"
 #include "lib/str.h"
 
 #include <errno.h>
@@ -413,4 +414,13 @@ const char *sensitive_path_reason(const char *real_path, const char *home, bool 
                 if (touches_place(real_path, &places->personal[i]))
                         return personal[i].why;
         return NULL;
+}
+
+const char *sensitive_path_any_home(const char *real_path, bool writable)
+{
+        const struct caller_homes *homes = caller_homes();
+        const char *why = sensitive_path_reason(real_path, "", writable);
+        for (size_t i = 0; i < homes->real.count && !why; i++)
+                why = sensitive_path_reason(real_path, homes->real.values[i], writable);
+        return why;
 }

@@ -13,7 +13,6 @@
 
 #include "grants/hide.h"
 #include "grants/mountinfo.h"
-#include "grants/mounts.h"
 #include "grants/socket_list.h"
 #include "grants/socket_walk.h"
 #include "lib/fd.h"

@@ -19,7 +19,7 @@ struct tree_directory {
         unsigned depth;
 };
 
-static void add(struct tree *tree, const char *relative, unsigned depth)
+static void add(struct tree_walk *tree, const char *relative, unsigned depth)
 {
         if (tree->queue_count == tree->max_directories) {
                 tree->is_cut = true;
@@ -29,7 +29,7 @@ static void add(struct tree *tree, const char *relative, unsigned depth)
         tree->queue[tree->queue_count++] = (struct tree_directory){str_copy(relative), depth};
 }
 
-void tree_add(struct tree *tree, const char *relative)
+void tree_walk_add(struct tree_walk *tree, const char *relative)
 {
         add(tree, relative, 0);
 }
@@ -43,7 +43,7 @@ static bool is_directory(int directory, const struct dirent *entry)
                S_ISDIR(status.st_mode);
 }
 
-static void read_entries(struct tree *tree, DIR *directory, const char *relative, unsigned depth)
+static void read_entries(struct tree_walk *tree, DIR *directory, const char *relative, unsigned depth)
 {
         for (struct dirent *entry; (entry = readdir(directory));) {
                 if (str_equal(entry->d_name, ".") || str_equal(entry->d_name, ".."))
@@ -60,7 +60,7 @@ static void read_entries(struct tree *tree, DIR *directory, const char *relative
         }
 }
 
-static void look_into(struct tree *tree, const char *relative, unsigned depth)
+static void look_into(struct tree_walk *tree, const char *relative, unsigned depth)
 {
         struct open_how how = {
             .flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
@@ -78,7 +78,7 @@ static void look_into(struct tree *tree, const char *relative, unsigned depth)
         closedir(directory);
 }
 
-void tree_walk(struct tree *tree)
+void tree_walk(struct tree_walk *tree)
 {
         add(tree, "", 0);
         for (; tree->queue_next < tree->queue_count; tree->queue_next++) {

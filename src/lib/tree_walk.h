@@ -12,7 +12,7 @@
 
 struct tree_directory;
 
-struct tree {
+struct tree_walk {
         int root;           /* the directory where it begins, O_PATH or better; the caller's */
         unsigned max_depth; /* of directories that are looked into; the root is 0 */
         size_t max_directories;
@@ -22,9 +22,9 @@ struct tree {
         /* An opened directory at `relative` ("" for the root). False: do not look at what it holds. May be
          * NULL.
          */
-        bool (*enter)(struct tree *tree, int directory, const char *relative);
+        bool (*enter)(struct tree_walk *tree, int directory, const char *relative);
         /* One entry in it. False: if it is a directory, do not look into it. */
-        bool (*entry)(struct tree *tree, int directory, const char *relative, const char *name);
+        bool (*entry)(struct tree_walk *tree, int directory, const char *relative, const char *name);
 
         bool is_cut; /* out: max_directories or max_entries ended it */
 
@@ -34,8 +34,8 @@ struct tree {
 };
 
 /* A directory to be looked into as if it were as deep as the root is. For `enter`. */
-void tree_add(struct tree *tree, const char *relative);
+void tree_walk_add(struct tree_walk *tree, const char *relative);
 
-void tree_walk(struct tree *tree);
+void tree_walk(struct tree_walk *tree);
 
 #endif

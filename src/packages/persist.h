@@ -5,7 +5,8 @@
 #ifndef HUTCH_PACKAGES_PERSIST_H
 #define HUTCH_PACKAGES_PERSIST_H
 
-#include "grants/mounts.h"
+#include "box/box.h"
+#include "grants/held_sources.h"
 #include "options/options.h"
 
 /* Makes the home of --persist the home, after the base was added. */

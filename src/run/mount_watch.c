@@ -10,12 +10,12 @@
  * renamed or removed inside.
  *
  * What happened before mount_watch_begin(), or was lost because too much happened at once, is found by
- * comparing each place with what it was. The names of protect.h that a run may create are listened for too.
+ * comparing each place with what it was. It listens for the names of watched_names.h too.
  */
 #include "run/mount_watch.h"
 
-#include "grants/protect.h"
 #include "grants/sockets.h"
+#include "grants/watched_names.h"
 #include "lib/fd.h"
 #include "lib/messages.h"
 #include "lib/suggest.h"
@@ -135,7 +135,7 @@ struct mount_watch *mount_watch_new(const struct box *box, struct held_sources *
         for (size_t i = 0; i < box->mount_count; i++)
                 if (takes_away(&box->mounts[i], sockets_guarded))
                         add_places(&watch, box, &box->mounts[i]);
-        protect_list_directories(held, &watch.directories);
+        watched_names_list_directories(held, &watch.directories);
         if (watch.count + watch.directories.count == 0)
                 return NULL;
         watch.notify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
@@ -215,7 +215,7 @@ bool mount_watch_begin(struct mount_watch *watch)
                 message("note: not everything that is hidden or protected is watched while the sandbox runs: "
                         "%s%s",
                         strerror(error), error == ENOSPC ? "; raise fs.inotify.max_user_watches" : "");
-        protect_report(watch->held);
+        watched_names_report(watch->held);
         message_verbose("watching %zu places of mounts on the host", watch->count);
         return compare(watch);
 }
@@ -228,13 +228,13 @@ int mount_watch_descriptor(const struct mount_watch *watch)
 static bool take_event(struct mount_watch *watch, const struct inotify_event *event)
 {
         if (event->mask & IN_Q_OVERFLOW) {
-                protect_report(watch->held);
+                watched_names_report(watch->held);
                 return compare(watch);
         }
         if (!event->len)
                 return true;
-        if (protect_may_concern(watch->held, event->name))
-                protect_report(watch->held);
+        if (watched_names_may_concern(watch->held, event->name))
+                watched_names_report(watch->held);
         for (size_t i = 0; i < watch->count; i++) {
                 struct place *place = &watch->places[i];
                 if (!place->said && place->listener == event->wd && str_equal(place->name, event->name))

@@ -6,7 +6,7 @@
 #define HUTCH_RUN_SUPERVISE_H
 
 #include "box/box.h"
-#include "grants/mounts.h"
+#include "grants/held_sources.h"
 #include "run/run_log.h"
 
 /* Starts the box and stays until nothing of it is left. Returns the exit status for the caller (cli.md), or
