@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See box.h: the box as a value. What is decided about it is decided elsewhere.
+ * See box.h. The box as a value: this module decides nothing about it.
  */
 #include "box/box.h"
 
@@ -91,7 +91,7 @@ static bool is_asked_overlay(const struct mount *mount)
 
 bool mount_is_asked_for(const struct mount *mount)
 {
-        /* Their `why` is the option. */
+        /* `why` of these is the option. */
         return is_asked_overlay(mount) || (mount->kind == MOUNT_BIND && str_starts(mount->why, "--"));
 }
 

@@ -14,7 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
-/* real_path_resolve(), and remembers the links for grants_check_links(). */
+/* Resolves the path of a grant and remembers its links for grants_check_links(). */
 static char *resolve_grant(struct held_sources *held, const char *path, struct path_links *links)
 {
         char *real = real_path_resolve(path, links);
@@ -37,20 +37,19 @@ void grants_permit_unsafe(struct held_sources *held, const char *path)
 bool grants_check_links(const struct box *box, const struct held_sources *held, struct error *error)
 {
         for (size_t i = 0; i < held->links.count; i++) {
-                const struct mount *left =
-                    mounts_find_left(box, held->links.values[i], held->reached.values[i]);
+                const char *link = held->links.values[i], *reached = held->reached.values[i];
+                const struct mount *left = mounts_find_left(box, link, reached);
                 if (left)
                         return error_set(
                             error, EXIT_SETUP,
                             "refusing to grant %s: the link %s leads there out of the writable %s, and the "
                             "server may have put it there; if it is yours, name %s itself",
-                            held->reached.values[i], held->links.values[i], left->source,
-                            held->reached.values[i]);
+                            reached, link, left->source, reached);
         }
         return true;
 }
 
-/* Without these no program starts, or the sandbox has not its own /proc and devices. */
+/* A grant must not hide what every program needs to start, nor the sandbox's own /proc and /dev. */
 static bool is_system_place(const char *place)
 {
         static const char *const places[] = {"/usr", "/usr/bin", "/usr/lib", "/usr/lib64", "/proc", "/dev"};
@@ -60,23 +59,23 @@ static bool is_system_place(const char *place)
         return false;
 }
 
-/* Why granting it would void the sandbox when the danger has another path: the host may show one directory at
- * two places. False with an error; else the caller frees *why, which is NULL when there is none. */
+/* *why becomes the reason why another path, at which the host shows the object at `real`, must not be
+ * granted; the caller frees it. NULL when there is none. False with an error. */
 static bool judge_other_names(const char *real, bool writable, char **why, struct error *error)
 {
         struct str_list names = {0};
         bool listed = mountinfo_list_names(real, &names, error);
         *why = NULL;
         for (size_t i = 0; i < names.count && !*why; i++) {
-                const char *danger = sensitive_path_any_home(names.values[i], writable);
-                if (danger)
-                        *why = str_format("it is %s too, and %s", names.values[i], danger);
+                const char *reason = sensitive_path_any_home(names.values[i], writable);
+                if (reason)
+                        *why = str_format("it is %s too, and %s", names.values[i], reason);
         }
         str_list_free(&names);
         return listed;
 }
 
-/* Judges a grant: refuses what would void the sandbox, unless --unsafe-grant named that very place. */
+/* Refuses a grant that would void the sandbox, unless --unsafe-grant named that very path. */
 static bool judge_grant(struct box *box, const struct held_sources *held, const char *real, bool writable,
                         struct error *error)
 {
@@ -88,7 +87,8 @@ static bool judge_grant(struct box *box, const struct held_sources *held, const 
                 refusal = other;
         if (!refusal)
                 return true;
-        /* The sandbox's root is being built on top of it: it cannot be cloned without that. */
+        /* --unsafe-grant cannot permit it: hutch builds the sandbox's root on a mount that would be part of
+         * the clone. */
         if (real[1] == 0)
                 return error_set(error, EXIT_SETUP,
                                  "refusing to grant /: %s; grant the directories that the server needs",
@@ -106,12 +106,11 @@ static bool judge_grant(struct box *box, const struct held_sources *held, const 
         return true;
 }
 
-static bool two_at_one_place(const char *why, const char *path, const struct mount *other,
-                             struct error *error)
+static bool refuse_second(const char *why, const char *path, const struct mount *first, struct error *error)
 {
         return error_set(error, EXIT_USAGE,
-                         "two grants have one place inside, %s, where a link leads: %s %s and %s",
-                         other->destination, why, path, other->why);
+                         "two grants have the same destination %s, because of a link: %s %s and %s",
+                         first->destination, why, path, first->why);
 }
 
 bool grants_add(struct box *box, struct held_sources *held, const char *path, const char *destination,
@@ -120,7 +119,7 @@ bool grants_add(struct box *box, struct held_sources *held, const char *path, co
         struct path_links links = {0};
         autofree char *real = resolve_grant(held, path, &links);
         int failure = errno;
-        /* A grant at another place needs none of the links on the way to its source. */
+        /* A grant with a destination needs none of the links on the way to its source. */
         for (size_t i = 0; !destination && i < links.places.count; i++)
                 mounts_add_link(box, links.places.values[i], links.texts.values[i], why);
         real_path_free_links(&links);
@@ -137,32 +136,13 @@ bool grants_add(struct box *box, struct held_sources *held, const char *path, co
                 return error_set(error, EXIT_SETUP,
                                  "cannot put %s at %s: that would hide the sandbox's own %s", real,
                                  destination ? destination : place, place);
-        /* Two spellings, by a link, of what options.c compares as it is written. */
+        /* options/ refuses two grants of one path only as they are spelled; here a link made them equal. */
         bool is_same = own && own->source && own->writable == writable && str_equal(own->source, real) &&
                        (own->kind == MOUNT_OVERLAY) == str_equal(why, "--overlay");
         if (own && mount_is_asked_for(own) && !is_same)
-                return two_at_one_place(why, path, own, error);
+                return refuse_second(why, path, own, error);
         mounts_make_room(box, place);
         return mounts_add_bind(box, held, real, place, writable, why, error);
-}
-
-bool grants_judge_file(struct box *box, struct held_sources *held, const char *path, const char *why,
-                       char **real, struct stat *status, struct error *error)
-{
-        struct path_links links = {0};
-        *real = resolve_grant(held, path, &links);
-        int failure = errno;
-        real_path_free_links(&links);
-        if (!*real)
-                return error_set(error, EXIT_SETUP, "cannot copy %s in: %s: check the path after %s", path,
-                                 strerror(failure), why);
-        if (!judge_grant(box, held, *real, false, error))
-                return false;
-        autoclose int source = real_path_open(*real, O_PATH);
-        if (source < 0 || fstat(source, status) < 0)
-                return error_set(error, EXIT_SETUP, "cannot open %s: %s", *real, strerror(errno));
-        held_sources_add(held, fd_take(&source));
-        return true;
 }
 
 bool grants_add_overlay(struct box *box, struct held_sources *held, const char *path, const char *destination,
@@ -173,7 +153,8 @@ bool grants_add_overlay(struct box *box, struct held_sources *held, const char *
         struct mount *added = &box->mounts[box->mount_count - 1];
         if (!added->is_directory)
                 return error_set(error, EXIT_SETUP,
-                                 "cannot make an overlay of %s: it is no directory; name the one it lies in",
+                                 "cannot make an overlay of %s: it is not a directory; use the directory "
+                                 "that contains it",
                                  path);
         added->kind = MOUNT_OVERLAY;
         return true;
@@ -189,7 +170,7 @@ bool grants_add_memory(struct box *box, const char *path, uint64_t bytes, const 
                                  place);
         const struct mount *own = mounts_find_exact(box, place);
         if (own && mount_is_asked_for(own))
-                return two_at_one_place(why, path, own, error);
+                return refuse_second(why, path, own, error);
         mounts_make_room(box, place);
         struct mount mount = {
             .kind = MOUNT_MEMORY,
@@ -227,4 +208,23 @@ bool grants_add_program(struct box *box, struct held_sources *held, const char *
                     "refusing to grant %s, which the command needs: %s; move the program elsewhere", real,
                     refusal);
         return mounts_add_bind(box, held, real, real, false, why, error);
+}
+
+bool grants_judge_file(struct box *box, struct held_sources *held, const char *path, const char *why,
+                       char **real, struct stat *status, struct error *error)
+{
+        struct path_links links = {0};
+        *real = resolve_grant(held, path, &links);
+        int failure = errno;
+        real_path_free_links(&links);
+        if (!*real)
+                return error_set(error, EXIT_SETUP, "cannot copy %s in: %s: check the path after %s", path,
+                                 strerror(failure), why);
+        if (!judge_grant(box, held, *real, false, error))
+                return false;
+        autoclose int source = real_path_open(*real, O_PATH);
+        if (source < 0 || fstat(source, status) < 0)
+                return error_set(error, EXIT_SETUP, "cannot open %s: %s", *real, strerror(errno));
+        held_sources_add(held, fd_take(&source));
+        return true;
 }

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 enum {
-        MOST_LINKS = 40, /* as many as the kernel follows (path_resolution(7)) */
+        MAX_LINKS = 40, /* as many as the kernel follows (path_resolution(7)) */
 };
 
 bool mounts_add_bind(struct box *box, struct held_sources *held, const char *real, const char *destination,
@@ -137,7 +137,7 @@ char *mounts_place(const struct mount *mount, const char *real)
 char *mounts_follow_inside(const struct box *box, const char *place)
 {
         char *path = str_copy(place);
-        for (size_t i = 0, links = 0; i < box->mount_count && links < MOST_LINKS; i++) {
+        for (size_t i = 0, links = 0; i < box->mount_count && links < MAX_LINKS; i++) {
                 const struct mount *link = &box->mounts[i];
                 size_t length = strlen(link->destination);
                 if (link->kind != MOUNT_LINK || !path_is_below(path, link->destination) || !path[length])
