@@ -4,7 +4,6 @@
  */
 #include "command/trust.h"
 
-#include "grants/mounts.h"
 #include "grants/sensitive_paths.h"
 #include "lib/fd.h"
 #include "lib/real_path.h"
