@@ -4,6 +4,7 @@
  */
 #include "command/trust.h"
 
+#include "grants/mounts.h"
 #include "grants/sensitive_paths.h"
 #include "lib/fd.h"
 #include "lib/real_path.h"
