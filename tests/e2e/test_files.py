@@ -244,7 +244,7 @@ def test_keys_are_refused_unless_named_as_unsafe(hutch):
     ("/usr/f", "the command cannot write there (base)"), ("/bin/f", "the command cannot write there"), ("/etc/passwd", "the command cannot write there"), ("/f", "the sandbox's root"),
     ("/proc/sys/x", "the command cannot write there"), ("/dev/null", "the command cannot write there"), ("/opt/x/f", "the sandbox's root"), ("/tmp", "name a path in a directory, such as /tmp/server.py"),
     ("~", "name a path in a directory"), ("{0}/f", "the command cannot write there (--ro)"), ("{0}", "the command cannot write there (--ro)"),
-    ("/tmp/below", "no regular file")])
+    ("/tmp/below", "not a regular file")])
 def test_where_the_command_cannot_write(hutch, local, granted, remote, says):
     (granted / "below").mkdir()
     fails(hutch, local, remote.format(granted), "--ro", granted, "--ro", f"{granted}/below:/tmp/below/it", says=says)
@@ -267,5 +267,5 @@ def test_a_directory_that_is_not_writable_for_the_caller(hutch, local, granted, 
 
 def test_what_could_not_be_sent_leaves_nothing_on_the_disk(hutch, local, granted):
     (granted / "f").mkdir()
-    fails(hutch, local, granted / "f", "--rw", granted, says="no regular file")
+    fails(hutch, local, granted / "f", "--rw", granted, says="not a regular file")
     assert os.listdir(granted) == ["f"]

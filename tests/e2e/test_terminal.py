@@ -164,9 +164,8 @@ def test_modes_and_foreground_group_are_given_back(on_terminal, hutch, ending):
 
 def test_a_timeout_gives_the_terminal_back(on_terminal):
     terminal = on_terminal("run", "--timeout", "1", "--", "sh", "-c", "stty raw -echo; sleep 300")
-    before = terminal.modes()
     assert terminal.wait(8) == 124
-    assert terminal.modes()[:4] == before[:4]
+    assert terminal.modes()[:4] == terminal.first_modes[:4]
 
 
 def test_the_window_is_closed(on_terminal):

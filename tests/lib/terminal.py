@@ -17,6 +17,7 @@ class Terminal:
         self.master, self.slave = pty.openpty()  # the slave is kept open, to ask for modes after the end
         self.resize(rows, columns)
         self.seen = ""
+        self.first_modes = self.modes()  # as they are before argv can change them
         self.process = subprocess.Popen(argv, stdin=self.slave, stdout=self.slave, stderr=self.slave, env=env, cwd=cwd,
                                         preexec_fn=lambda: (os.setsid(), fcntl.ioctl(0, termios.TIOCSCTTY, 0)))
 
