@@ -42,13 +42,9 @@ static const struct {
 static bool is_inside(const struct box *box, const char *path)
 {
         const struct mount *mount = box_find_mount(box, path);
-        if (!mount)
-                return false;
-        if (mount->kind == MOUNT_MEMORY)
-                return str_equal(mount->destination, path) || copy_in_find(box, path) ||
-                       copy_in_lead_to(box, path);
-        return mount->kind != MOUNT_BIND || mounts_show(box, path) ||
-               !str_equal(mount->source, mount->destination);
+        if (!mount || mount->kind != MOUNT_MEMORY)
+                return mount;
+        return str_equal(mount->destination, path) || copy_in_lead_to(box, path);
 }
 
 static bool add_path(struct box *box, struct held_sources *held, const char *variable, enum names names,

@@ -199,18 +199,23 @@ static void add_other(const char *path, const char *real, struct str_list *paths
                 str_list_add(paths, path);
 }
 
-/* Paths where a grant contains the object, except where another mount covers it. */
+/* False where another mount covers the object at this path. */
+static bool is_object(const char *path, const struct stat *wanted)
+{
+        struct stat status;
+        return lstat(path, &status) == 0 && status.st_dev == wanted->st_dev &&
+               status.st_ino == wanted->st_ino;
+}
+
+/* Paths where a grant contains the object. */
 static void find_wholes(const struct mountinfo *info, const char *real, const struct stat *wanted,
                         struct str_list *paths)
 {
         struct str_list found = {0};
         mountinfo_find(info, real, &found);
-        for (size_t i = 0; i < found.count; i++) {
-                struct stat status;
-                if (lstat(found.values[i], &status) == 0 && status.st_dev == wanted->st_dev &&
-                    status.st_ino == wanted->st_ino)
+        for (size_t i = 0; i < found.count; i++)
+                if (is_object(found.values[i], wanted))
                         add_other(found.values[i], real, paths);
-        }
         str_list_free(&found);
 }
 
@@ -227,45 +232,53 @@ static void find_parts(const struct mountinfo *info, const char *real, struct st
         }
 }
 
+void mountinfo_find_in(struct mountinfo *info, const struct box *box, const char *real,
+                       const struct stat *wanted, struct str_list *paths)
+{
+        for (size_t i = 0; i < box->mount_count; i++)
+                if (box->mounts[i].kind == MOUNT_BIND || box->mounts[i].kind == MOUNT_OVERLAY)
+                        mountinfo_add_grant(info, box->mounts[i].source);
+        find_wholes(info, real, wanted, paths);
+        find_parts(info, real, paths);
+}
+
 bool mountinfo_find_others(const struct box *box, const char *real, struct str_list *paths,
                            struct error *error)
 {
         struct mountinfo info = {0};
         struct stat wanted;
-        bool looked = read_mounts(&info, error);
-        if (looked && lstat(real, &wanted) < 0)
-                looked = error_set(error, EXIT_SETUP, "cannot look at %s: %s", real, strerror(errno));
-        for (size_t i = 0; looked && i < box->mount_count; i++)
-                if (box->mounts[i].kind == MOUNT_BIND || box->mounts[i].kind == MOUNT_OVERLAY)
-                        mountinfo_add_grant(&info, box->mounts[i].source);
-        if (looked) {
-                find_wholes(&info, real, &wanted, paths);
-                find_parts(&info, real, paths);
-        }
+        bool done = read_mounts(&info, error);
+        if (done && lstat(real, &wanted) < 0)
+                done = error_set(error, EXIT_SETUP, "cannot look at %s: %s", real, strerror(errno));
+        if (done)
+                mountinfo_find_in(&info, box, real, &wanted, paths);
         mountinfo_free(&info);
-        return looked;
+        return done;
+}
+
+void mountinfo_list_in(const struct mountinfo *info, const char *real, struct str_list *paths)
+{
+        struct stat wanted;
+        const struct mountinfo_part *mount = find_mount(info, real);
+        autofree char *place = mount ? join(mount->base, rest_below(real, mount->path)) : NULL;
+        if (!place || lstat(real, &wanted) < 0)
+                return;
+        for (size_t i = 0; i < info->mount_count; i++) {
+                const struct mountinfo_part *other = &info->mounts[i];
+                if (other->device != mount->device || !path_is_below(place, other->base))
+                        continue;
+                autofree char *path = join(other->path, rest_below(place, other->base));
+                if (is_object(path, &wanted))
+                        add_other(path, real, paths);
+        }
 }
 
 bool mountinfo_list_names(const char *real, struct str_list *paths, struct error *error)
 {
         static struct mountinfo known; /* read once for all grants of a start */
-        struct stat wanted, status;
         if (!known.mount_count && !read_mounts(&known, error))
                 return false;
-        const struct mountinfo_part *mount = find_mount(&known, real);
-        autofree char *place = mount ? join(mount->base, rest_below(real, mount->path)) : NULL;
-        if (!place || lstat(real, &wanted) < 0)
-                return true;
-        for (size_t i = 0; i < known.mount_count; i++) {
-                const struct mountinfo_part *other = &known.mounts[i];
-                if (other->device != mount->device || !path_is_below(place, other->base))
-                        continue;
-                autofree char *path = join(other->path, rest_below(place, other->base));
-                /* Not where another mount covers the object. */
-                if (lstat(path, &status) == 0 && status.st_dev == wanted.st_dev &&
-                    status.st_ino == wanted.st_ino)
-                        add_other(path, real, paths);
-        }
+        mountinfo_list_in(&known, real, paths);
         return true;
 }
 

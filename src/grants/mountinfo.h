@@ -8,6 +8,8 @@
 
 #include "box/box.h"
 
+#include <sys/stat.h>
+
 /* A mount of the host, or the part of one that a grant shows. */
 struct mountinfo_part {
         uint32_t device; /* in the kernel's own encoding: major << 20 | minor */
@@ -56,7 +58,15 @@ void mountinfo_find(const struct mountinfo *info, const char *real, struct str_l
 bool mountinfo_find_others(const struct box *box, const char *real, struct str_list *paths,
                            struct error *error);
 
+/* The same for a list of mounts that was read before, to which it adds the mounts of `box`, and an object
+ * with the status `wanted`. */
+void mountinfo_find_in(struct mountinfo *info, const struct box *box, const char *real,
+                       const struct stat *wanted, struct str_list *paths);
+
 /* Adds the other paths at which the host shows the object at the real path `real`, in a grant or not. */
 bool mountinfo_list_names(const char *real, struct str_list *paths, struct error *error);
+
+/* The same for a list of mounts that was read before. */
+void mountinfo_list_in(const struct mountinfo *info, const char *real, struct str_list *paths);
 
 #endif
