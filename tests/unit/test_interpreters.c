@@ -91,6 +91,8 @@ static void test_modules(void **state)
             {"python3 -X dev -u -m pkg", "pkg"},
             {"python -Im pkg", NULL},
             {"python -P -m pkg", NULL},
+            {"python -I -m pkg", NULL},
+            {"python -c -m pkg", NULL},
             {"python -c 1 -m pkg", NULL},
             {"python x.py -m pkg", NULL},
             {"python -m", NULL},

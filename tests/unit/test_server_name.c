@@ -3,19 +3,8 @@
  * By which name a server is known: the same for the same command, told apart from others, and harmless.
  */
 #include "command/server_name.h"
-#include "lib/fd.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
+#include "tree_rig.h"
 
 /* Words are separated by blanks. */
 static char *name_of(const char *words, const char *work)
@@ -47,6 +36,7 @@ static void test_names_of_commands(void **state)
             {"/opt/bin/uvx --from mcp-server-git==1.0 mcp", "mcp-server-git"},
             {"uvx mcp[cli]", "mcp"},
             {"uvx git+https://host/user/repo.git", "repo"},
+            {"uvx git+https://host/user/repo.git//", "repo"},
             {"uv tool run tool>=2", "tool"},
             {"uv --directory /home/x/weather run server.py", "weather"},
             {"uv run weather.py", "weather"},
@@ -75,26 +65,26 @@ static void test_names_of_commands(void **state)
         }
 }
 
-static void test_a_script_bears_the_name_of_its_package(void **state)
+static void assert_name(const char *words, const char *wanted)
 {
-        char directory[] = "/tmp/hutch-name-XXXXXX";
+        autofree char *text = tree_path(words), *work = tree_path("T");
+        autofree char *name = name_of(text, work);
+        assert_string_equal(name, wanted);
+}
+
+static void test_a_script_has_the_name_of_its_package(void **state)
+{
         (void)state;
-        assert_non_null(mkdtemp(directory));
-        autofree char *project = path_join(directory, "deep/my server"), *build = path_join(project, "build");
-        autofree char *deep = path_join(directory, "deep"), *mark = path_join(project, "package.json");
-        assert_int_equal(mkdir(deep, 0700) | mkdir(project, 0700) | mkdir(build, 0700), 0);
-        fclose(fopen(mark, "w"));
-        struct str_list command = {0};
-        str_list_add(&command, "node");
-        str_list_add(&command, "build/index.js");
-        autofree char *name = server_name(&command, project);
-        assert_string_equal(name, "my_server");
-        str_list_free(&command);
-        remove(mark);
-        remove(build);
-        remove(project);
-        remove(deep);
-        remove(directory);
+        tree_make_file("T/deep/my-server!/package.json", "{}", 0644);
+        assert_name("node deep/my-server!/build/index.js", "my-server_");
+        assert_name("node T/deep/my-server!/build/index.js", "my-server_");
+        tree_make_file("T/deep/my-server!/build/setup.py", "", 0644);
+        assert_name("python3 T/deep/my-server!/build/index.py", "build");
+        /* Not a package far above it, and none as near to the root as a home. */
+        assert_name("node deep/my-server!/1/2/3/4/5/x.js", "my-server_");
+        assert_name("node deep/my-server!/1/2/3/4/5/6/x.js", "x");
+        tree_make_file("T/package.json", "{}", 0644);
+        assert_name("node deep/x.js", "x");
 }
 
 static void test_no_name_does_harm(void **state)
@@ -132,7 +122,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_names_of_commands),
-            cmocka_unit_test(test_a_script_bears_the_name_of_its_package),
+            TREE_TEST(test_a_script_has_the_name_of_its_package),
             cmocka_unit_test(test_no_name_does_harm),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

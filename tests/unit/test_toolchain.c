@@ -476,6 +476,169 @@ static void test_working_directory(void **state)
         toolchain_free(&toolchain);
 }
 
+/* ---- shims, scripts that start node, and runners ---- */
+
+static void test_command_that_is_a_shim(void **state)
+{
+        (void)state;
+        struct toolchain toolchain;
+        tree_make_file("T/home/.volta/bin/volta-shim", "ELF", 0755);
+        tree_make_link("T/home/.volta/bin/npx", "volta-shim");
+        tree_make_file("T/home/.volta/tools/user/platform.json",
+                       "{\"node\": {\"runtime\": \"20.1.0\"}, \"npm\": \"10.0.0\"}", 0644);
+        tree_make_file("T/home/.volta/tools/image/node/20.1.0/bin/node", "ELF", 0755);
+        tree_make_file("T/home/.volta/tools/image/node/20.1.0/lib/x", "", 0644);
+        tree_make_file("T/home/.volta/tools/image/npm/10.0.0/bin/npx", "#!/usr/bin/env node\n", 0755);
+        tree_make_file("T/work/package.json", "{\"volta\": {\"npm\": \"10.0.0\"}}", 0644);
+        const struct question question = {LIST("npx"), "T/home/.volta/bin", NULL, NULL};
+        assert_asked(&question, &toolchain);
+        assert_grants(&toolchain,
+                      LIST("T/home/.volta/tools/image/node/20.1.0",
+                           "T/home/.volta/tools/image/npm/10.0.0/bin",
+                           "T/home/.volta/bin/npx -> T/home/.volta/tools/image/npm/10.0.0/bin/npx"));
+        assert_list(&toolchain.front, LIST("T/home/.volta/bin", "T/home/.volta/tools/image/npm/10.0.0/bin",
+                                           "T/home/.volta/tools/image/node/20.1.0/bin"));
+        autofree char *first = tree_path("T/home/.volta/tools/image/node/20.1.0/bin");
+        assert_string_equal(toolchain.front.values[0], first);
+        toolchain_free(&toolchain);
+        /* One without a runtime of its own, and one that starts nothing. */
+        tree_make_link("T/home/.volta/bin/node", "volta-shim");
+        const struct question node = {LIST("node"), "T/home/.volta/bin", NULL, NULL};
+        assert_asked(&node, &toolchain);
+        assert_grants(&toolchain,
+                      LIST("T/home/.volta/tools/image/node/20.1.0",
+                           "T/home/.volta/bin/node -> T/home/.volta/tools/image/node/20.1.0/bin/node"));
+        toolchain_free(&toolchain);
+        tree_make_file("T/work/package.json", "{\"volta\": {\"node\": \"1\"}}", 0644);
+        assert_refused(&node, EXIT_NOT_FOUND, "node 1, which it would start");
+        /* The runtime needs its files too. */
+        tree_make_file("T/work/package.json", "{\"volta\": {\"npm\": \"10.0.0\"}}", 0644);
+        tree_make_file("T/home/.volta/tools/image/node/20.1.0/bin/node", "#!/nowhere\n", 0755);
+        assert_refused(&question, EXIT_NOT_FOUND, "/nowhere");
+}
+
+/* What pnpm writes in node_modules/.bin. */
+static void test_script_that_starts_node(void **state)
+{
+        (void)state;
+        static const char script[] = "#!/bin/sh\nbasedir=x\nexec node  \"$basedir/../a/cli.js\" \"$@\"\n";
+        struct toolchain toolchain;
+        tree_make_file("T/tools/tool", script, 0755);
+        tree_make_file("T/node/node", "ELF", 0755);
+        const struct question question = {LIST("T/tools/tool"), "T/node:T/tools", NULL, NULL};
+        /* The program may be missing, and so may node. */
+        assert_asked(&question, &toolchain);
+        assert_grants(&toolchain, LIST("T/tools", "T/node"));
+        assert_list(&toolchain.front, LIST("T/tools", "T/node"));
+        toolchain_free(&toolchain);
+        tree_make_file("T/a/cli.js", "", 0644);
+        assert_asked(&question, &toolchain);
+        assert_grants(&toolchain, LIST("T/tools", "T/node", "T/a"));
+        toolchain_free(&toolchain);
+        const struct question without = {LIST("T/tools/tool"), "T/tools", NULL, NULL};
+        assert_asked(&without, &toolchain);
+        for (size_t i = 0; i < toolchain.grants.count; i++)
+                assert_null(strstr(toolchain.grants.values[i].path, "/node"));
+        toolchain_free(&toolchain);
+        /* Its text decides no more than a #! line does. */
+        const struct question doubtful = {LIST("T/tools/tool"), "T/node", NULL, NULL};
+        assert_asked(&doubtful, &toolchain);
+        assert_grants(&toolchain, LIST("T/tools", "T/node"));
+        assert_int_equal(toolchain.notes.count, 1);
+        toolchain_free(&toolchain);
+        tree_make_file("T/home/.ssh/cli.js", "", 0600);
+        tree_make_file("T/tools/tool", "#!/bin/sh\nbasedir=x\nexec node \"$basedir/../home/.ssh/cli.js\"\n",
+                       0755);
+        assert_refused(&doubtful, EXIT_SETUP, "T/home/.ssh/cli.js");
+        assert_refused(&question, EXIT_SETUP, "T/home/.ssh/cli.js");
+        tree_make_file("T/node/node", "#!/nowhere\n", 0755);
+        assert_refused(&doubtful, EXIT_NOT_FOUND, "/nowhere");
+}
+
+static void test_runners(void **state)
+{
+        (void)state;
+        struct toolchain toolchain;
+        tree_make_file("T/bin/npx", "ELF", 0755);
+        tree_make_file("T/bin/uv", "ELF", 0755);
+        tree_make_file("T/work/node_modules/tool/cli.js", "#!/bin/sh\n", 0755);
+        tree_make_link("T/work/node_modules/.bin/tool", "../tool/cli.js");
+        const struct question npx = {LIST("npx", "-y", "tool"), "T/bin", NULL, NULL};
+        assert_asked(&npx, &toolchain);
+        assert_grants(&toolchain, LIST("T/bin", "T/work/node_modules"));
+        assert_false(toolchain.fetches || toolchain.missing);
+        toolchain_free(&toolchain);
+        tree_make_file("T/work/node_modules/tool/cli.js", "#!/nowhere\n", 0755);
+        assert_refused(&npx, EXIT_NOT_FOUND, "/nowhere");
+        const struct question other = {LIST("npx", "-y", "other"), "T/bin", NULL, NULL};
+        assert_asked(&other, &toolchain);
+        assert_grants(&toolchain, LIST("T/bin"));
+        assert_true(toolchain.fetches && toolchain.missing);
+        toolchain_free(&toolchain);
+
+        tree_make_file("T/p/pyproject.toml", "", 0644);
+        tree_make_link("T/p/script", "/usr/bin/env");
+        const struct question uv = {LIST("uv", "--directory", "T/p", "run", "--with", "x", "/usr/bin/env"),
+                                    "T/bin", NULL, NULL};
+        assert_asked(&uv, &toolchain);
+        assert_grants(&toolchain, LIST("T/bin", "T/p"));
+        assert_list(&toolchain.environment, LIST("UV_OFFLINE=1"));
+        assert_int_equal(toolchain.notes.count, 1);
+        toolchain_free(&toolchain);
+        /* A project that is the home, or that a link leads to, is not granted. */
+        const struct question home = {LIST("uv", "--directory", "T/home", "run", "x"), "T/bin", NULL, NULL};
+        assert_asked(&home, &toolchain);
+        assert_grants(&toolchain, LIST("T/bin"));
+        toolchain_free(&toolchain);
+        tree_make_file("T/q/package.json", "{}", 0644);
+        tree_make_link("T/q/link", "../p");
+        const struct question link = {LIST("uv", "--directory", "T/q/link", "run", "x"), "T/bin", NULL, NULL};
+        assert_asked(&link, &toolchain);
+        assert_grants(&toolchain, LIST("T/bin"));
+        assert_non_null(strstr(toolchain.notes.values[0], "leads out of its project"));
+        toolchain_free(&toolchain);
+        tree_make_file("T/home/.ssh/key", "", 0600);
+        tree_make_link("T/q/keys", "../home/.ssh");
+        const struct question keys = {LIST("uv", "--directory", "T/q/keys", "run", "x"), "T/bin", NULL, NULL};
+        assert_refused(&keys, EXIT_SETUP, "it holds keys");
+}
+
+/* A directory that the words name as the program. */
+static void test_directory_as_program(void **state)
+{
+        (void)state;
+        struct toolchain toolchain;
+        struct box box = {0};
+        tree_make_file("T/app/__main__.py", "", 0644);
+        tree_make_file("T/home/.ssh/key", "", 0600);
+        tree_make_file("T/p/package.json", "{}", 0644);
+        tree_make_link("T/p/out", "../app");
+        tree_make_link("T/p/keys", "../home/.ssh");
+        assert_program("T/app", LIST("T/app"));
+        assert_refused(&(struct question){LIST("sh", "T/p/keys"), NULL, NULL, NULL}, EXIT_SETUP,
+                       "it holds keys");
+        /* In doubt, with a note; without one it is data like any other argument. */
+        const struct question doubtful = {LIST("sh", "T/p/out"), NULL, NULL, NULL};
+        assert_asked(&doubtful, &toolchain);
+        assert_grants(&toolchain, LIST());
+        assert_int_equal(toolchain.notes.count, 1);
+        assert_list(&toolchain.data, LIST());
+        toolchain_free(&toolchain);
+        const struct question home = {LIST("sh", "T/home"), NULL, NULL, NULL};
+        assert_asked(&home, &toolchain);
+        assert_grants(&toolchain, LIST());
+        assert_int_equal(toolchain.notes.count, 0);
+        assert_list(&toolchain.data, LIST("T/home"));
+        toolchain_free(&toolchain);
+        /* What the sandbox shows anyway may be named by whomever. */
+        tree_add_grant(&box, "T/app", false, "--ro");
+        const struct question shown = {LIST("sh", "T/p/out"), NULL, NULL, &box};
+        assert_asked(&shown, &toolchain);
+        assert_grants(&toolchain, LIST("T/p/out"));
+        toolchain_free(&toolchain);
+        box_free(&box);
+}
+
 /* ---- what an earlier run may have written ---- */
 
 static void test_writable_grants_decide_nothing(void **state)
@@ -605,6 +768,10 @@ int main(void)
             TREE_TEST(test_program_that_may_not_be_granted),
             TREE_TEST(test_directories_that_are_links),
             TREE_TEST(test_working_directory),
+            TREE_TEST(test_command_that_is_a_shim),
+            TREE_TEST(test_script_that_starts_node),
+            TREE_TEST(test_runners),
+            TREE_TEST(test_directory_as_program),
             TREE_TEST(test_writable_grants_decide_nothing),
             TREE_TEST(test_what_is_sent_in_is_not_the_hosts),
             TREE_TEST(test_data_is_listed),
