@@ -117,6 +117,13 @@ static void test_no_watchdog_where_it_would_see_nothing(void **state)
         assert_int_equal(enforcement.watchdog.sandbox_end, -1);
         assert_int_equal(enforcement_start_watchdog(&enforcement), ENFORCEMENT_NONE);
         assert_int_equal(enforcement.watchdog.process, 0);
+        box.limits.memory = LIMIT_WATCHDOG;
+        assert_true(begin());
+        assert_int_equal(enforcement.watchdog.sandbox_end, -1);
+        box.proc = true;
+        box.limits.memory = LIMIT_CGROUP; /* held already */
+        assert_true(begin());
+        assert_int_equal(enforcement.watchdog.sandbox_end, -1);
 }
 
 static void test_what_was_given_and_is_not_held_is_said(void **state)
@@ -254,6 +261,7 @@ static void test_systemd_refuses(void **state)
         assert_int_equal(write(systemd, "REJECTED\r\n", 10), 10);
         assert_int_equal(read_events(false), ENFORCEMENT_NONE);
         expect_fallback();
+        assert_string_equal(enforcement.limits.no_cgroup, "the bus rejected your user id");
         assert_int_equal(told(), 0); /* no cgroup holds anything */
         assert_int_equal(told(), -2);
         assert_int_equal(enforcement_deadline(&enforcement), -1);
