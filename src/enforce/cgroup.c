@@ -175,8 +175,10 @@ enum systemd_scope_progress cgroup_read_systemd(struct cgroup *cgroup, pid_t pro
  * kernel refuses to remove a cgroup with processes in it. */
 static void remove_old(int parent)
 {
-        int again = openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        DIR *directory = again < 0 ? NULL : fdopendir(again);
+        autoclose int fd = openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        autoclosedir DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+        if (directory)
+                (void)fd_take(&fd); /* closedir() closes it */
         for (const struct dirent *entry; directory && (entry = readdir(directory));) {
                 if (!str_starts(entry->d_name, PREFIX) ||
                     !isdigit((unsigned char)entry->d_name[sizeof(PREFIX) - 1]))
@@ -185,10 +187,6 @@ static void remove_old(int parent)
                 if (maker > 0 && kill(maker, 0) < 0 && errno == ESRCH)
                         (void)unlinkat(parent, entry->d_name, AT_REMOVEDIR);
         }
-        if (directory)
-                closedir(directory);
-        else if (again >= 0)
-                close(again);
 }
 
 int cgroup_set_limits(const struct cgroup *cgroup, const struct limits *limits)

@@ -100,9 +100,7 @@ static void report_unheld(const struct limits *limits)
                 message("%s", text);
 }
 
-/* Called once it is known whether there is a cgroup. Reads back what it holds, falls back to the mechanisms
- * without a cgroup, and tells pid 1, which waits for this. False when a limit of --require does not hold. */
-static bool settle_cgroup(struct enforcement *enforcement, bool made, struct error *error)
+bool enforcement_settle_cgroup(struct enforcement *enforcement, bool made, struct error *error)
 {
         struct limits *limits = &enforcement->limits;
         struct cgroup *cgroup = &enforcement->cgroup;
@@ -137,9 +135,10 @@ static bool begin_cgroup(struct enforcement *enforcement, struct error *error)
         switch (enforcement->limits.way) {
         case CGROUP_WAY_SYSTEMD:
                 return cgroup_connect_systemd(cgroup, enforcement->box->outer_uid) ||
-                       settle_cgroup(enforcement, false, error);
+                       enforcement_settle_cgroup(enforcement, false, error);
         case CGROUP_WAY_DELEGATED:
-                return settle_cgroup(enforcement, cgroup_create(cgroup, &enforcement->limits), error);
+                return enforcement_settle_cgroup(enforcement, cgroup_create(cgroup, &enforcement->limits),
+                                                 error);
         case CGROUP_WAY_NONE:
                 report_unheld(&enforcement->limits);
                 break;
@@ -175,7 +174,7 @@ bool enforcement_request_cgroup(struct enforcement *enforcement, struct launch *
                 return true;
         enforcement->cgroup_deadline = clock_now_ms() + CGROUP_TIMEOUT_MS;
         return cgroup_request_scope(&enforcement->cgroup, launch->process, &enforcement->limits) ||
-               settle_cgroup(enforcement, false, error);
+               enforcement_settle_cgroup(enforcement, false, error);
 }
 
 enum enforcement_event enforcement_start_watchdog(struct enforcement *enforcement)
@@ -211,7 +210,7 @@ enum enforcement_event enforcement_read(struct enforcement *enforcement, const s
                 enum systemd_scope_progress progress =
                     cgroup_read_systemd(&enforcement->cgroup, enforcement->launch->process);
                 if (progress != SYSTEMD_SCOPE_WAITING &&
-                    !settle_cgroup(enforcement, progress == SYSTEMD_SCOPE_DONE, error))
+                    !enforcement_settle_cgroup(enforcement, progress == SYSTEMD_SCOPE_DONE, error))
                         return ENFORCEMENT_LOST;
         }
         if (event == ENFORCEMENT_NONE && (polls[MEMORY_POLL].revents || polls[PIDS_POLL].revents))
@@ -231,7 +230,7 @@ bool enforcement_meet_deadline(struct enforcement *enforcement, struct error *er
                 return true;
         (void)snprintf(cgroup->why, sizeof(cgroup->why), "systemd did not answer in %d ms",
                        CGROUP_TIMEOUT_MS);
-        return settle_cgroup(enforcement, false, error);
+        return enforcement_settle_cgroup(enforcement, false, error);
 }
 
 void enforcement_read_last_events(struct enforcement *enforcement)

@@ -14,7 +14,7 @@
  *
  *   before the launch   enforcement_begin()            makes the delegated cgroup, or connects to systemd
  *   after the launch    enforcement_request_cgroup()   asks systemd to put pid 1 into a scope
- *   answer or timeout   settle_cgroup()                reads the limits back, checks --require, tells pid 1
+ *   answer or timeout   enforcement_settle_cgroup()    reads the limits back, checks --require, tells pid 1
  *   command executed    enforcement_start_watchdog()   only where no cgroup holds the memory
  *   while it runs       enforcement_read()             reports a limit that was reached, once
  *
@@ -74,6 +74,11 @@ int enforcement_cgroup(const struct enforcement *enforcement);
 /* After the launch: asks systemd for a scope around pid 1, where that is the mechanism. False when a limit of
  * --require does not hold. */
 bool enforcement_request_cgroup(struct enforcement *enforcement, struct launch *launch, struct error *error);
+
+/* Called by the functions of this module once it is known whether there is a cgroup (`made`). Reads back what
+ * it holds, falls back to the mechanisms without a cgroup, and tells pid 1, which waits for this. False when
+ * a limit of --require does not hold. */
+bool enforcement_settle_cgroup(struct enforcement *enforcement, bool made, struct error *error);
 
 /* Starts the watchdog where it is needed. Call after the command was executed, because the sandbox builds
  * itself on every processor and would lose time to it, and before the supervisor loads its own filter. */

@@ -66,7 +66,7 @@ static void write_endpoint(const char *word, const struct endpoint *endpoint, FI
                 fprintf(out, "%s %s\n", word, endpoint->is_socket ? "socket" : "plain");
 }
 
-static void write_rules(const struct box *box, const char *server, bool explain, FILE *out)
+void filter_helper_write_rules(const struct box *box, const char *server, bool explain, FILE *out)
 {
         const struct tool_rules *rules = &box->tools;
         for (size_t i = 0; i < rules->allow.count; i++)
@@ -94,7 +94,7 @@ static int make_rules(const struct box *box, const char *server, bool explain, c
         autofree char *text = NULL;
         size_t length = 0;
         FILE *out = str_or_die(open_memstream(&text, &length));
-        write_rules(box, server, explain, out);
+        filter_helper_write_rules(box, server, explain, out);
         write_endpoint("input", input, out);
         write_endpoint("output", output, out);
         str_or_die(fclose(out) == 0 ? text : NULL);

@@ -30,6 +30,9 @@ struct filter_helper {
 bool filter_helper_start(struct filter_helper *helper, const struct box *box, const struct run_log *log,
                          int nat, int server[3], struct error *error);
 
+/* The rules as lines of mcp/wire.h. */
+void filter_helper_write_rules(const struct box *box, const char *server, bool explain, FILE *out);
+
 /* Waits until the filter has read its rules and pins and is confined. The server must not start before. */
 bool filter_helper_await(const struct filter_helper *helper, struct error *error);
 

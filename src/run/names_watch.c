@@ -34,8 +34,7 @@ static const uint32_t directory_events =
     IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
 static const uint32_t file_events = IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF;
 
-/* Watches what decides where `path` (absolute) leads. What cannot be watched is skipped. */
-static void watch_path(int inotify, const char *path)
+void names_watch_add(int inotify, const char *path)
 {
         autofree char *directory = str_copy("/");
         autofree char *rest = str_copy(path);
@@ -111,8 +110,8 @@ static _Noreturn void watch(const struct network *network, const char *known)
         for (;;) {
                 autoclose int inotify = inotify_init1(IN_CLOEXEC);
                 if (inotify >= 0) {
-                        watch_path(inotify, HOST_RESOLV_CONF);
-                        watch_path(inotify, HOST_HOSTS);
+                        names_watch_add(inotify, HOST_RESOLV_CONF);
+                        names_watch_add(inotify, HOST_HOSTS);
                 }
                 char *names = read_names(network, told);
                 if (!str_equal(names, told))

@@ -13,4 +13,8 @@
  * supervisor's socket to it. The process ends with the caller at the latest. Returns it, or -1 with errno. */
 pid_t names_watch_start(const struct network *network, const char *told, int talk);
 
+/* Adds the inotify watches that report a change of where `path` (absolute) leads, or of the file there. What
+ * cannot be watched is skipped. */
+void names_watch_add(int inotify, const char *path);
+
 #endif

@@ -34,7 +34,7 @@ static void write_destinations(const char *word, const struct destinations *list
                         fprintf(out, "%s %s\n", word, list->items[i].text);
 }
 
-static void write_rules(const struct box *box, bool explain, FILE *out)
+void nat_helper_write_rules(const struct box *box, bool explain, FILE *out)
 {
         const struct network *network = &box->network;
         fputs(box->log_path ? "log\n" : "", out);
@@ -56,7 +56,7 @@ static int make_rules(const struct box *box, bool explain, const char *names)
         autofree char *text = NULL;
         size_t length = 0;
         FILE *out = str_or_die(open_memstream(&text, &length));
-        write_rules(box, explain, out);
+        nat_helper_write_rules(box, explain, out);
         fputs(names, out);
         str_or_die(fclose(out) == 0 ? text : NULL);
         int made = fd_memory_file("rules", text, length);
@@ -69,20 +69,18 @@ static bool fail(struct error *error, const char *what)
         return error_set(error, EXIT_SETUP, "cannot start the network helper: %s: %s", what, strerror(errno));
 }
 
-/* `problem` is the errno of the attempt to listen there. */
-static bool refuse_port(const struct port_pair *pair, struct error *error)
+bool nat_helper_refuse_port(const struct port_pair *pair, int problem, struct error *error)
 {
-        int problem = errno;
-        autofree char *other = NULL;
+        autofree char *advice = NULL;
         if (problem == EADDRINUSE)
-                other = str_format("; stop the program that listens there, or choose another port with "
-                                   "--publish HOSTPORT:%u",
-                                   pair->inside);
+                advice = str_format("; stop the program that listens there, or choose another port with "
+                                    "--publish HOSTPORT:%u",
+                                    pair->inside);
         if (problem == EACCES)
-                other = str_format("; the kernel reserves low ports for root; use --publish %u:%u",
-                                   8000U + pair->host % 1000U, pair->inside);
+                advice = str_format("; the kernel reserves low ports for root; use --publish %u:%u",
+                                    8000U + pair->host % 1000U, pair->inside);
         return error_set(error, EXIT_SETUP, "--publish %u: cannot listen on 127.0.0.1:%u: %s%s", pair->host,
-                         pair->host, strerror(problem), other ? other : "");
+                         pair->host, strerror(problem), advice ? advice : "");
 }
 
 /* Binds the published ports. They are sent through the sandbox's end of the set-up socket, to which nothing
@@ -92,7 +90,7 @@ static bool publish(const struct nat_helper *helper, const struct network *netwo
         for (size_t i = 0; i < network->publish_count; i++) {
                 uint16_t port = network->publish[i].host;
                 if (!listeners_publish(helper->setup, port, network->publish[i].inside))
-                        return refuse_port(&network->publish[i], error);
+                        return nat_helper_refuse_port(&network->publish[i], errno, error);
         }
         return true;
 }

@@ -26,6 +26,11 @@ struct nat_helper {
  */
 bool nat_helper_start(struct nat_helper *helper, const struct box *box, int filter, struct error *error);
 
+/* Two parts of nat_helper_start() without a look at the machine: the rules as lines of nat/wire.h, and the
+ * error for a published port when listening on it failed with `problem`, an errno. */
+void nat_helper_write_rules(const struct box *box, bool explain, FILE *out);
+bool nat_helper_refuse_port(const struct port_pair *pair, int problem, struct error *error);
+
 /* Closes the ends that the sandbox was cloned with. */
 void nat_helper_close_setup(struct nat_helper *helper);
 

@@ -423,6 +423,12 @@ static void log_limit(void *log, const char *limit, const char *value, const cha
         run_log_add_limit(log, limit, value, mechanism);
 }
 
+static void close_server_ends(int (*server)[3])
+{
+        for (int i = 0; i < 3; i++)
+                fd_close(&(*server)[i]);
+}
+
 /* Starts the helpers and clones the sandbox. */
 static bool start(struct supervisor *supervisor, struct held_sources *held, struct error *error)
 {
@@ -430,7 +436,7 @@ static bool start(struct supervisor *supervisor, struct held_sources *held, stru
         bool filtered = box_has_filter(box);
         bool lines = box->kind == BOX_MCP && !box->raw_stdout;
         static const bool filter_carries[3] = {true, true, false};
-        int server[3] = {-1, -1, -1};
+        __attribute__((cleanup(close_server_ends))) int server[3] = {-1, -1, -1};
         supervisor->bridge =
             bridge_new(lines, filtered ? filter_carries : supervisor->terminal.passed, server, error);
         if (!supervisor->bridge)
@@ -443,11 +449,8 @@ static bool start(struct supervisor *supervisor, struct held_sources *held, stru
         if (box->tools.explain && box_has_network(box) && !connect_helpers(&nat_end, &filter_end, error))
                 return false;
         if (filtered &&
-            !filter_helper_start(&supervisor->filter, box, supervisor->log, filter_end, server, error)) {
-                for (int i = 0; i < 3; i++)
-                        fd_close(&server[i]);
+            !filter_helper_start(&supervisor->filter, box, supervisor->log, filter_end, server, error))
                 return false;
-        }
         if (box_has_network(box) && !nat_helper_start(&supervisor->nat, box, nat_end, error))
                 return false;
         if (!enforcement_begin(&supervisor->enforcement, box, log_limit, supervisor->log, error))
@@ -471,8 +474,7 @@ static bool start(struct supervisor *supervisor, struct held_sources *held, stru
         /* While the sandbox builds itself, so that it costs no time and precedes the command's own lines. */
         if (started && !box_has_network(box))
                 message_unrecorded("network: deny-all (use --network-allow to permit outbound hosts)");
-        for (int i = 0; i < 3; i++)
-                fd_close(&server[i]);
+        close_server_ends(&server);
         nat_helper_close_setup(&supervisor->nat);
         /* The supervisor holds the values of the user's variables, so no process of the same user may trace
          * it. */

@@ -16,10 +16,8 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
+#include "bus_rig.h"
 #include "unit.h"
-
-enum { REPLY = 2, FAILURE = 3, SIGNAL = 4 };
-enum { MEMBER = 3, ERROR_NAME = 4, REPLY_SERIAL = 5, SIGNATURE = 8 };
 
 static const struct limits limits = {.memory_bytes = 64 << 20, .pids = 50, .cpus = 150};
 
@@ -78,7 +76,7 @@ static struct call parse_call(const unsigned char *message, uint32_t serial)
                 const char *kind = parse_text(&parser, 1);
                 assert_in_range(number, 1, 9);
                 call.fields[number] = parse_text(&parser, kind[0] == 'g' ? 1 : 4);
-                assert_string_equal(kind, number == 1 ? "o" : number == SIGNATURE ? "g" : "s");
+                assert_string_equal(kind, number == 1 ? "o" : number == BUS_SIGNATURE ? "g" : "s");
         }
         assert_int_equal(parser.at, end);
         size_t start_of_body = (end + 7) / 8 * 8;
@@ -128,14 +126,14 @@ static void expect_request(const unsigned char *bytes, size_t length, const char
                            const struct limits *expected)
 {
         struct call hello = parse_call(bytes, 1);
-        assert_string_equal(hello.fields[MEMBER], "Hello");
+        assert_string_equal(hello.fields[BUS_MEMBER], "Hello");
         assert_string_equal(hello.fields[6], "org.freedesktop.DBus");
-        assert_null(hello.fields[SIGNATURE]);
+        assert_null(hello.fields[BUS_SIGNATURE]);
         assert_int_equal(hello.body.at, hello.body.end);
         bytes += hello.length;
         struct call match = parse_call(bytes, 2);
-        assert_string_equal(match.fields[MEMBER], "AddMatch");
-        assert_string_equal(match.fields[SIGNATURE], "s");
+        assert_string_equal(match.fields[BUS_MEMBER], "AddMatch");
+        assert_string_equal(match.fields[BUS_SIGNATURE], "s");
         expect_text(&match.body, 4,
                     "type='signal',sender='org.freedesktop.systemd1',path='/org/freedesktop/systemd1',"
                     "member='JobRemoved'");
@@ -144,9 +142,9 @@ static void expect_request(const unsigned char *bytes, size_t length, const char
         struct call scope = parse_call(bytes, 3);
         assert_string_equal(scope.fields[1], "/org/freedesktop/systemd1");
         assert_string_equal(scope.fields[2], "org.freedesktop.systemd1.Manager");
-        assert_string_equal(scope.fields[MEMBER], "StartTransientUnit");
+        assert_string_equal(scope.fields[BUS_MEMBER], "StartTransientUnit");
         assert_string_equal(scope.fields[6], "org.freedesktop.systemd1");
-        assert_string_equal(scope.fields[SIGNATURE], "ssa(sv)a(sa(sv))");
+        assert_string_equal(scope.fields[BUS_SIGNATURE], "ssa(sv)a(sa(sv))");
         expect_scope(&scope.body, name, expected);
         assert_int_equal(hello.length + match.length + scope.length, length);
 }
@@ -166,104 +164,22 @@ static void test_the_request(void **state)
 
 /* ---- what is received ---- */
 
-struct message {
-        unsigned char bytes[1024];
-        size_t length, body;
-};
-
-static void add(struct message *message, const void *data, size_t length)
+static void make_refusal(struct bus_message *message, const char *signature, const char *text)
 {
-        memcpy(message->bytes + message->length, data, length);
-        message->length += length;
-}
-
-static void add_number(struct message *message, uint32_t value)
-{
-        while (message->length % 4)
-                message->bytes[message->length++] = 0;
-        for (int i = 0; i < 4; i++)
-                message->bytes[message->length++] = (unsigned char)(value >> 8 * i);
-}
-
-static void set_number(struct message *message, size_t at, size_t value)
-{
-        for (int i = 0; i < 4; i++)
-                message->bytes[at + (size_t)i] = (unsigned char)(value >> 8 * i);
-}
-
-static void add_text(struct message *message, const char *text)
-{
-        add_number(message, (uint32_t)strlen(text));
-        add(message, text, strlen(text) + 1);
-}
-
-static void add_field(struct message *message, unsigned char number, const char *kind, const char *text)
-{
-        unsigned char length = (unsigned char)strlen(kind);
-        while (message->length % 8)
-                message->bytes[message->length++] = 0;
-        add(message, &number, 1);
-        add(message, &length, 1);
-        add(message, kind, strlen(kind) + 1);
-        if (kind[0] == 's') {
-                add_text(message, text);
-        } else if (kind[0] == 'g') {
-                length = (unsigned char)strlen(text);
-                add(message, &length, 1);
-                add(message, text, strlen(text) + 1);
-        } else {
-                add_number(message, 7);
-        }
-}
-
-static void begin(struct message *message, unsigned char type)
-{
-        *message = (struct message){.bytes = {'l', type, 0, 1}, .length = 16};
-}
-
-static void begin_body(struct message *message)
-{
-        set_number(message, 12, message->length - 16);
-        while (message->length % 8)
-                message->bytes[message->length++] = 0;
-        message->body = message->length;
-}
-
-static void end(struct message *message)
-{
-        set_number(message, 4, message->length - message->body);
-}
-
-static void make_job_removed(struct message *message, const char *unit, const char *result)
-{
-        begin(message, SIGNAL);
-        add_field(message, MEMBER, "s", "JobRemoved");
-        add_field(message, REPLY_SERIAL, "u", NULL); /* numbers are skipped */
-        add_field(message, SIGNATURE, "g", "uoss");
-        begin_body(message);
-        add_number(message, 99);
-        add_text(message, "/org/freedesktop/systemd1/job/99");
-        add_text(message, unit);
-        add_text(message, result);
-        end(message);
-}
-
-static void make_refusal(struct message *message, const char *signature, const char *text)
-{
-        begin(message, FAILURE);
-        add_field(message, ERROR_NAME, "s", "org.example.No");
+        bus_begin(message, BUS_FAILURE);
+        bus_add_field(message, BUS_ERROR_NAME, "s", "org.example.No");
         if (signature)
-                add_field(message, SIGNATURE, "g", signature);
-        begin_body(message);
+                bus_add_field(message, BUS_SIGNATURE, "g", signature);
+        bus_begin_body(message);
         if (text)
-                add_text(message, text);
-        end(message);
+                bus_add_text(message, text);
+        bus_end(message);
 }
 
 static const struct systemd_scope asked = {.name = "hutch-1-2.scope"};
 
 /* Judges a copy of exactly this size, so that a sanitizer sees a read behind it. */
-static enum systemd_scope_progress judge(const struct message *message, size_t length, char why[256])
+static enum systemd_scope_progress judge(const struct bus_message *message, size_t length, char why[256])
 {
         unsigned char *copy = malloc(length ? length : 1);
         assert_non_null(copy);
@@ -274,7 +190,8 @@ static enum systemd_scope_progress judge(const struct message *message, size_t l
         return progress;
 }
 
-static void expect(const struct message *message, enum systemd_scope_progress expected, const char *reason)
+static void expect(const struct bus_message *message, enum systemd_scope_progress expected,
+                   const char *reason)
 {
         char why[256];
         assert_int_equal(judge(message, message->length, why), expected);
@@ -283,13 +200,13 @@ static void expect(const struct message *message, enum systemd_scope_progress ex
 
 static void test_what_the_scope_became(void **state)
 {
-        struct message message;
+        struct bus_message message;
         (void)state;
-        make_job_removed(&message, asked.name, "done");
+        bus_make_job_removed(&message, asked.name, "done");
         expect(&message, SYSTEMD_SCOPE_DONE, "nothing");
-        make_job_removed(&message, asked.name, "failed");
+        bus_make_job_removed(&message, asked.name, "failed");
         expect(&message, SYSTEMD_SCOPE_REFUSED, "systemd did not make the scope: failed");
-        make_job_removed(&message, "another.scope", "done");
+        bus_make_job_removed(&message, "another.scope", "done");
         expect(&message, SYSTEMD_SCOPE_WAITING, "nothing");
         make_refusal(&message, "s", "Unit is masked.");
         expect(&message, SYSTEMD_SCOPE_REFUSED, "systemd refuses: Unit is masked.");
@@ -301,36 +218,36 @@ static void test_what_the_scope_became(void **state)
 
 static void test_what_is_not_meant(void **state)
 {
-        struct message message;
+        struct bus_message message;
         (void)state;
-        make_job_removed(&message, asked.name, "done");
-        message.bytes[1] = REPLY; /* only a signal reports a job */
+        bus_make_job_removed(&message, asked.name, "done");
+        message.bytes[1] = BUS_REPLY; /* only a signal reports a job */
         expect(&message, SYSTEMD_SCOPE_WAITING, "nothing");
-        begin(&message, SIGNAL);
-        add_field(&message, MEMBER, "s", "JobNew");
-        add_field(&message, SIGNATURE, "g", "uoss");
-        begin_body(&message);
-        end(&message);
+        bus_begin(&message, BUS_SIGNAL);
+        bus_add_field(&message, BUS_MEMBER, "s", "JobNew");
+        bus_add_field(&message, BUS_SIGNATURE, "g", "uoss");
+        bus_begin_body(&message);
+        bus_end(&message);
         expect(&message, SYSTEMD_SCOPE_WAITING, "nothing");
-        begin(&message, SIGNAL);
-        add_field(&message, MEMBER, "s", "JobRemoved");
-        add_field(&message, SIGNATURE, "g", "uos");
-        begin_body(&message);
-        end(&message);
+        bus_begin(&message, BUS_SIGNAL);
+        bus_add_field(&message, BUS_MEMBER, "s", "JobRemoved");
+        bus_add_field(&message, BUS_SIGNATURE, "g", "uos");
+        bus_begin_body(&message);
+        bus_end(&message);
         expect(&message, SYSTEMD_SCOPE_WAITING, "nothing");
 }
 
-static void expect_invalid(const struct message *message)
+static void expect_invalid(const struct bus_message *message)
 {
         expect(message, SYSTEMD_SCOPE_REFUSED, "the bus sent an invalid message");
 }
 
 static void test_torn_messages(void **state)
 {
-        struct message whole, message;
+        struct bus_message whole, message;
         char why[256];
         (void)state;
-        make_job_removed(&whole, asked.name, "done");
+        bus_make_job_removed(&whole, asked.name, "done");
         for (size_t length = 0; length < whole.length; length++)
                 assert_int_equal(judge(&whole, length, why), SYSTEMD_SCOPE_REFUSED);
         /* Any one byte may be another: nothing is read behind the message, and only this scope is done. */
@@ -347,46 +264,46 @@ static void test_torn_messages(void **state)
         message.bytes[3] = 2;
         expect_invalid(&message);
         message = whole;
-        set_number(&message, 4, SYSTEMD_SCOPE_BUFFER_SIZE + 1);
+        bus_set_number(&message, 4, SYSTEMD_SCOPE_BUFFER_SIZE + 1);
         expect_invalid(&message);
         message = whole;
-        set_number(&message, 12, SYSTEMD_SCOPE_BUFFER_SIZE + 1);
+        bus_set_number(&message, 12, SYSTEMD_SCOPE_BUFFER_SIZE + 1);
         expect_invalid(&message);
 }
 
 static void test_torn_fields(void **state)
 {
-        struct message message;
+        struct bus_message message;
         (void)state;
-        begin(&message, SIGNAL);
-        add_field(&message, MEMBER, "s", "JobRemoved");
+        bus_begin(&message, BUS_SIGNAL);
+        bus_add_field(&message, BUS_MEMBER, "s", "JobRemoved");
         message.bytes[20] = 200; /* the text's length */
-        begin_body(&message);
-        end(&message);
+        bus_begin_body(&message);
+        bus_end(&message);
         expect_invalid(&message);
-        begin(&message, SIGNAL);
-        add_field(&message, MEMBER, "ss", "x"); /* one kind at a time */
-        begin_body(&message);
-        end(&message);
+        bus_begin(&message, BUS_SIGNAL);
+        bus_add_field(&message, BUS_MEMBER, "ss", "x"); /* one kind at a time */
+        bus_begin_body(&message);
+        bus_end(&message);
         expect_invalid(&message);
-        begin(&message, SIGNAL);
-        add_field(&message, MEMBER, "x", NULL); /* a kind that no field has */
-        begin_body(&message);
-        end(&message);
+        bus_begin(&message, BUS_SIGNAL);
+        bus_add_field(&message, BUS_MEMBER, "x", NULL); /* a kind that no field has */
+        bus_begin_body(&message);
+        bus_end(&message);
         expect_invalid(&message);
-        begin(&message, SIGNAL);
-        add_field(&message, REPLY_SERIAL, "u", NULL);
+        bus_begin(&message, BUS_SIGNAL);
+        bus_add_field(&message, BUS_REPLY_SERIAL, "u", NULL);
         message.length -= 1; /* the number is cut */
-        set_number(&message, 12, message.length - 16);
+        bus_set_number(&message, 12, message.length - 16);
         message.bytes[message.length++] = 0;
         message.body = message.length;
-        end(&message);
+        bus_end(&message);
         expect_invalid(&message);
-        begin(&message, SIGNAL);
-        add_field(&message, MEMBER, "s", "JobRemoved");
+        bus_begin(&message, BUS_SIGNAL);
+        bus_add_field(&message, BUS_MEMBER, "s", "JobRemoved");
         message.bytes[message.length - 1] = 'x'; /* no NUL at its end */
-        begin_body(&message);
-        end(&message);
+        bus_begin_body(&message);
+        bus_end(&message);
         expect_invalid(&message);
 }
 
@@ -430,10 +347,10 @@ static void send_bytes(const void *data, size_t length)
 
 static void test_byte_by_byte(void **state)
 {
-        struct message other, done;
+        struct bus_message other, done;
         (void)state;
-        make_job_removed(&other, "another.scope", "done");
-        make_job_removed(&done, asked.name, "done");
+        bus_make_job_removed(&other, "another.scope", "done");
+        bus_make_job_removed(&done, asked.name, "done");
         expect_read(SYSTEMD_SCOPE_WAITING, "nothing");
         for (const char *c = "OK 0123456789\r\n"; *c; c++) {
                 assert_false(connection.authenticated);
@@ -455,10 +372,10 @@ static void test_byte_by_byte(void **state)
 
 static void test_all_at_once(void **state)
 {
-        struct message all, next;
+        struct bus_message all, next;
         (void)state;
-        make_job_removed(&all, "another.scope", "failed");
-        make_job_removed(&next, asked.name, "done");
+        bus_make_job_removed(&all, "another.scope", "failed");
+        bus_make_job_removed(&next, asked.name, "done");
         send_bytes("OK 0\r\n", 6);
         send_bytes(all.bytes, all.length);
         send_bytes(next.bytes, next.length);
@@ -499,10 +416,10 @@ static void test_more_than_there_is_room_for(void **state)
 
 static void test_a_message_that_claims_too_much(void **state)
 {
-        struct message message;
+        struct bus_message message;
         (void)state;
-        make_job_removed(&message, asked.name, "done");
-        set_number(&message, 4, SYSTEMD_SCOPE_BUFFER_SIZE);
+        bus_make_job_removed(&message, asked.name, "done");
+        bus_set_number(&message, 4, SYSTEMD_SCOPE_BUFFER_SIZE);
         send_bytes("OK 0\r\n", 6);
         send_bytes(message.bytes, message.length);
         expect_read(SYSTEMD_SCOPE_REFUSED, "the bus sent an invalid message");
@@ -526,6 +443,9 @@ static void test_asking(void **state)
         assert_string_equal(strchr(connection.name, '.'), ".scope");
         assert_int_equal(strlen(connection.name), strlen("hutch-4321-01234567.scope"));
         expect_request(bytes + skipped, (size_t)length - skipped, connection.name, &limits);
+        autofree char *first = str_copy(connection.name);
+        assert_int_equal(systemd_scope_request(&connection, 4321, &limits), 0);
+        assert_string_not_equal(connection.name, first);
 }
 
 static void test_asking_nobody(void **state)

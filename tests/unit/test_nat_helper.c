@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What hutch-nat is told, and what becomes of what it says; a socket pair plays the helper.
+ */
+#include "lib/fd.h"
+#include "lib/messages.h"
+#include "lib/str.h"
+#include "nat/wire.h"
+#include "run/nat_helper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "unit.h"
+
+static char heard[4096];
+static struct nat_helper helper;
+static struct run_log run;
+static int nat;    /* the helper's end */
+static int logged; /* a second descriptor of the file of --log */
+
+static void hear(void *context, const char *line, size_t length)
+{
+        (void)context;
+        assert_true(strlen(heard) + length < sizeof(heard));
+        strncat(heard, line, length);
+}
+
+static int set_up(void **state)
+{
+        int ends[2];
+        (void)state;
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+                return -1;
+        helper = NAT_HELPER_NONE;
+        helper.control = ends[0];
+        nat = ends[1];
+        run = (struct run_log){.store_file = -1, .file = memfd_create("log", MFD_CLOEXEC)};
+        logged = dup(run.file);
+        heard[0] = 0;
+        messages_send_to(hear, NULL);
+        return 0;
+}
+
+static int tear_down(void **state)
+{
+        (void)state;
+        messages_send_to(NULL, NULL);
+        fd_close(&helper.control);
+        fd_close(&run.file);
+        fd_close(&nat);
+        fd_close(&logged);
+        return 0;
+}
+
+/* ---- the rules ---- */
+
+static void expect_rules(const struct box *box, bool explain, const char *expected)
+{
+        char *text = NULL;
+        size_t length;
+        FILE *out = open_memstream(&text, &length);
+        nat_helper_write_rules(box, explain, out);
+        assert_int_equal(fclose(out), 0);
+        assert_string_equal(text, expected);
+        free(text);
+}
+
+static void test_rules(void **state)
+{
+        struct box box = {0};
+        struct error error = {0};
+        struct port_pair ports[] = {{.inside = 80, .host = 8080}};
+        char *exceptions[] = {(char *)".corp"};
+        (void)state;
+        expect_rules(&box, false, "");
+        expect_rules(&box, true, "explain\n");
+        assert_true(
+            destinations_add(&box.network.rules.allow, DESTINATION_ALLOW, "a.test:443,localhost:9", &error));
+        assert_true(destinations_add(&box.network.rules.deny, DESTINATION_DENY, "b.test", &error));
+        box.network.host_ports = ports;
+        box.network.host_port_count = 1;
+        box.network.proxy = (char *)"proxy.test 3128";
+        box.network.no_proxy = (struct str_list){exceptions, 1};
+        box.log_path = (char *)"/log";
+        /* A rule for localhost is a port of the host, and no destination of the resolver's. */
+        expect_rules(
+            &box, false,
+            "log\nallow a.test:443\ndeny b.test\nhost-port 80 8080\nproxy proxy.test 3128\nno-proxy .corp\n");
+        box.network.proxy_credentials = (char *)"dTpw";
+        box.network.host_port_count = 0;
+        box.network.no_proxy.count = 0;
+        box.log_path = NULL;
+        expect_rules(&box, false, "allow a.test:443\ndeny b.test\nproxy proxy.test 3128 dTpw\n");
+        destinations_free(&box.network.rules.allow);
+        destinations_free(&box.network.rules.deny);
+}
+
+static void expect_refusal(uint16_t host, int problem, const char *expected)
+{
+        struct error error = {0};
+        const struct port_pair pair = {.inside = 80, .host = host};
+        assert_false(nat_helper_refuse_port(&pair, problem, &error));
+        assert_int_equal(error.status, EXIT_SETUP);
+        assert_string_equal(error.text, expected);
+}
+
+static void test_published_ports(void **state)
+{
+        (void)state;
+        expect_refusal(
+            8080, EADDRINUSE,
+            "--publish 8080: cannot listen on 127.0.0.1:8080: Address already in use; stop the program that "
+            "listens there, or choose another port with --publish HOSTPORT:80");
+        expect_refusal(
+            443, EACCES,
+            "--publish 443: cannot listen on 127.0.0.1:443: Permission denied; the kernel reserves low ports "
+            "for root; use --publish 8443:80");
+        expect_refusal(8080, EMFILE, "--publish 8080: cannot listen on 127.0.0.1:8080: Too many open files");
+}
+
+/* ---- its messages ---- */
+
+static void say(uint32_t type, const char *text)
+{
+        char message[sizeof(struct nat_message) + NAT_TEXT_MAX];
+        const struct nat_message head = {.type = type};
+        memcpy(message, &head, sizeof(head));
+        memcpy(message + sizeof(head), text, strlen(text));
+        assert_int_equal(send(nat, message, sizeof(head) + strlen(text), 0), sizeof(head) + strlen(text));
+}
+
+static void expect_log(const char *part)
+{
+        char *content = NULL;
+        assert_int_equal(lseek(logged, 0, SEEK_SET), 0);
+        assert_true(fd_read_all(logged, 1 << 20, &content) >= 0);
+        autofree char *text = content;
+        if (part)
+                assert_non_null(strstr(text, part));
+        else
+                assert_string_equal(text, "");
+}
+
+static void test_what_it_says(void **state)
+{
+        (void)state;
+        assert_true(nat_helper_read(&helper, &run)); /* nothing yet */
+        say(NAT_READY, "");
+        assert_true(nat_helper_read(&helper, &run));
+        assert_string_equal(heard, "");
+        say(NAT_DENIED, "no\n[hutch] forged");
+        assert_true(nat_helper_read(&helper, &run));
+        assert_string_equal(heard, "[hutch] no\\x0a[hutch] forged\n");
+        heard[0] = 0;
+        say(NAT_NOTE, "a note");
+        assert_true(nat_helper_read(&helper, &run));
+        assert_string_equal(heard, "[hutch] a note\n");
+        expect_log(NULL);
+        say(NAT_RECORD, "\"event\":\"dns\"");
+        assert_true(nat_helper_read(&helper, &run));
+        expect_log("{\"event\":\"dns\",");
+        /* What only the supervisor says, and what nobody does. */
+        say(NAT_RESOLVER, "x");
+        say(NAT_FINISH, "x");
+        say(999, "x");
+        for (int i = 0; i < 3; i++)
+                assert_true(nat_helper_read(&helper, &run));
+        assert_string_equal(heard, "[hutch] a note\n");
+}
+
+static void test_it_has_ended(void **state)
+{
+        (void)state;
+        assert_int_equal(send(nat, "xy", 2, 0), 2); /* less than a message */
+        assert_false(nat_helper_read(&helper, &run));
+        fd_close(&nat);
+        assert_false(nat_helper_read(&helper, &run));
+}
+
+/* What it said before it ended is heard, although something it was told lies unread. */
+static void test_its_last_words(void **state)
+{
+        (void)state;
+        assert_int_equal(send(helper.control, "unread", 6, 0), 6);
+        say(NAT_NOTE, "the last");
+        fd_close(&nat);
+        for (int i = 0; i < 2 && !*heard; i++)
+                assert_true(nat_helper_read(&helper, &run));
+        assert_string_equal(heard, "[hutch] the last\n");
+        assert_false(nat_helper_read(&helper, &run));
+}
+
+/* ---- its end ---- */
+
+/* A process in the helper's place. */
+static pid_t be_helper(void)
+{
+        pid_t process = fork();
+        if (process == 0)
+                for (;;)
+                        pause();
+        return process;
+}
+
+static void test_flows_are_recorded_at_the_end(void **state)
+{
+        struct nat_message told;
+        (void)state;
+        helper.process = be_helper();
+        helper.names = str_copy("nameserver 1.1.1.1\n");
+        say(NAT_RECORD, "\"event\":\"flow\"");
+        assert_int_equal(shutdown(nat, SHUT_WR), 0); /* nothing follows */
+        nat_helper_end(&helper, &run);
+        expect_log("{\"event\":\"flow\",");
+        assert_int_equal(recv(nat, &told, sizeof(told), 0), sizeof(told));
+        assert_int_equal(told.type, NAT_FINISH);
+        assert_int_equal(helper.process, 0);
+        assert_int_equal(helper.control, -1);
+        assert_null(helper.names);
+        assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no child is left */
+}
+
+static void test_without_a_log_nothing_is_asked_for(void **state)
+{
+        char told[16];
+        (void)state;
+        helper.process = be_helper();
+        fd_close(&run.file);
+        nat_helper_end(&helper, &run);
+        assert_int_equal(recv(nat, told, sizeof(told), 0), 0);
+}
+
+static void test_the_set_up_is_closed(void **state)
+{
+        int ends[2];
+        (void)state;
+        assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+        helper.setup = ends[0];
+        helper.dialler = ends[1];
+        nat_helper_close_setup(&helper);
+        assert_int_equal(helper.setup, -1);
+        assert_int_equal(helper.dialler, -1);
+        assert_int_equal(fcntl(ends[0], F_GETFD), -1);
+        assert_int_equal(fcntl(ends[1], F_GETFD), -1);
+}
+
+static void test_the_watcher_of_names(void **state)
+{
+        static const struct box box;
+        (void)state;
+        helper.names = str_copy("host 10.0.0.1 of-nobody\n");
+        nat_helper_watch_names(&helper, &box);
+        assert_true(helper.watcher > 0 && helper.watching >= 0);
+        assert_null(helper.names);
+        struct pollfd polls[] = {{.fd = helper.watching, .events = POLLIN}, {.fd = nat, .events = POLLIN}};
+        assert_int_equal(poll(polls + 1, 1, 20000), 1); /* it tells what it found */
+        assert_int_equal(poll(polls, 1, 0), 0);
+        assert_string_equal(heard, "");
+        assert_int_equal(kill(helper.watcher, SIGKILL), 0);
+        assert_int_equal(poll(polls, 1, 20000), 1);
+        nat_helper_report_watcher_end(&helper);
+        assert_int_equal(helper.watching, -1);
+        assert_string_equal(
+            heard, "[hutch] note: changes to /etc/resolv.conf and /etc/hosts are no longer followed in this "
+                   "run: hutch-names has ended\n");
+        nat_helper_end(&helper, &run);
+        assert_int_equal(helper.watcher, 0);
+}
+
+#define TALKING(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+            cmocka_unit_test(test_rules),
+            cmocka_unit_test(test_published_ports),
+            TALKING(test_what_it_says),
+            TALKING(test_it_has_ended),
+            TALKING(test_its_last_words),
+            TALKING(test_flows_are_recorded_at_the_end),
+            TALKING(test_without_a_log_nothing_is_asked_for),
+            TALKING(test_the_set_up_is_closed),
+            TALKING(test_the_watcher_of_names),
+        };
+        alarm(60); /* what blocks has failed */
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
