@@ -71,14 +71,14 @@ bool error_set(struct error *error, int status, const char *format, ...)
 {
         if (error->status)
                 return false;
-        char text[sizeof(error->text)];
+        char text[sizeof(error->text) + 1]; /* one more, so that error_quote() sees that a text was cut */
         va_list arguments;
         va_start(arguments, format);
         int length = vsnprintf(text, sizeof(text), format, arguments);
         va_end(arguments);
         if (length < 0)
                 length = 0;
-        if ((size_t)length >= sizeof(text)) /* the text is cut; error_quote() shows it with an ellipsis */
+        if ((size_t)length >= sizeof(text))
                 length = sizeof(text) - 1;
         error_quote(error->text, sizeof(error->text), text, (size_t)length);
         error->status = status;

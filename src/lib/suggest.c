@@ -30,7 +30,7 @@ const char *suggest_nearest(const char *text, const char *const *names)
         for (; *names; names++) {
                 size_t distance = str_distance(text, *names);
                 /* A beginning of a name (`--ver`) means that name, whatever the distance. */
-                if (strlen(text) > 1 && str_starts(*names, text))
+                if (str_starts(*names, text))
                         distance = 1;
                 if (is_turned(text, *names))
                         distance = 0;

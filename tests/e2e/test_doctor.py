@@ -144,7 +144,7 @@ def test_a_masked_proc(examine):
     report = examine("bwrap", "--unshare-all", "--bind", "/", "/", "--proc", "/proc", "--dev-bind", "/dev/null", "/proc/cmdline", "--")
     assert not report.runs and report.states("proc", "namespaces") == ["missing", "ok"]
     assert "/proc/cmdline" in report.checks["proc"]["detail"] and "--proc none" in report.checks["proc"]["fix"]
-    assert report.checks["sandbox"]["fix"] == "with --proc none it starts here"
+    assert report.checks["sandbox"]["fix"] == "use --proc none: a sandbox starts with it"
 
 
 @pytest.mark.parametrize("rules, key", [(["seccomp=ENOSYS"], "seccomp"), (["close_range=ENOSYS"], "sandbox"), (["pivot_root=EPERM"], "namespaces"),
