@@ -18,7 +18,8 @@ def offered(request, hutch):
     make(hutch.folder / "a-file.txt")
     make(hutch.folder / "with space")
     make(hutch.folder / "a-folder/below")
-    return lambda line: {name.replace("\\ ", " ") for name in SHELLS[request.param](line, hutch.folder)}
+    with SHELLS[request.param](hutch.folder) as ask:
+        yield lambda line: {name.replace("\\ ", " ") for name in ask(line)}
 
 
 def options(hutch, subcommand):

@@ -92,7 +92,7 @@ def test_a_tool_that_writes_for_ever_is_ended(examine, hutch):
     folder = hutch.folder / "bin"
     folder.mkdir()
     (folder / "uv").write_text("#!/bin/sh\nprintf '\\033[31m\\377red\\nmore\\n'\n")
-    (folder / "deno").write_text("#!/bin/sh\nexec yes\n")
+    (folder / "deno").write_text("#!/bin/sh\nyes | head -c 10000000\nwhile echo y; do sleep 0.1; done\n")
     for tool in folder.iterdir():
         tool.chmod(0o755)
     report = examine(env={"PATH": f"{folder}:{hutch.environment['PATH']}"})
