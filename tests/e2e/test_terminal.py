@@ -163,10 +163,13 @@ def test_modes_and_foreground_group_are_given_back(on_terminal, hutch, ending):
 
 
 def test_a_timeout_gives_the_terminal_back(on_terminal):
-    terminal = on_terminal("run", "--timeout", "1", "--", "sh", "-c", "stty raw -echo; sleep 300")
-    before = terminal.modes()
+    terminal = on_terminal("run", "--timeout", "2", "--", "sh", "-c", READY + "read go; stty raw -echo; sleep 300")
+    terminal.expect("ready")
+    before = terminal.modes()[:4]
+    terminal.type("\n")
+    wait_until(lambda: terminal.modes()[:4] != before, what="the other modes")
     assert terminal.wait(8) == 124
-    assert terminal.modes()[:4] == before[:4]
+    assert terminal.modes()[:4] == before
 
 
 def test_the_window_is_closed(on_terminal):
