@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# bash completion for hutch. Options stand here and in src/cli/options.c; a unit test compares them.
+# bash completion for hutch. A unit test compares these options with hutch's option table.
 
 _hutch()
 {
@@ -13,7 +13,7 @@ _hutch()
         done
 
         if [[ $separator ]]; then
-                # What follows is another command's line.
+                # The words after `--` are the command line of another program.
                 if declare -F _command_offset >/dev/null; then
                         _command_offset $((separator + 1))
                 elif ((COMP_CWORD == separator + 1)); then
@@ -35,7 +35,7 @@ _hutch()
         [[ $word == = ]] && word=
         [[ $before == = ]] && before=${COMP_WORDS[COMP_CWORD - 2]}
 
-        # With a space before each, so that the test finds whole options.
+        # Each option has a space before it, so that the test finds whole options.
         case " $before" in
         ' --ro' | ' --rw' | ' --ro-try' | ' --rw-try' | ' --volume' | ' --file' | ' -f' | ' --unsafe-grant' | ' --env-file' | ' --log' | ' --pin' | ' --protect' | ' --hide' | ' --seccomp' | ' --template' | ' -t')
                 compopt -o filenames

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-# fish completion for hutch. Options stand here and in src/cli/options.c; a unit test compares them.
+# fish completion for hutch. A unit test compares these options with hutch's option table.
 
 function __hutch_in_options
     set --local words (commandline -opc)
     contains -- $words[2] mcp run prove; and not contains -- -- $words
 end
 
-# What stands after `--` is another command's line.
+# The words after `--` are the command line of another program.
 function __hutch_command
     set --local words (commandline -opc) (commandline -ct)
     set --local separator (contains --index -- -- $words)
     complete -C (string join ' ' -- $words[(math $separator + 1)..-1])
 end
 
-# Of a word such as --cwd=fol only what stands behind the equals sign is a path.
-function __hutch_folders
+# In a word such as --cwd=dir only the part after the equals sign is a path.
+function __hutch_directories
     __fish_complete_directories (string replace --regex -- '^--[a-z-]+=' '' (commandline -ct))
 end
 
@@ -26,69 +26,69 @@ complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove fetch doctor
 complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove fetch doctor ps logs version help' -a doctor -d 'show what this machine can enforce'
 complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove fetch doctor ps logs version help' -a ps -d 'list the sandboxes that are running'
 complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove fetch doctor ps logs version help' -a logs -d 'show how the last runs of a server went'
-complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove fetch doctor ps logs version help' -a version -d 'show the version and what was built in'
-complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove fetch doctor ps logs version help' -a help -d 'show the help, or that of a subcommand'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove fetch doctor ps logs version help' -a version -d 'show the version'
+complete -c hutch -n 'not __fish_seen_subcommand_from mcp run prove fetch doctor ps logs version help' -a help -d 'show this help, or that of a subcommand'
 complete -c hutch -n '__fish_seen_subcommand_from help' -a 'mcp run prove fetch doctor ps logs version help'
-complete -c hutch -n '__fish_seen_subcommand_from ps logs; and not __hutch_in_options' -l json -d 'as a JSON array'
+complete -c hutch -n '__fish_seen_subcommand_from ps logs; and not __hutch_in_options' -l json -d 'write a JSON array'
 
-complete -c hutch -n __hutch_in_options -l template -s t -r -F -d 'the sandbox template'
+complete -c hutch -n __hutch_in_options -l template -s t -r -F -d 'sandbox template'
 complete -c hutch -n __hutch_in_options -l ro -r -F -d 'grant for reading'
 complete -c hutch -n __hutch_in_options -l rw -r -F -d 'grant for reading and writing'
-complete -c hutch -n __hutch_in_options -l ro-try -r -F -d 'grant for reading what exists'
-complete -c hutch -n __hutch_in_options -l rw-try -r -F -d 'grant for reading and writing what exists'
+complete -c hutch -n __hutch_in_options -l ro-try -r -F -d 'as --ro, if the path exists'
+complete -c hutch -n __hutch_in_options -l rw-try -r -F -d 'as --rw, if the path exists'
 complete -c hutch -n __hutch_in_options -l volume -r -F -d 'grant SRC at DST'
-complete -c hutch -n __hutch_in_options -l mount -x -d 'a grant or memory as container engines spell it'
-complete -c hutch -n __hutch_in_options -l tmpfs -x -d 'an empty folder in memory'
+complete -c hutch -n __hutch_in_options -l mount -x -d 'grant or memory in the syntax of container engines'
+complete -c hutch -n __hutch_in_options -l tmpfs -x -d 'empty directory in memory'
 complete -c hutch -n __hutch_in_options -l file -s f -r -F -d 'copy LOCAL in at REMOTE'
-complete -c hutch -n __hutch_in_options -l no-auto-grant -d 'grant nothing that the command names'
+complete -c hutch -n __hutch_in_options -l no-auto-grant -d 'do not grant what the command names'
 complete -c hutch -n __hutch_in_options -l unsafe-grant -r -F -d 'permit a grant that voids the sandbox'
-complete -c hutch -n __hutch_in_options -l overlay -x -a '(__hutch_folders)' -d 'grant a folder whose changes vanish'
+complete -c hutch -n __hutch_in_options -l overlay -x -a '(__hutch_directories)' -d 'grant a directory and discard changes'
 complete -c hutch -n __hutch_in_options -l protect -r -F -d 'keep a path in a writable grant read-only'
-complete -c hutch -n __hutch_in_options -l no-protect -d 'make .git/hooks and their like writable too'
+complete -c hutch -n __hutch_in_options -l no-protect -d 'make .git/hooks and other protected names writable'
 complete -c hutch -n __hutch_in_options -l hide -r -F -d 'hide a path, or what matches a pattern'
 complete -c hutch -n __hutch_in_options -l env -s e -x -a '(set -nx)' -d 'set or pass on a variable'
 complete -c hutch -n __hutch_in_options -l env-file -r -F -d 'set the variables of a file'
 complete -c hutch -n __hutch_in_options -l network-allow -x -d 'permit destinations'
 complete -c hutch -n __hutch_in_options -l network-deny -x -d 'refuse destinations that would be permitted'
-complete -c hutch -n __hutch_in_options -l host-port -x -d 'show a port of your own 127.0.0.1 inside'
-complete -c hutch -n __hutch_in_options -l publish -x -d 'open a port of the command on your own 127.0.0.1'
-complete -c hutch -n __hutch_in_options -l log -r -F -d 'append lines of JSON about what it reached'
+complete -c hutch -n __hutch_in_options -l host-port -x -d 'make a port of your 127.0.0.1 reachable inside'
+complete -c hutch -n __hutch_in_options -l publish -x -d 'make a port of the command reachable on your 127.0.0.1'
+complete -c hutch -n __hutch_in_options -l log -r -F -d 'append lines of JSON: lookups, connections, calls'
 complete -c hutch -n __hutch_in_options -l fetch -x -a 'auto never always' -d 'fetch missing packages first'
-complete -c hutch -n __hutch_in_options -l persist -x -d 'keep the home between runs'
+complete -c hutch -n __hutch_in_options -l persist -x -d 'keep the home directory between runs'
 complete -c hutch -n __hutch_in_options -l allow-tool -x -d 'permit the tools of that name or pattern'
 complete -c hutch -n __hutch_in_options -l deny-tool -x -d 'hide and refuse tools'
-complete -c hutch -n __hutch_in_options -l pin -r -F -d 'refuse tools that have changed since the first use'
-complete -c hutch -n __hutch_in_options -l pin-accept -d 'record the tools as they are now'
-complete -c hutch -n __hutch_in_options -l deny-sampling -d 'refuse requests to use the model of the client'
+complete -c hutch -n __hutch_in_options -l pin -r -F -d 'refuse tools that changed since the first use'
+complete -c hutch -n __hutch_in_options -l pin-accept -d 'record the current definitions of tools'
+complete -c hutch -n __hutch_in_options -l deny-sampling -d 'refuse requests to the client\'s model'
 complete -c hutch -n __hutch_in_options -l deny-elicitation -d 'refuse questions to you'
-complete -c hutch -n __hutch_in_options -l deny-roots -d 'refuse to tell the folders of the client'
+complete -c hutch -n __hutch_in_options -l deny-roots -d 'do not tell the client\'s directories'
 complete -c hutch -n __hutch_in_options -l max-message -x -d 'refuse longer messages'
-complete -c hutch -n __hutch_in_options -l log-arguments -d 'write the arguments of calls to the log too'
+complete -c hutch -n __hutch_in_options -l log-arguments -d 'also log the arguments of calls'
 complete -c hutch -n __hutch_in_options -l explain -d 'tell the model what the network refused'
-complete -c hutch -n __hutch_in_options -l cwd -x -a '(__hutch_folders)' -d 'the working directory inside'
-complete -c hutch -n __hutch_in_options -l timeout -x -d 'end the sandbox after so long'
-complete -c hutch -n __hutch_in_options -l stop-grace -x -d 'time to end by itself when the input ends'
-complete -c hutch -n __hutch_in_options -l raw-stdout -d 'pass every byte of stdout on'
-complete -c hutch -n __hutch_in_options -l memory -x -d 'the most memory'
-complete -c hutch -n __hutch_in_options -l cpus -x -d 'the most processor time, in processors'
-complete -c hutch -n __hutch_in_options -l pids -x -d 'the most processes and threads'
-complete -c hutch -n __hutch_in_options -l disk -x -d 'what is writable in memory may hold'
-complete -c hutch -n __hutch_in_options -l require -x -a 'landlock cgroup memory pids cpus' -d 'refuse to start where it is not enforced'
+complete -c hutch -n __hutch_in_options -l cwd -x -a '(__hutch_directories)' -d 'working directory inside'
+complete -c hutch -n __hutch_in_options -l timeout -x -d 'end the sandbox after this time'
+complete -c hutch -n __hutch_in_options -l stop-grace -x -d 'wait this long after end of input before SIGTERM'
+complete -c hutch -n __hutch_in_options -l raw-stdout -d 'pass on every byte of stdout'
+complete -c hutch -n __hutch_in_options -l memory -x -d 'most memory'
+complete -c hutch -n __hutch_in_options -l cpus -x -d 'most processor time, in processors'
+complete -c hutch -n __hutch_in_options -l pids -x -d 'most processes and threads'
+complete -c hutch -n __hutch_in_options -l disk -x -d 'most data in memory file systems'
+complete -c hutch -n __hutch_in_options -l require -x -a 'landlock cgroup memory pids cpus' -d 'refuse to start where this is not enforced'
 complete -c hutch -n __hutch_in_options -l seccomp -r -F -d 'another system call filter'
-complete -c hutch -n __hutch_in_options -l allow-userns -f -a full -d 'let the command make user namespaces'
-complete -c hutch -n __hutch_in_options -l proc -x -a none -d 'no /proc'
+complete -c hutch -n __hutch_in_options -l allow-userns -f -a full -d 'let the command create user namespaces'
+complete -c hutch -n __hutch_in_options -l proc -x -a none -d 'do not mount /proc'
 complete -c hutch -n __hutch_in_options -l dry-run -d 'describe the sandbox as JSON and run nothing'
 complete -c hutch -n __hutch_in_options -l json -d 'write the result of prove as JSON'
-complete -c hutch -n __hutch_in_options -l verbose -s v -d 'say what was granted and why'
+complete -c hutch -n __hutch_in_options -l verbose -s v -d 'list what is granted, and why'
 complete -c hutch -n __hutch_in_options -l help -s h -d 'show the help'
-complete -c hutch -n '__fish_seen_subcommand_from fetch' -l list -d 'list what was fetched'
+complete -c hutch -n '__fish_seen_subcommand_from fetch' -l list -d 'list fetched packages'
 complete -c hutch -n '__fish_seen_subcommand_from fetch' -l update -d 'fetch again'
-complete -c hutch -n '__fish_seen_subcommand_from fetch' -l verify -d 'compare with what was written down'
-complete -c hutch -n '__fish_seen_subcommand_from fetch' -l remove -x -d 'remove what was fetched'
-complete -c hutch -n '__fish_seen_subcommand_from fetch' -l min-age -x -d 'take no version younger than DAYS'
+complete -c hutch -n '__fish_seen_subcommand_from fetch' -l verify -d 'compare with the recorded digests'
+complete -c hutch -n '__fish_seen_subcommand_from fetch' -l remove -x -d 'remove fetched packages'
+complete -c hutch -n '__fish_seen_subcommand_from fetch' -l min-age -x -d 'take no version younger than this'
 complete -c hutch -n '__fish_seen_subcommand_from fetch' -l network-allow -x -d 'permit more destinations'
-complete -c hutch -n '__fish_seen_subcommand_from fetch' -l timeout -x -d 'end the fetch after so long'
-complete -c hutch -n '__fish_seen_subcommand_from fetch' -l verbose -s v -d 'say more'
+complete -c hutch -n '__fish_seen_subcommand_from fetch' -l timeout -x -d 'end the fetch after this time'
+complete -c hutch -n '__fish_seen_subcommand_from fetch' -l verbose -s v -d 'show more'
 complete -c hutch -n '__fish_seen_subcommand_from fetch' -l help -s h -d 'show the help'
 complete -c hutch -n '__fish_seen_subcommand_from doctor' -l json -d 'write JSON for a program to read'
 complete -c hutch -n '__fish_seen_subcommand_from doctor' -l help -s h -d 'show the help'

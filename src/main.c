@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of subcommands, and what they share: descriptors, one sentence when something is wrong, the exit
- * status.
+ * The program hutch: dispatches to the subcommands. Each settles its descriptors, prints one sentence when
+ * something fails, and returns the exit status.
  */
-#include "box/make.h"
-#include "box/notes.h"
-#include "box/protect.h"
-#include "box/search.h"
-#include "cli/doctor.h"
-#include "cli/fetch.h"
-#include "cli/help.h"
-#include "cli/options.h"
-#include "cli/prove.h"
 #include "cli/ps.h"
+#include "command/search.h"
+#include "doctor/doctor.h"
+#include "grants/protect.h"
 #include "lib/fd.h"
-#include "lib/name.h"
+#include "lib/messages.h"
+#include "lib/program.h"
+#include "lib/standard_fds.h"
+#include "lib/suggest.h"
 #include "ns/launch.h"
-#include "report/messages.h"
-#include "run/record.h"
+#include "options/help.h"
+#include "options/options.h"
+#include "options/subcommands.h"
+#include "prove/prove.h"
+#include "resolve/notes.h"
+#include "resolve/resolve.h"
+#include "run/fetch_first.h"
+#include "run/run_log.h"
 #include "run/supervise.h"
 
 #include <errno.h>
@@ -26,52 +29,16 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-/* Says the sentence, and the usage line when it was the command line's fault. Returns the status. */
-static int complain(const struct error *error, const struct subcommand_row *row)
-{
-        message("%s", error->text);
-        if (error->status == EXIT_USAGE) {
-                autofree char *usage = help_usage(row);
-                message("usage: %s", usage);
-        }
-        return error->status;
-}
-
-static int print(bool written)
-{
-        if (written && fflush(stdout) == 0)
-                return 0;
-        message("cannot write to standard output: %s", strerror(errno));
-        return 1;
-}
-
-/* Whatever the caller has open beside 0, 1 and 2 is closed, so that nothing of it can reach a sandbox; and 0,
- * 1 and 2 are open, so that no descriptor of hutch's lands there. */
-static bool settle_descriptors(struct error *error)
-{
-        for (int i = 0; i < 3; i++)
-                if (fcntl(i, F_GETFD) < 0 && open("/dev/null", O_RDWR) != i)
-                        return error_set(error, EXIT_SETUP, "cannot open /dev/null: %s", strerror(errno));
-        if (syscall(SYS_close_range, 3, ~0U, 0) < 0)
-                return error_set(
-                    error, EXIT_SETUP,
-                    "cannot close the caller's descriptors (close_range): %s: hutch needs Linux 5.14 or "
-                    "newer",
-                    strerror(errno));
-        return true;
-}
-
 static int run_box(const struct box *box, struct held_sources *held, const struct options *options,
-                   struct record *record, struct error *error)
+                   struct run_log *record, struct error *error)
 {
         if (options->dry_run)
-                return print(box_write_json(box, stdout));
-        /* Options that a container engine has are its own there. */
+                return help_print(box_write_json(box, stdout));
+        /* A container engine has options of the same names. */
         const char *stray = notes_is_container_engine(box) ? NULL : options_stray(&options->command);
         if (stray)
-                message(
-                    "note: %.*s stands after -- and went to the command; hutch's own options go before --",
-                    (int)strcspn(stray, "="), stray);
+                message("note: %.*s comes after --, so the command gets it; put options of hutch before --",
+                        (int)strcspn(stray, "="), stray);
         return supervise(box, held, record, error);
 }
 
@@ -82,18 +49,18 @@ static void release_box(struct box *box, struct held_sources *held)
         box_free(box);
 }
 
-/* Fetches what the command asks for where the box says that it is missing, and then makes it. */
+/* Makes the box; where that needs packages that are missing, fetches them and makes it again. */
 static bool make_box(struct box *box, struct held_sources *held, enum box_kind kind, struct options *options,
                      struct error *error)
 {
-        if (box_make(box, held, kind, options, error))
+        if (resolve_box(box, held, kind, options, error))
                 return true;
         if (!box->fetch_first || !fetch_first(options, error))
                 return false;
         release_box(box, held);
         *held = (struct held_sources){0};
         options->fetch = OPTION_FETCH_NEVER; /* once */
-        return box_make(box, held, kind, options, error);
+        return resolve_box(box, held, kind, options, error);
 }
 
 static int start_sandbox(const struct subcommand_row *row, enum box_kind kind, int argc, char **argv)
@@ -102,23 +69,23 @@ static int start_sandbox(const struct subcommand_row *row, enum box_kind kind, i
         struct options options = {0};
         struct box box = {.kind = kind};
         struct held_sources held = {0};
-        struct record record;
+        struct run_log record;
         int status = 0;
 
-        record_prepare(&record, argc, argv);
-        bool ready = settle_descriptors(&error) && options_parse(&options, row->name, argc, argv, &error);
+        run_log_prepare(&record, argc, argv);
+        bool ready = standard_fds_settle(&error) && options_parse(&options, row->name, argc, argv, &error);
         messages_set_verbose(options.verbose);
         record.cwd = options.cwd;
         if (ready && options.help)
-                status = print(help_write(row, stdout));
+                status = help_print(help_write(row, stdout));
         else if (ready && make_box(&box, &held, kind, &options, &error))
                 status = run_box(&box, &held, &options, &record, &error);
         if (error.status)
-                status = complain(&error, row);
-        /* What failed before there was a sandbox is what a person looks for in the log. */
+                status = help_complain(&error, row);
+        /* A start that failed belongs in `hutch logs` too. */
         if (error.status && !record.begun && !options.dry_run)
-                record_begin(&record, &box);
-        record_end(&record, status);
+                run_log_begin(&record, &box);
+        run_log_end(&record, status);
 
         release_box(&box, &held);
         options_free(&options);
@@ -142,35 +109,32 @@ static int subcommand_prove(const struct subcommand_row *row, int argc, char **a
         struct str_list words = {0};
         int status = 0;
 
-        bool ready = settle_descriptors(&error) && prove_words(argc, argv, &words, &error) &&
+        bool ready = standard_fds_settle(&error) && prove_words(argc, argv, &words, &error) &&
                      options_parse(&options, row->name, (int)words.count, words.values, &error);
         messages_set_verbose(options.verbose);
         if (ready && options.help)
-                status = print(help_write(row, stdout));
+                status = help_print(help_write(row, stdout));
         else if (ready)
                 status = prove(&options, &error);
         if (error.status)
-                status = complain(&error, row);
+                status = help_complain(&error, row);
         options_free(&options);
         free(words.values);
         return status;
 }
 
+/* A separate program: a start of a server does not need the code that downloads. */
 static int subcommand_fetch(const struct subcommand_row *row, int argc, char **argv)
 {
         struct error error = {0};
-        struct options options = {0};
-        int status = 0;
-        bool ready = settle_descriptors(&error) && options_parse(&options, row->name, argc, argv, &error);
-        messages_set_verbose(options.verbose);
-        if (ready && options.help)
-                status = print(help_write(row, stdout));
-        else if (ready)
-                status = fetch(&options, &error);
-        if (error.status)
-                status = complain(&error, row);
-        options_free(&options);
-        return status;
+        autofree char *program = program_find("hutch-fetch");
+        if (program)
+                execv(program, argv - 1);
+        (void)argc;
+        error_set(&error, EXIT_SETUP,
+                  "cannot start hutch-fetch, which downloads packages: %s; reinstall hutch",
+                  program ? strerror(errno) : "it is not installed");
+        return help_complain(&error, row);
 }
 
 static int subcommand_doctor(const struct subcommand_row *row, int argc, char **argv)
@@ -180,12 +144,12 @@ static int subcommand_doctor(const struct subcommand_row *row, int argc, char **
         bool runs = false;
         int status = 0;
         if (!options_parse(&options, row->name, argc, argv, &error)) {
-                status = complain(&error, row);
+                status = help_complain(&error, row);
         } else if (options.help) {
-                status = print(help_write(row, stdout));
+                status = help_print(help_write(row, stdout));
         } else {
-                (void)settle_descriptors(&settled);
-                status = print(doctor_run(&settled, options.json, stdout, &runs)) || !runs;
+                (void)standard_fds_settle(&settled);
+                status = help_print(doctor_run(&settled, options.json, stdout, &runs)) || !runs;
         }
         options_free(&options);
         return status;
@@ -195,28 +159,28 @@ static int subcommand_ps(const struct subcommand_row *row, int argc, char **argv
 {
         struct error error = {0};
         int status = ps_show(row, argc, argv, &error);
-        return error.status ? complain(&error, row) : status;
+        return error.status ? help_complain(&error, row) : status;
 }
 
 static int subcommand_logs(const struct subcommand_row *row, int argc, char **argv)
 {
         struct error error = {0};
         int status = logs_show(row, argc, argv, &error);
-        return error.status ? complain(&error, row) : status;
+        return error.status ? help_complain(&error, row) : status;
 }
 
 static int refuse_arguments(const struct subcommand_row *row, const char *argument)
 {
         struct error error = {0};
         error_set(&error, EXIT_USAGE, "%s takes no %s", row->name, argument);
-        return complain(&error, row);
+        return help_complain(&error, row);
 }
 
 static int subcommand_version(const struct subcommand_row *row, int argc, char **argv)
 {
         if (argc > 0)
                 return refuse_arguments(row, argv[0]);
-        return print(printf("hutch %s\n", HUTCH_VERSION) > 0);
+        return help_print(printf("hutch %s\n", HUTCH_VERSION) > 0);
 }
 
 static int subcommand_help(const struct subcommand_row *row, int argc, char **argv)
@@ -225,11 +189,11 @@ static int subcommand_help(const struct subcommand_row *row, int argc, char **ar
         if (argc == 1 && !about) {
                 struct error error = {0};
                 error_set(&error, EXIT_USAGE, "no subcommand %s: `hutch --help` lists them", argv[0]);
-                return complain(&error, row);
+                return help_complain(&error, row);
         }
         if (argc > 1)
                 return refuse_arguments(row, argv[1]);
-        return print(help_write(about, stdout));
+        return help_print(help_write(about, stdout));
 }
 
 static const struct {
@@ -241,7 +205,7 @@ static const struct {
     {"logs", subcommand_logs},   {"version", subcommand_version}, {"help", subcommand_help},
 };
 
-/* Somebody who leaves the subcommand out: `hutch npx …`. */
+/* The user left the subcommand out: `hutch npx …`. */
 static bool is_command(const char *name)
 {
         autofree char *found = search_path(getenv("PATH"), "/", name, NULL);
@@ -268,20 +232,19 @@ int main(int argc, char **argv)
                 error_set(&error, EXIT_USAGE, "the subcommand is missing before --: hutch mcp -- COMMAND");
         else if (name[0] == '-')
                 error_set(&error, EXIT_USAGE,
-                          "%s stands before the subcommand; options stand after it: hutch mcp %s …", name,
-                          name);
+                          "%s comes before the subcommand; options go after it: hutch mcp %s …", name, name);
         else if (strchr(name, ' '))
-                error_set(
-                    &error, EXIT_USAGE,
-                    "no subcommand %s: each word is an argument of its own, in a client's \"args\" an item",
-                    name);
+                error_set(&error, EXIT_USAGE,
+                          "no subcommand %s: each word must be a separate argument; in a client's \"args\", "
+                          "an item",
+                          name);
         else if (is_command(name))
                 error_set(&error, EXIT_USAGE,
                           "no subcommand %s: to run it in a sandbox, write hutch mcp -- %s …",
-                          name_shown(name), name_shown(name));
+                          error_shown(name), error_shown(name));
         else if (nearest)
                 error_set(&error, EXIT_USAGE, "no subcommand %s: did you mean %s?", name, nearest);
         else
                 error_set(&error, EXIT_USAGE, "no subcommand %s: `hutch --help` lists them", name);
-        return complain(&error, NULL);
+        return help_complain(&error, NULL);
 }

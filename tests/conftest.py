@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures for the tests that run the built program. tests/run calls pytest as accounts
-without any right, and as root; nothing here asks which, except through `am_root`."""
+without privileges and as root; nothing here asks which, except through `am_root`."""
 import json
 import os
 import shutil
@@ -99,14 +99,14 @@ def home(tmp_path):
 
 @pytest.fixture
 def hutch(tmp_path, home):
-    """The program, called from a folder of its own by somebody with `home`."""
-    folder = tmp_path / "work"
-    folder.mkdir()
+    """The program, called from a directory of its own by somebody with `home`."""
+    directory = tmp_path / "work"
+    directory.mkdir()
     node = os.path.dirname(os.environ.get("HUTCH_TEST_NODE", shutil.which("node") or "/usr/bin/node"))
     path = os.pathsep.join(dict.fromkeys([node, "/usr/local/bin", "/usr/bin", "/bin"]))
     environment = {"PATH": path, "HOME": str(home), "USER": "caller", "LOGNAME": "caller", "LANG": "C.UTF-8", "TERM": "xterm",
                    "SHELL": "/bin/sh", "CANARY_VARIABLE": "CANARY-environment"}
-    return harness.Hutch(hutch_path(), home, environment, folder)
+    return harness.Hutch(hutch_path(), home, environment, directory)
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ def strict(hutch):
 
     def start(*options, command=harness.STUB_COMMAND, before=(), env=None, **rest):
         argv = [*before, *hutch.argv("mcp", *options, "--", *command)]
-        rest.setdefault("cwd", hutch.folder)
+        rest.setdefault("cwd", hutch.directory)
         client = StrictClient(argv, env={**hutch.environment, **(env or {})}, **rest)
         clients.append(client)
         client.initialize()
@@ -141,11 +141,11 @@ class Online(harness.Hutch):
     """hutch, called in the offline internet."""
 
     def __init__(self, hutch, world):
-        super().__init__(hutch.path, hutch.home, hutch.environment, hutch.folder)
+        super().__init__(hutch.path, hutch.home, hutch.environment, hutch.directory)
         self.world = world
 
     def start(self, *arguments, **popen):
-        before = [*self.world.before(popen.get("cwd", self.folder)), *popen.pop("before", [])]
+        before = [*self.world.before(popen.get("cwd", self.directory)), *popen.pop("before", [])]
         return super().start(*arguments, before=before, **popen)
 
     def python(self, script, *options, **popen):
@@ -163,10 +163,10 @@ def online(hutch, world):
 @pytest.fixture(scope="session")
 def build_helper(tmp_path_factory):
     """build_helper("name.c", *flags): the compiled program (or, with -shared, library) of tests/e2e/helpers."""
-    folder = tmp_path_factory.mktemp("helpers")
+    directory = tmp_path_factory.mktemp("helpers")
 
     def build(source, *flags):
-        result = folder / source.removesuffix(".c")
+        result = directory / source.removesuffix(".c")
         if not result.exists():
             needs_installed(shutil.which("gcc"), "gcc is missing")
             subprocess.run(["gcc", "-O1", "-Wall", "-o", result, harness.HELPERS / source, *flags], check=True)

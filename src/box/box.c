@@ -4,8 +4,6 @@
  */
 #include "box/box.h"
 
-#include "box/network.h"
-
 #include <stdlib.h>
 
 void box_free(struct box *box)
@@ -60,4 +58,40 @@ const struct mount *box_find_mount(const struct box *box, const char *path)
                         found = mount;
         }
         return found;
+}
+
+void network_free(struct network *network)
+{
+        destinations_free(&network->rules.allow);
+        destinations_free(&network->rules.deny);
+        free(network->tcp_ports);
+        free(network->udp_ports);
+        free(network->host_ports);
+        free(network->publish);
+        free(network->proxy);
+        free(network->proxy_credentials);
+        str_list_free(&network->no_proxy);
+        *network = (struct network){0};
+}
+
+bool box_has_network(const struct box *box)
+{
+        const struct network *network = &box->network;
+        return network->rules.allow.count > 0 || network->host_port_count > 0 || network->publish_count > 0;
+}
+
+static bool is_asked_overlay(const struct mount *mount)
+{
+        return mount->kind == MOUNT_OVERLAY && !str_starts(mount->why, MOUNT_WHY_KEPT);
+}
+
+bool mount_is_asked_for(const struct mount *mount)
+{
+        /* Their `why` is the option. */
+        return is_asked_overlay(mount) || (mount->kind == MOUNT_BIND && str_starts(mount->why, "--"));
+}
+
+bool mount_is_grant(const struct mount *mount)
+{
+        return is_asked_overlay(mount) || (mount->kind == MOUNT_BIND && !str_equal(mount->why, "base"));
 }

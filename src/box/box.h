@@ -7,9 +7,9 @@
 #ifndef HUTCH_BOX_BOX_H
 #define HUTCH_BOX_BOX_H
 
-#include "box/limits.h"
 #include "lib/err.h"
 #include "lib/str.h"
+#include "limits/limits.h"
 #include "policy/rules.h"
 #include "policy/tools.h"
 
@@ -25,8 +25,6 @@
 #define BOX_USER "nonroot"
 #define BOX_HOST "hutch"
 
-#define BOX_NO_GRACE UINT_MAX
-
 enum box_kind {
         BOX_MCP, /* a stdio server: message lines, ends when the client goes away */
         BOX_RUN, /* any command: bytes, terminal passed through, ends when it ends */
@@ -34,9 +32,9 @@ enum box_kind {
 
 enum mount_kind {
         MOUNT_BIND,    /* what is at `source` on the host, with everything mounted below it */
-        MOUNT_OVERLAY, /* the folder at `source`, whose changes stay in memory and vanish */
-        MOUNT_MASK,    /* nothing: an empty file or folder over what a grant would show here */
-        MOUNT_MEMORY,  /* an empty, writable folder in memory: of the common file system or its own */
+        MOUNT_OVERLAY, /* the directory at `source`, whose changes stay in memory and vanish */
+        MOUNT_MASK,    /* nothing: an empty file or directory over what a grant would show here */
+        MOUNT_MEMORY,  /* an empty, writable directory in memory: of the common file system or its own */
         MOUNT_FILE,    /* a small file with `content`, read-only */
         MOUNT_LINK,    /* a symbolic link whose text is `source` */
         MOUNT_PROC,    /* a fresh proc, parts masked */
@@ -50,7 +48,7 @@ struct mount {
         char *content;     /* MOUNT_FILE only */
         bool writable;     /* MOUNT_BIND only: what MOUNT_MEMORY is anyway */
         uint64_t bytes;    /* MOUNT_MEMORY: a file system of its own of this size; 0: the common one */
-        bool is_folder;    /* MOUNT_BIND and MOUNT_MASK; MOUNT_OVERLAY always is */
+        bool is_directory; /* MOUNT_BIND and MOUNT_MASK; MOUNT_OVERLAY always is */
         dev_t
             device; /* MOUNT_BIND, MOUNT_OVERLAY: what the person's path meant when it was judged; entering */
         ino_t inode; /* compares them, so that a source swapped in between is an error */
@@ -58,19 +56,14 @@ struct mount {
 };
 
 /* What --file sends in: copied before the command starts, so that nothing of the host is shared by it. */
-struct sent_file {
+struct copy_in {
         char *source;      /* real host path */
-        char *destination; /* absolute, normal path inside, in what is writable there; its folders are made */
+        char *destination; /* absolute, normal path inside, in what is writable there; its directories are
+                              made */
         dev_t device;      /* as of a mount's source */
         ino_t inode;
         uint64_t bytes; /* when it was judged: another size at the end of the copy is an error */
         mode_t mode;    /* permission bits only */
-};
-
-enum box_userns {
-        USERNS_NONE,    /* max_user_namespaces is 0 inside */
-        USERNS_ALLOWED, /* --allow-userns: for browsers; every other layer stays */
-        USERNS_FULL,    /* --allow-userns=full: also no masks in /proc and no Landlock file layer */
 };
 
 /* A port of the host's loopback and the sandbox's port that stands for it, or the other way round. */
@@ -117,7 +110,7 @@ struct box {
         /* what it sees, in the order in which it is mounted: shallow before deep */
         struct mount *mounts;
         size_t mount_count;
-        struct sent_file *files; /* copied in this order when all mounts are made */
+        struct copy_in *files; /* copied in this order when all mounts are made */
         size_t file_count;
         struct str_list unsafe_grants; /* real paths that void the sandbox and were granted all the same */
 
@@ -126,7 +119,7 @@ struct box {
         uint64_t memory_fs_bytes;    /* everything writable in memory that has no size of its own, together */
         uint64_t memory_fs_inodes;   /* of each memory file system */
         unsigned timeout_seconds;    /* 0: none */
-        unsigned stop_grace_seconds; /* end of input to SIGTERM; BOX_NO_GRACE: it ends nothing */
+        unsigned stop_grace_seconds; /* end of input to SIGTERM; LIMIT_NO_GRACE: it ends nothing */
         bool raw_stdout;
 
         /* what it reaches */
@@ -138,7 +131,7 @@ struct box {
         struct tool_rules tools;
 
         /* the layers */
-        enum box_userns userns;
+        enum userns_mode userns;
         bool proc;          /* false: --proc none */
         unsigned required;  /* bits of --require: not having it is an error */
         char *seccomp_path; /* --seccomp FILE, or NULL: the built-in profile */
@@ -151,6 +144,7 @@ struct box {
 };
 
 void box_free(struct box *box);
+void network_free(struct network *network);
 
 /* Adds a mount, taking ownership of the strings in *mount. */
 void box_add_mount(struct box *box, const struct mount *mount);
@@ -167,5 +161,17 @@ bool box_has_filter(const struct box *box);
 
 /* Writes the box as one JSON object. Values of variables that the caller named are left out. */
 bool box_write_json(const struct box *box, FILE *out);
+
+/* How the reason of a mount begins that shows what hutch itself keeps, and nobody else writes to. */
+#define MOUNT_WHY_KEPT "packages of "
+
+/* The reason of the mount of the home that --persist keeps. */
+#define MOUNT_WHY_PERSIST "--persist"
+
+/* True when the mount shows a part of the host that the person, or the command, named. */
+bool mount_is_grant(const struct mount *mount);
+
+/* True when it is one of the person's own grants, not what the command brings along. */
+bool mount_is_asked_for(const struct mount *mount);
 
 #endif

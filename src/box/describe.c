@@ -87,7 +87,7 @@ static cJSON *make_mount(const struct mount *mount)
         if (mount->kind == MOUNT_BIND)
                 add(object, "writable", cJSON_CreateBool(mount->writable));
         if (mount->kind == MOUNT_BIND || mount->kind == MOUNT_MASK)
-                add(object, "folder", cJSON_CreateBool(mount->is_folder));
+                add(object, "directory", cJSON_CreateBool(mount->is_directory));
         if (mount->kind == MOUNT_BIND || mount->kind == MOUNT_OVERLAY) {
                 add(object, "device", make_number(mount->device));
                 add(object, "inode", make_number(mount->inode));
@@ -100,7 +100,7 @@ static cJSON *make_mount(const struct mount *mount)
         return object;
 }
 
-static cJSON *make_file(const struct sent_file *file)
+static cJSON *make_file(const struct copy_in *file)
 {
         cJSON *object = str_or_die(cJSON_CreateObject());
         autofree char *mode = str_format("%04o", (unsigned)file->mode);
@@ -147,8 +147,8 @@ static cJSON *make_limits(const struct box *box)
         add(object, "memory_fs_inodes", make_number(box->memory_fs_inodes));
         add(object, "timeout_seconds", make_number(box->timeout_seconds));
         add(object, "stop_grace_seconds",
-            box->stop_grace_seconds == BOX_NO_GRACE ? cJSON_CreateNull()
-                                                    : make_number(box->stop_grace_seconds));
+            box->stop_grace_seconds == LIMIT_NO_GRACE ? cJSON_CreateNull()
+                                                      : make_number(box->stop_grace_seconds));
         return object;
 }
 

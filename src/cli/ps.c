@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See ps.h. The lines of a run become one JSON object with a fixed set of keys, each of the right type; the
- * tables are made of that object.
+ * See ps.h. The records of a run become one JSON object with a fixed set of keys, each of a fixed type. The
+ * tables are written from that object.
  */
 #include "cli/ps.h"
 
-#include "box/server_name.h"
+#include "command/server_name.h"
 #include "lib/fd.h"
-#include "lib/name.h"
-#include "report/messages.h"
-#include "run/state.h"
+#include "lib/messages.h"
+#include "run/run_store.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -33,43 +32,43 @@ static bool read_words(const struct subcommand_row *row, int argc, char **argv, 
                 else if (str_equal(argv[i], "--help") || str_equal(argv[i], "-h"))
                         words->help = true;
                 else if (argv[i][0] == '-' || !takes_name)
-                        return error_set(error, EXIT_USAGE, "%s takes no %s", row->name, name_shown(argv[i]));
+                        return error_set(error, EXIT_USAGE, "%s takes no %s", row->name,
+                                         error_shown(argv[i]));
                 else if (words->name)
                         return error_set(error, EXIT_USAGE, "%s takes one name", row->name);
                 else if (!argv[i][0])
-                        return error_set(error, EXIT_USAGE, "%s: the name is an empty word", row->name);
+                        return error_set(error, EXIT_USAGE, "%s: the name is empty", row->name);
                 else
                         words->name = argv[i];
         }
         return true;
 }
 
-static bool read_state(const char *name, struct state_runs *list, struct error *error)
+static bool read_state(const char *name, struct run_store_runs *list, struct error *error)
 {
         autofree char *clean = name ? server_name_clean(name) : NULL;
-        int failed = state_read(clean, list);
+        int failed = run_store_read(clean, list);
         if (failed == -EPERM)
-                return error_set(
-                    error, EXIT_NOTHING,
-                    "hutch's state folder (see hutch(1), FILES) is not yours alone: chmod 700 it, "
-                    "or remove it when somebody else made it");
+                return error_set(error, EXIT_NOTHING,
+                                 "hutch's state directory (see hutch(1), FILES) is not yours alone: run "
+                                 "chmod 700 on it, or remove it if somebody else made it");
         if (failed < 0)
                 return error_set(error, EXIT_NOTHING,
-                                 "cannot read hutch's state folder (see hutch(1), FILES): %s",
+                                 "cannot read hutch's state directory (see hutch(1), FILES): %s",
                                  failed == -ELOOP || failed == -ENOTDIR ? "a link or a file is in its place"
                                                                         : strerror(-failed));
         return true;
 }
 
-/* ---- from lines to an object ---- */
+/* ---- from records to an object ---- */
 
-static void add(cJSON *object, const char *key, cJSON *value)
+static void add_member(cJSON *object, const char *key, cJSON *value)
 {
         if (!cJSON_AddItemToObject(object, key, str_or_die(value)))
                 str_or_die(NULL);
 }
 
-/* A text of a record as it may be shown: printable, whatever the file holds. NULL when it is no text. */
+/* A text of a record, made printable, because the file may contain anything. NULL if it is not a text. */
 static cJSON *make_text(const cJSON *value)
 {
         char shown[1100];
@@ -82,15 +81,15 @@ static cJSON *make_text(const cJSON *value)
 static void add_text(cJSON *object, const char *key, const cJSON *record)
 {
         cJSON *text = make_text(cJSON_GetObjectItemCaseSensitive(record, key));
-        add(object, key, text ? text : cJSON_CreateNull());
+        add_member(object, key, text ? text : cJSON_CreateNull());
 }
 
-/* cJSON's numbers are exact up to 2^53, and all of these are far below. */
+/* cJSON's numbers are exact up to 2^53, far above all of these. */
 static void add_number(cJSON *object, const char *key, const cJSON *record)
 {
         const cJSON *number = cJSON_GetObjectItemCaseSensitive(record, key);
         bool usable = cJSON_IsNumber(number) && number->valuedouble >= 0 && number->valuedouble < 1e15;
-        add(object, key, usable ? cJSON_CreateNumber(number->valuedouble) : cJSON_CreateNull());
+        add_member(object, key, usable ? cJSON_CreateNumber(number->valuedouble) : cJSON_CreateNull());
 }
 
 static void add_texts(cJSON *object, const char *key, const cJSON *list)
@@ -103,7 +102,7 @@ static void add_texts(cJSON *object, const char *key, const cJSON *list)
                 if (text)
                         cJSON_AddItemToArray(texts, text);
         }
-        add(object, key, texts);
+        add_member(object, key, texts);
 }
 
 static void add_time(cJSON *object, const char *key, uint64_t microseconds)
@@ -113,15 +112,15 @@ static void add_time(cJSON *object, const char *key, uint64_t microseconds)
         struct tm parts;
         size_t length =
             gmtime_r(&seconds, &parts) ? strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts) : 0;
-        add(object, key, length > 0 ? cJSON_CreateString(text) : cJSON_CreateNull());
+        add_member(object, key, length > 0 ? cJSON_CreateString(text) : cJSON_CreateNull());
 }
 
-/* The records of a run: its start and its end, or NULL, and the texts of the lines between them. */
+/* The records of a run: its start, its end (each may be NULL), and the texts of the lines between them. */
 struct records {
         cJSON *start, *end, *lines;
 };
 
-static void take_record(struct records *records, cJSON *record)
+static void sort_record(struct records *records, cJSON *record)
 {
         const char *event = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(record, "event"));
         if (event && str_equal(event, "line")) {
@@ -139,21 +138,21 @@ static void take_record(struct records *records, cJSON *record)
                 cJSON_Delete(record);
 }
 
-static struct records read_records(const struct state_run *run)
+static struct records read_records(const struct run_store_run *run)
 {
         struct records records = {.lines = str_or_die(cJSON_CreateArray())};
         const char *line = run->text, *end = run->text + run->text_length, *line_end;
-        /* A line without its end was cut off by a kill or a full disk. */
+        /* A line without an LF was cut off by a kill or a full disk. */
         for (; line < end && (line_end = memchr(line, '\n', (size_t)(end - line))); line = line_end + 1) {
                 cJSON *record = cJSON_ParseWithLength(line, (size_t)(line_end - line));
                 if (record)
-                        take_record(&records, record);
+                        sort_record(&records, record);
         }
         return records;
 }
 
-/* NULL when the file says of no run how it began. */
-static cJSON *make_run(const struct state_run *run)
+/* NULL if the file has no start of a run. */
+static cJSON *make_run(const struct run_store_run *run)
 {
         struct records records = read_records(run);
         cJSON *object = records.start ? str_or_die(cJSON_CreateObject()) : NULL;
@@ -161,18 +160,18 @@ static cJSON *make_run(const struct state_run *run)
                 struct timespec now;
                 clock_gettime(CLOCK_REALTIME, &now);
                 long long age = (long long)now.tv_sec - (long long)(run->started / 1000000);
-                add(object, "id", cJSON_CreateString(run->id));
-                add(object, "name", cJSON_CreateString(run->name));
+                add_member(object, "id", cJSON_CreateString(run->id));
+                add_member(object, "name", cJSON_CreateString(run->name));
                 add_text(object, "kind", records.start);
-                add(object, "running", cJSON_CreateBool(run->running));
+                add_member(object, "running", cJSON_CreateBool(run->running));
                 add_number(object, "pid", records.start);
                 add_time(object, "started", run->started);
-                add(object, "age_seconds", cJSON_CreateNumber(age > 0 ? (double)age : 0));
+                add_member(object, "age_seconds", cJSON_CreateNumber(age > 0 ? (double)age : 0));
                 add_text(object, "command", records.start);
                 add_texts(object, "grants", cJSON_GetObjectItemCaseSensitive(records.start, "grants"));
                 add_number(object, "grant_count", records.start);
                 if (!run->running && !records.end)
-                        add(object, "how", cJSON_CreateString("hutch killed"));
+                        add_member(object, "how", cJSON_CreateString("hutch killed"));
                 else
                         add_text(object, "how", records.end);
                 add_number(object, "status", records.end);
@@ -188,7 +187,8 @@ static cJSON *make_run(const struct state_run *run)
 }
 
 /* An array of the runs for which `wanted` is true, oldest first. */
-static cJSON *make_runs(const struct state_runs *list, bool (*wanted)(const struct state_runs *, size_t))
+static cJSON *make_runs(const struct run_store_runs *list,
+                        bool (*wanted)(const struct run_store_runs *, size_t))
 {
         cJSON *array = str_or_die(cJSON_CreateArray());
         for (size_t i = 0; i < list->count; i++) {
@@ -291,16 +291,15 @@ static char *show_ending(const cJSON *run)
         if (str_equal(how, "signal"))
                 return str_format("ended by signal %lld (%s) after %s", number, name, duration);
         if (str_equal(how, "stopped"))
-                return str_format("hutch was told to stop by signal %lld (%s), after %s", number, name,
-                                  duration);
+                return str_format("hutch was stopped by signal %lld (%s) after %s", number, name, duration);
         if (str_equal(how, "timeout"))
                 return str_format("stopped by --timeout after %s", duration);
         if (str_equal(how, "client gone"))
-                return str_format("stopped when the client had gone, after %s", duration);
+                return str_format("stopped after %s, because the client was gone", duration);
         if (str_equal(how, "limit"))
                 return str_format("ended at a limit after %s", duration);
         if (str_equal(how, "unenforced"))
-                return str_format("ended after %s, because it could not be confined any more", duration);
+                return str_format("stopped after %s, because hutch could no longer confine it", duration);
         if (str_equal(how, "killed"))
                 return str_format("killed from outside after %s", duration);
         return str_format("did not start, status %lld", status);
@@ -323,26 +322,26 @@ static bool write_logs(const cJSON *runs)
                         printf("    %s\n", line->valuestring);
                 }
                 if (left_out > 0)
-                        printf("    and %lld lines more\n", left_out);
+                        printf("    and %lld more lines\n", left_out);
         }
         return !ferror(stdout);
 }
 
 /* ---- the subcommands ---- */
 
-static bool is_running(const struct state_runs *list, size_t i)
+static bool is_running(const struct run_store_runs *list, size_t i)
 {
         return list->runs[i].running;
 }
 
-static bool is_any(const struct state_runs *list, size_t i)
+static bool is_any(const struct run_store_runs *list, size_t i)
 {
         (void)list;
         (void)i;
         return true;
 }
 
-static bool is_last_of_server(const struct state_runs *list, size_t i)
+static bool is_last_of_server(const struct run_store_runs *list, size_t i)
 {
         for (size_t later = i + 1; later < list->count; later++)
                 if (str_equal(list->runs[later].name, list->runs[i].name))
@@ -350,23 +349,23 @@ static bool is_last_of_server(const struct state_runs *list, size_t i)
         return true;
 }
 
-/* The name of the last run whose name holds `part`, or NULL: a client knows a server by a shorter one, which
- * hutch is not told. The caller frees. */
+/* The name of the last run whose name contains `part`, or NULL. A client may use a shorter name for a server,
+ * which hutch does not know. The caller frees. */
 static char *find_name_with(const char *part)
 {
-        struct state_runs list;
-        if (!part[0] || state_read(NULL, &list) < 0)
+        struct run_store_runs list;
+        if (!part[0] || run_store_read(NULL, &list) < 0)
                 return NULL;
         char *found = NULL;
         for (size_t i = list.count; i-- > 0 && !found;)
                 if (strstr(list.runs[i].name, part))
                         found = str_copy(list.runs[i].name);
-        state_runs_free(&list);
+        run_store_runs_free(&list);
         return found;
 }
 
-/* Writes, and frees the array. */
-static int finish(cJSON *runs, bool (*write)(const cJSON *), struct error *error)
+/* Writes the array to standard output, and frees it. */
+static int write_runs(cJSON *runs, bool (*write)(const cJSON *), struct error *error)
 {
         bool written = write(runs) && fflush(stdout) == 0;
         if (!written)
@@ -378,7 +377,7 @@ static int finish(cJSON *runs, bool (*write)(const cJSON *), struct error *error
 int ps_show(const struct subcommand_row *row, int argc, char **argv, struct error *error)
 {
         struct words words = {0};
-        struct state_runs list;
+        struct run_store_runs list;
         if (!read_words(row, argc, argv, false, &words, error))
                 return 0;
         if (words.help)
@@ -386,14 +385,14 @@ int ps_show(const struct subcommand_row *row, int argc, char **argv, struct erro
         if (!read_state(NULL, &list, error))
                 return 0;
         cJSON *runs = make_runs(&list, is_running);
-        state_runs_free(&list);
-        return finish(runs, words.json ? write_json : write_ps, error);
+        run_store_runs_free(&list);
+        return write_runs(runs, words.json ? write_json : write_ps, error);
 }
 
 int logs_show(const struct subcommand_row *row, int argc, char **argv, struct error *error)
 {
         struct words words = {0};
-        struct state_runs list;
+        struct run_store_runs list;
         if (!read_words(row, argc, argv, true, &words, error))
                 return 0;
         if (words.help)
@@ -401,18 +400,19 @@ int logs_show(const struct subcommand_row *row, int argc, char **argv, struct er
         if (!read_state(words.name, &list, error))
                 return 0;
         cJSON *runs = make_runs(&list, words.name ? is_any : is_last_of_server);
-        state_runs_free(&list);
+        run_store_runs_free(&list);
         if (words.name && cJSON_GetArraySize(runs) == 0) {
                 cJSON_Delete(runs);
                 autofree char *meant = find_name_with(words.name);
                 if (meant)
-                        error_set(error, EXIT_NOTHING, "no run of %s is kept; did you mean %s?",
-                                  name_shown(words.name), name_shown(meant));
+                        error_set(error, EXIT_NOTHING, "no run of %s is recorded; did you mean %s?",
+                                  error_shown(words.name), error_shown(meant));
                 else
-                        error_set(error, EXIT_NOTHING,
-                                  "no run of %s is kept; `hutch logs` without a name shows which are",
-                                  name_shown(words.name));
+                        error_set(
+                            error, EXIT_NOTHING,
+                            "no run of %s is recorded; `hutch logs` without a name shows those that are",
+                            error_shown(words.name));
                 return 0;
         }
-        return finish(runs, words.json ? write_json : write_logs, error);
+        return write_runs(runs, words.json ? write_json : write_logs, error);
 }

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `hutch ps` and `hutch logs`: what the state folder says, for a person or as JSON. They change nothing. What
- * lies in that folder is treated as anybody's text.
+ * `hutch ps` and `hutch logs` show the content of the state directory, as a table or as JSON. They change
+ * nothing, and treat every file there as untrusted text.
  */
 #ifndef HUTCH_CLI_PS_H
 #define HUTCH_CLI_PS_H
 
-#include "cli/help.h"
 #include "lib/err.h"
+#include "options/help.h"
 
-/* argv[0] is the first word after the subcommand. The exit status, or *error set: 2 for a wrong word, 1 when
- * the state cannot be read or standard output takes nothing, or `logs NAME` knows no run of it. */
+/* argv[0] is the first word after the subcommand. Returns the exit status, or sets *error: 2 for a wrong
+ * word; 1 if the state cannot be read, standard output cannot be written, or `logs NAME` finds no run of it.
+ */
 int ps_show(const struct subcommand_row *row, int argc, char **argv, struct error *error);
 int logs_show(const struct subcommand_row *row, int argc, char **argv, struct error *error);
 

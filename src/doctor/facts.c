@@ -4,9 +4,11 @@
  */
 #include "doctor/facts.h"
 
-#include "box/mounts.h"
-#include "box/search.h"
+#include "command/search.h"
+#include "grants/mounts.h"
 #include "lib/fd.h"
+#include "lib/homes.h"
+#include "ns/landlock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,22 +24,22 @@ enum { FILE_MAX = 1 << 20, GROUPS_MAX = 65536 };
 
 static const char *const tools[TOOL_COUNT] = {"node", "npx", "python3", "uv", "uvx", "deno", "bun"};
 
-/* A file below `root`, or "". The caller frees. */
-static char *read_text(const char *root, const char *path)
+/* The content of a file below `root`, or "". The caller frees. */
+static char *read_file_below(const char *root, const char *path)
 {
         autofree char *full = str_format("%s%s", root, path);
         char *text = NULL;
         return fd_read_file(full, FILE_MAX, &text) < 0 ? str_copy("") : text;
 }
 
-static char *read_line(const char *root, const char *path)
+static char *read_line_below(const char *root, const char *path)
 {
-        char *text = read_text(root, path);
+        char *text = read_file_below(root, path);
         text[strcspn(text, "\n")] = 0;
         return text;
 }
 
-static bool exists(const char *root, const char *path)
+static bool exists_below(const char *root, const char *path)
 {
         autofree char *full = str_format("%s%s", root, path);
         return access(full, F_OK) == 0;
@@ -45,7 +47,7 @@ static bool exists(const char *root, const char *path)
 
 /* ---- reading ---- */
 
-/* Places where the kernel itself keeps an empty folder for another file system: they hide nothing. */
+/* The kernel keeps empty directories there as mount points for other file systems, which hide nothing. */
 static bool hides_nothing(const char *place)
 {
         return str_equal(place, "/proc/sys/fs/binfmt_misc") || str_equal(place, "/proc/fs/nfsd");
@@ -53,10 +55,10 @@ static bool hides_nothing(const char *place)
 
 static void read_proc_covers(struct facts *facts, const char *root)
 {
-        autofree char *mounts = read_text(root, "/proc/self/mountinfo");
+        autofree char *mounts = read_file_below(root, "/proc/self/mountinfo");
         char *rest = NULL;
         for (char *line = strtok_r(mounts, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-                char place[256]; /* the fifth word */
+                char place[256]; /* the fifth field */
                 if (sscanf(line, "%*s %*s %*s %*s %255s", place) != 1)
                         continue;
                 if (str_starts(place, "/proc/") && !hides_nothing(place) &&
@@ -70,29 +72,29 @@ static void read_kvm(struct facts *facts, const char *root)
         autofree char *path = str_format("%s/dev/kvm", root);
         autoclose int device = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
         facts->kvm_error = device < 0 ? errno : 0;
-        facts->kvm_device = exists(root, "/dev/kvm");
-        facts->kvm_paravirtual = exists(root, "/sys/module/kvm_pvm");
+        facts->kvm_device = exists_below(root, "/dev/kvm");
+        facts->kvm_paravirtual = exists_below(root, "/sys/module/kvm_pvm");
 }
 
 static void read_cgroups(struct facts *facts, const char *root)
 {
-        autofree char *own = read_text(root, "/proc/self/cgroup");
+        autofree char *own = read_file_below(root, "/proc/self/cgroup");
         const char *unified = str_starts(own, "0::") ? own : strstr(own, "\n0::");
-        if (!exists(root, "/sys/fs/cgroup/cgroup.controllers")) {
+        if (!exists_below(root, "/sys/fs/cgroup/cgroup.controllers")) {
                 facts->cgroups = !own[0] ? CGROUP_NONE : unified ? CGROUP_HYBRID : CGROUP_V1;
                 return;
         }
         facts->cgroups = CGROUP_V2;
         if (!unified)
                 return;
-        const char *folder = strstr(unified, "::") + 2;
+        const char *directory = strstr(unified, "::") + 2;
         autofree char *procs =
-            str_format("%s/sys/fs/cgroup%.*s/cgroup.procs", root, (int)strcspn(folder, "\n"), folder);
+            str_format("%s/sys/fs/cgroup%.*s/cgroup.procs", root, (int)strcspn(directory, "\n"), directory);
         facts->cgroup_delegated = access(procs, W_OK) == 0;
 }
 
-/* A user's systemd listens here; without one there is no such socket. */
-static bool reach_bus(const char *root, uid_t uid)
+/* True if a systemd listens: the socket of one that has ended stays behind. */
+static bool bus_answers(const char *root, uid_t uid)
 {
         struct sockaddr_un address = {.sun_family = AF_UNIX};
         int length = snprintf(address.sun_path, sizeof(address.sun_path), "%s/run/user/%u/bus", root, uid);
@@ -118,8 +120,8 @@ void facts_read(struct facts *facts, const char *root)
 {
         *facts = (struct facts){
             .uid = geteuid(),
-            .release = read_line(root, "/proc/sys/kernel/osrelease"),
-            .modules = read_line(root, "/sys/kernel/security/lsm"),
+            .release = read_line_below(root, "/proc/sys/kernel/osrelease"),
+            .modules = read_line_below(root, "/sys/kernel/security/lsm"),
             .plain.failure.stage = STAGE_COUNT,
             .landlock_abi = landlock_abi(),
         };
@@ -127,9 +129,9 @@ void facts_read(struct facts *facts, const char *root)
         facts->landlock_disabled = !facts->landlock_abi &&
                                    syscall(SYS_landlock_create_ruleset, NULL, 0, 1) < 0 &&
                                    errno == EOPNOTSUPP;
-        autofree char *actions = read_line(root, "/proc/sys/kernel/seccomp/actions_avail");
+        autofree char *actions = read_line_below(root, "/proc/sys/kernel/seccomp/actions_avail");
         facts->seccomp_filters = strstr(actions, "errno");
-        facts->bus = reach_bus(root, facts->uid);
+        facts->bus = bus_answers(root, facts->uid);
         read_proc_covers(facts, root);
         read_kvm(facts, root);
         read_cgroups(facts, root);
@@ -141,7 +143,7 @@ void facts_read(struct facts *facts, const char *root)
 
 /* ---- trying ---- */
 
-static void run(struct trial *trial, enum trial_kind kind, const char *program, const char *argument)
+static void run_trial(struct trial *trial, enum trial_kind kind, const char *program, const char *argument)
 {
         struct str_list command = {0};
         str_list_add(&command, program);
@@ -162,21 +164,21 @@ static void try_tool(struct tool_fact *tool, const char *name)
                 return;
         }
         tool->real = realpath(tool->path, NULL);
-        run(&tool->trial, TRIAL_PLAIN, name, "--version");
+        run_trial(&tool->trial, TRIAL_PLAIN, name, "--version");
 }
 
 void facts_try(struct facts *facts, const struct error *settled)
 {
-        /* Where a distribution has no /bin/true there is one on PATH. */
+        /* some distributions have no /bin/true, but one on PATH */
         const char *program = access("/bin/true", X_OK) == 0 ? "/bin/true" : "true";
         if (settled->status)
                 facts->plain.error = *settled;
         else
-                run(&facts->plain, TRIAL_PLAIN, program, NULL);
+                run_trial(&facts->plain, TRIAL_PLAIN, program, NULL);
         if (facts->plain.started)
-                run(&facts->overlay, TRIAL_OVERLAY, program, NULL);
+                run_trial(&facts->overlay, TRIAL_OVERLAY, program, NULL);
         else if (facts->plain.failure.stage == STAGE_PROC)
-                run(&facts->no_proc, TRIAL_NO_PROC, program, NULL);
+                run_trial(&facts->no_proc, TRIAL_NO_PROC, program, NULL);
         for (size_t i = 0; i < TOOL_COUNT; i++)
                 try_tool(&facts->tools[i], tools[i]);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See judge.h. Where a sandbox was started, that decides; files and settings only explain why one was not.
+ * See judge.h. A sandbox that started decides; files and settings only explain why one did not start.
  */
 #include "doctor/judge.h"
 
 #include "lib/fd.h"
+#include "ns/landlock.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,13 +14,13 @@ enum { FLOOR_MAJOR = 5, FLOOR_MINOR = 14, LISTED_MAX = 6 };
 
 #define NOT_TRIED "not tried, because no sandbox starts"
 
-const char *state_name(enum state state)
+const char *finding_state_name(enum finding_state state)
 {
         static const char *const names[] = {"ok", "degraded", "missing"};
         return names[state];
 }
 
-/* `text` as one printable line; takes it. */
+/* `text` as one printable line; frees `text`. */
 static char *printable(char *text)
 {
         if (!text)
@@ -30,21 +31,23 @@ static char *printable(char *text)
         return line;
 }
 
-/* Takes both texts. */
-static void add(struct findings *findings, const char *key, enum state state, char *detail, char *fix)
+/* Adds a row; owns both texts from now on. */
+static void findings_add(struct findings *findings, const char *key, enum finding_state state, char *detail,
+                         char *fix)
 {
         findings->rows[findings->count++] = (struct finding){
             .key = key, .state = state, .used = true, .detail = printable(detail), .fix = printable(fix)};
 }
 
-/* The same for what no option uses yet. */
-static void add_unused(struct findings *findings, const char *key, enum state state, char *detail, char *fix)
+/* Adds a row about something that no option uses yet. */
+static void findings_add_unused(struct findings *findings, const char *key, enum finding_state state,
+                                char *detail, char *fix)
 {
-        add(findings, key, state, detail, fix);
+        findings_add(findings, key, state, detail, fix);
         findings->rows[findings->count - 1].used = false;
 }
 
-/* The first few of a list with commas between them. The caller frees. */
+/* The first items of a list, with commas between them. The caller frees. */
 static char *join(const struct str_list *list)
 {
         char *text = str_copy("");
@@ -65,7 +68,7 @@ static bool failed_at(const struct facts *facts, enum stage stage)
         return !facts->plain.started && facts->plain.failure.stage == (uint32_t)stage;
 }
 
-/* True for "MAJOR.MINOR…" that is at least so new. */
+/* True for "MAJOR.MINOR…" if it is at least this release. */
 static bool is_release(const char *release, unsigned major, unsigned minor)
 {
         char *end;
@@ -78,45 +81,50 @@ static void judge_sandbox(const struct facts *facts, struct findings *findings)
 {
         const struct trial *plain = &facts->plain;
         if (plain->started)
-                add(findings, "sandbox", STATE_OK,
+                findings_add(
+                    findings, "sandbox", FINDING_OK,
                     str_format("started, and ran %s inside, in %u ms", plain->path, plain->milliseconds),
                     NULL);
         else
-                add(findings, "sandbox", STATE_MISSING, str_copy(plain->error.text),
-                    facts->no_proc.started ? str_copy("with --proc none it starts here") : NULL);
+                findings_add(findings, "sandbox", FINDING_MISSING, str_copy(plain->error.text),
+                             facts->no_proc.started ? str_copy("use --proc none: a sandbox starts with it")
+                                                    : NULL);
 }
 
 static void judge_kernel(const struct facts *facts, struct findings *findings)
 {
         const char *release = facts->release[0] ? facts->release : "of unknown version";
         if (is_release(release, FLOOR_MAJOR, FLOOR_MINOR))
-                add(findings, "kernel", STATE_OK, str_format("Linux %s", release), NULL);
+                findings_add(findings, "kernel", FINDING_OK, str_format("Linux %s", release), NULL);
         else if (facts->plain.started)
-                add(findings, "kernel", STATE_DEGRADED,
-                    str_format("Linux %s, older than hutch is made for; it has what a sandbox needs",
+                findings_add(
+                    findings, "kernel", FINDING_DEGRADED,
+                    str_format("Linux %s, older than hutch supports, but it has what a sandbox needs",
                                release),
                     str_format("Linux %d.%d or newer", FLOOR_MAJOR, FLOOR_MINOR));
         else
-                add(findings, "kernel", STATE_MISSING,
-                    str_format("Linux %s, and there is no fallback", release),
-                    str_format("Linux %d.%d or newer", FLOOR_MAJOR, FLOOR_MINOR));
+                findings_add(findings, "kernel", FINDING_MISSING,
+                             str_format("Linux %s, and there is no fallback", release),
+                             str_format("Linux %d.%d or newer", FLOOR_MAJOR, FLOOR_MINOR));
 }
 
 static void judge_namespaces(const struct facts *facts, struct findings *findings)
 {
         struct reason reason = {0};
         if (facts->plain.started)
-                add(findings, "namespaces", STATE_OK,
-                    str_copy("user, mount, pid, network, ipc, uts, cgroup: made, and of use"), NULL);
-        else if (reason_of_settings(&facts->machine, &reason) ||
+                findings_add(findings, "namespaces", FINDING_OK,
+                             str_copy("user, mount, pid, network, ipc, uts, cgroup: all work"), NULL);
+        else if (diagnose_settings(&facts->machine, &reason) ||
                  (!failed_at(facts, STAGE_PROC) &&
-                  failure_find_reason(&facts->plain.failure, &facts->machine, &reason)))
-                add(findings, "namespaces", STATE_MISSING, str_copy(reason.why), str_copy(reason.fix));
+                  failure_diagnose(&facts->plain.failure, &facts->machine, &reason)))
+                findings_add(findings, "namespaces", FINDING_MISSING, str_copy(reason.why),
+                             str_copy(reason.fix));
         else if (failed_at(facts, STAGE_NAMESPACES))
-                add(findings, "namespaces", STATE_MISSING,
-                    str_format("the kernel makes none: %s", strerror(facts->plain.failure.error)), NULL);
+                findings_add(findings, "namespaces", FINDING_MISSING,
+                             str_format("the kernel creates none: %s", strerror(facts->plain.failure.error)),
+                             NULL);
         else
-                add(findings, "namespaces", STATE_OK, str_copy("no setting forbids them"), NULL);
+                findings_add(findings, "namespaces", FINDING_OK, str_copy("no setting forbids them"), NULL);
 }
 
 static void judge_proc(const struct facts *facts, struct findings *findings)
@@ -125,23 +133,25 @@ static void judge_proc(const struct facts *facts, struct findings *findings)
         autofree char *covers = join(&facts->proc_covers);
         if (!facts->plain.started && (refused || covers[0])) {
                 struct reason reason = {0};
-                reason_of_refused_step(&facts->machine, true, refused ? facts->plain.failure.error : EPERM,
-                                       &reason);
-                add(findings, "proc", STATE_MISSING,
-                    str_format("%s%s%s", reason.why, covers[0] ? ": " : "", covers), str_copy(reason.fix));
+                diagnose_refused_step(&facts->machine, true, refused ? facts->plain.failure.error : EPERM,
+                                      &reason);
+                findings_add(findings, "proc", FINDING_MISSING,
+                             str_format("%s%s%s", reason.why, covers[0] ? ": " : "", covers),
+                             str_copy(reason.fix));
         } else if (failed_at(facts, STAGE_PROC_MASK)) {
-                add(findings, "proc", STATE_MISSING,
-                    str_format("%s in it cannot be masked: %s", facts->plain.failure.path,
-                               strerror(facts->plain.failure.error)),
-                    str_copy("use --proc none"));
+                findings_add(findings, "proc", FINDING_MISSING,
+                             str_format("%s in it cannot be masked: %s", facts->plain.failure.path,
+                                        strerror(facts->plain.failure.error)),
+                             str_copy("use --proc none"));
         } else {
-                add(findings, "proc", STATE_OK,
-                    str_copy(facts->plain.started ? "a fresh one is mounted" : "nothing of it is masked"),
+                findings_add(
+                    findings, "proc", FINDING_OK,
+                    str_copy(facts->plain.started ? "a fresh one is mounted" : "nothing in it is masked"),
                     NULL);
         }
 }
 
-/* What hutch uses of Landlock, by version of the interface. */
+/* What hutch uses of Landlock, by version of its ABI. */
 static const struct {
         int abi;
         const char *gives, *kernel;
@@ -152,7 +162,7 @@ static const struct {
 };
 enum { LAYERS = sizeof(layers) / sizeof(*layers) };
 
-static void judge_older_landlock(int abi, struct findings *findings)
+static void judge_landlock_version(int abi, struct findings *findings)
 {
         const char *why;
         struct str_list has = {0}, lacks = {0};
@@ -167,73 +177,81 @@ static void judge_older_landlock(int abi, struct findings *findings)
         str_list_free(&has);
         str_list_free(&lacks);
         if (!landlock_guards_files(&(struct box){0}, abi, &why))
-                add(findings, "landlock", STATE_DEGRADED, str_format("version %d: %s", abi, why),
-                    str_copy("Linux 6.12 or newer has all of these"));
+                findings_add(findings, "landlock", FINDING_DEGRADED, str_format("version %d: %s", abi, why),
+                             str_copy("Linux 6.12 or newer has all of these"));
         else if (absent[0])
-                add(findings, "landlock", STATE_DEGRADED,
-                    str_format("version %d: %s; lacking: %s", abi, present, absent),
-                    str_copy("Linux 6.12 or newer has all of these"));
+                findings_add(findings, "landlock", FINDING_DEGRADED,
+                             str_format("version %d: %s; lacking: %s", abi, present, absent),
+                             str_copy("Linux 6.12 or newer has all of these"));
         else
-                add(findings, "landlock", STATE_OK, str_format("version %d: %s", abi, present), NULL);
+                findings_add(findings, "landlock", FINDING_OK, str_format("version %d: %s", abi, present),
+                             NULL);
 }
 
 static void judge_landlock(const struct facts *facts, struct findings *findings)
 {
         if (facts->landlock_abi)
-                judge_older_landlock(facts->landlock_abi, findings);
+                judge_landlock_version(facts->landlock_abi, findings);
         else if (facts->landlock_disabled)
-                add(findings, "landlock", STATE_MISSING,
-                    str_copy("not enabled at boot: the mounts alone guard files"),
-                    str_format("add lsm=landlock,%s to the kernel's command line and restart",
-                               facts->modules[0] ? facts->modules : "…"));
+                findings_add(findings, "landlock", FINDING_MISSING,
+                             str_copy("not enabled at boot; only the mounts protect files"),
+                             str_format("add lsm=landlock,%s to the kernel command line and reboot",
+                                        facts->modules[0] ? facts->modules : "…"));
         else
-                add(findings, "landlock", STATE_MISSING,
-                    str_copy("not in this kernel, or a filter around hutch hides it: the mounts alone guard "
-                             "files"),
+                findings_add(
+                    findings, "landlock", FINDING_MISSING,
+                    str_copy("not in this kernel, or hidden by a filter that hutch runs under; only the "
+                             "mounts protect files"),
                     str_copy("Linux 5.19 or newer with CONFIG_SECURITY_LANDLOCK, best 6.12 or newer"));
 }
 
 static void judge_seccomp(const struct facts *facts, struct findings *findings)
 {
-        const char *around = facts->machine.filtered ? ", beside one that hutch was started under" : "";
+        const char *around =
+            facts->machine.filtered ? ", in addition to one that hutch was started under" : "";
         if (failed_at(facts, STAGE_SECCOMP) || (!facts->plain.started && !facts->seccomp_filters))
-                add(findings, "seccomp", STATE_MISSING, str_copy("the kernel takes no system call filter"),
-                    str_copy(
-                        "a kernel with CONFIG_SECCOMP_FILTER; in a container, one that permits seccomp"));
+                findings_add(
+                    findings, "seccomp", FINDING_MISSING,
+                    str_copy("the kernel accepts no system call filter"),
+                    str_copy("use a kernel with CONFIG_SECCOMP_FILTER, or a container that permits seccomp"));
         else if (facts->plain.started)
-                add(findings, "seccomp", STATE_OK, str_format("filters are loaded%s", around), NULL);
+                findings_add(findings, "seccomp", FINDING_OK, str_format("filters are loaded%s", around),
+                             NULL);
         else
-                add(findings, "seccomp", STATE_OK, str_format("the kernel has filters%s", around), NULL);
+                findings_add(findings, "seccomp", FINDING_OK, str_format("the kernel has filters%s", around),
+                             NULL);
 }
 
 static void judge_identity(const struct facts *facts, struct findings *findings)
 {
         autofree char *groups = join(&facts->groups);
         if (facts->uid == 0)
-                add(findings, "identity", STATE_DEGRADED,
-                    str_copy("you are root: wherever a grant lets it, a sandbox acts as root"),
-                    str_copy("start hutch as an ordinary user"));
+                findings_add(findings, "identity", FINDING_DEGRADED,
+                             str_copy("you are root: a sandbox acts as root on the files that it is granted"),
+                             str_copy("start hutch as an ordinary user"));
         else if (groups[0])
-                add(findings, "identity", STATE_OK,
-                    str_format("your id and no other; your groups remain too, for files of grants: %s",
-                               groups),
+                findings_add(
+                    findings, "identity", FINDING_OK,
+                    str_format(
+                        "only your user id; your supplementary groups still apply to granted files: %s",
+                        groups),
                     NULL);
         else
-                add(findings, "identity", STATE_OK,
-                    str_copy("your id and no other; no group beside your own"), NULL);
+                findings_add(findings, "identity", FINDING_OK,
+                             str_copy("only your user id; you have no supplementary groups"), NULL);
 }
 
 static void judge_overlay(const struct facts *facts, struct findings *findings)
 {
         if (facts->overlay.started)
-                add(findings, "overlay", STATE_OK, str_copy("--overlay works"), NULL);
+                findings_add(findings, "overlay", FINDING_OK, str_copy("--overlay works"), NULL);
         else if (facts->plain.started)
-                add(findings, "overlay", STATE_MISSING, str_copy(facts->overlay.error.text), NULL);
+                findings_add(findings, "overlay", FINDING_MISSING, str_copy(facts->overlay.error.text), NULL);
         else
-                add(findings, "overlay", STATE_DEGRADED, str_copy(NOT_TRIED), NULL);
+                findings_add(findings, "overlay", FINDING_DEGRADED, str_copy(NOT_TRIED), NULL);
 }
 
-/* Who installed the program, by where it lies. */
+/* Who installed the program, judged by its path. */
 static const char *name_manager(const char *path, const char *real)
 {
         static const struct {
@@ -273,73 +291,80 @@ static const char *name_manager(const char *path, const char *real)
 static void judge_tool(const struct facts *facts, const struct tool_fact *tool, struct findings *findings)
 {
         if (!tool->path) {
-                add(findings, tool->name, STATE_MISSING, str_format("not on PATH%s", tool->copies), NULL);
+                findings_add(findings, tool->name, FINDING_MISSING, str_format("not on PATH%s", tool->copies),
+                             NULL);
                 return;
         }
         const char *manager = name_manager(tool->path, tool->real ? tool->real : tool->path);
         if (tool->trial.started)
-                add(findings, tool->name, STATE_OK,
-                    str_format("%s (%s), works: %s", tool->path, manager, tool->trial.line), NULL);
+                findings_add(findings, tool->name, FINDING_OK,
+                             str_format("%s (%s), works: %s", tool->path, manager, tool->trial.line), NULL);
         else if (facts->plain.started)
-                add(findings, tool->name, STATE_MISSING,
+                findings_add(
+                    findings, tool->name, FINDING_MISSING,
                     str_format("%s (%s) cannot work: %s", tool->path, manager, tool->trial.error.text), NULL);
         else
-                add(findings, tool->name, STATE_DEGRADED,
-                    str_format("%s (%s), " NOT_TRIED, tool->path, manager), NULL);
+                findings_add(findings, tool->name, FINDING_DEGRADED,
+                             str_format("%s (%s), " NOT_TRIED, tool->path, manager), NULL);
 }
 
 static void judge_kvm(const struct facts *facts, struct findings *findings)
 {
         if (!facts->kvm_device)
-                add_unused(findings, "kvm", STATE_MISSING, str_copy("there is no /dev/kvm"),
-                           str_copy("enable virtualization in the firmware (or, in a virtual machine, nested "
-                                    "virtualization), then `sudo modprobe kvm_intel` or kvm_amd"));
+                findings_add_unused(
+                    findings, "kvm", FINDING_MISSING, str_copy("there is no /dev/kvm"),
+                    str_copy("enable virtualization in the firmware (or, in a virtual machine, nested "
+                             "virtualization), then `sudo modprobe kvm_intel` or kvm_amd"));
         else if (facts->kvm_paravirtual)
-                add_unused(findings, "kvm", STATE_DEGRADED,
-                           str_copy("kvm_pvm is paravirtual and runs no stock kernel"), NULL);
+                findings_add_unused(findings, "kvm", FINDING_DEGRADED,
+                                    str_copy("kvm_pvm is paravirtual and cannot run a stock kernel"), NULL);
         else if (facts->kvm_error == EACCES)
-                add_unused(findings, "kvm", STATE_MISSING, str_copy("you may not open /dev/kvm"),
-                           str_copy("`sudo usermod -aG kvm $USER`, then log in again"));
+                findings_add_unused(findings, "kvm", FINDING_MISSING, str_copy("you may not open /dev/kvm"),
+                                    str_copy("run `sudo usermod -aG kvm $USER`, then log in again"));
         else if (facts->kvm_error)
-                add_unused(findings, "kvm", STATE_MISSING,
-                           str_format("/dev/kvm cannot be opened: %s", strerror(facts->kvm_error)), NULL);
+                findings_add_unused(findings, "kvm", FINDING_MISSING,
+                                    str_format("/dev/kvm cannot be opened: %s", strerror(facts->kvm_error)),
+                                    NULL);
         else
-                add_unused(findings, "kvm", STATE_OK, str_copy("/dev/kvm opens"), NULL);
+                findings_add_unused(findings, "kvm", FINDING_OK, str_copy("/dev/kvm opens"), NULL);
 }
 
 static void judge_cgroups(const struct facts *facts, struct findings *findings)
 {
         static const char unify[] =
-            "systemd.unified_cgroup_hierarchy=1 on the kernel's command line, and a restart";
+            "add systemd.unified_cgroup_hierarchy=1 to the kernel command line and reboot";
         switch (facts->cgroups) {
         case CGROUP_NONE:
-                add(findings, "cgroups", STATE_MISSING, str_copy("no control groups are visible"), NULL);
+                findings_add(findings, "cgroups", FINDING_MISSING, str_copy("no control groups are visible"),
+                             NULL);
                 break;
         case CGROUP_V1:
-                add(findings, "cgroups", STATE_MISSING, str_copy("version 1 only"), str_copy(unify));
+                findings_add(findings, "cgroups", FINDING_MISSING, str_copy("version 1 only"),
+                             str_copy(unify));
                 break;
         case CGROUP_HYBRID:
-                add(findings, "cgroups", STATE_MISSING,
-                    str_copy("version 1 with a version 2 that is not at /sys/fs/cgroup"), str_copy(unify));
+                findings_add(findings, "cgroups", FINDING_MISSING,
+                             str_copy("version 1; version 2 is not at /sys/fs/cgroup"), str_copy(unify));
                 break;
         case CGROUP_V2:
                 if (facts->cgroup_delegated || facts->bus)
-                        add(findings, "cgroups", STATE_OK,
+                        findings_add(
+                            findings, "cgroups", FINDING_OK,
                             str_format("version 2; %s%s%s",
-                                       facts->cgroup_delegated ? "your own group is delegated" : "",
+                                       facts->cgroup_delegated ? "your control group is delegated" : "",
                                        facts->cgroup_delegated && facts->bus ? ", and " : "",
                                        facts->bus ? "your systemd answers on D-Bus" : ""),
                             NULL);
                 else
-                        add(findings, "cgroups", STATE_DEGRADED,
-                            str_copy("version 2, but none is delegated to you and no systemd of yours "
-                                     "answers on D-Bus"),
-                            str_copy("`sudo loginctl enable-linger $USER`, or log in through a session "
-                                     "of systemd's"));
+                        findings_add(findings, "cgroups", FINDING_DEGRADED,
+                                     str_copy("version 2, but no control group is delegated to you, and no "
+                                              "systemd of yours answers on D-Bus"),
+                                     str_copy("run `sudo loginctl enable-linger $USER`, or log in through a "
+                                              "systemd session"));
         }
 }
 
-/* Which of several ways will hold each limit. */
+/* Which mechanism will hold each limit. */
 static void judge_limits(const struct facts *facts, struct findings *findings)
 {
         const struct limits *limits = &facts->limits;
@@ -347,28 +372,31 @@ static void judge_limits(const struct facts *facts, struct findings *findings)
             str_format("memory: %s; processes: %s; processors: %s", limit_mechanism_name(limits->memory),
                        limit_mechanism_name(limits->processes), limit_mechanism_name(limits->processors));
         if (limits->way == CGROUP_WAY_NONE)
-                add(findings, "limits", limits->processes == LIMIT_NONE ? STATE_MISSING : STATE_DEGRADED,
-                    str_format("%s, and of a part of a processor: none; %s", how,
+                findings_add(
+                    findings, "limits", limits->processes == LIMIT_NONE ? FINDING_MISSING : FINDING_DEGRADED,
+                    str_format("%s; a fraction of a processor: none; %s", how,
                                limits->no_cgroup ? limits->no_cgroup : "there are no control groups"),
-                    str_copy("a control group holds them exactly: see cgroups below"));
+                    str_copy("a control group holds them exactly; see cgroups below"));
         else
-                add(findings, "limits", STATE_OK,
-                    str_format("%s, %s", how,
-                               limits->way == CGROUP_WAY_SYSTEMD ? "by a scope that systemd is asked for"
-                                                                 : "in a group that is delegated to you"),
-                    NULL);
+                findings_add(findings, "limits", FINDING_OK,
+                             str_format("%s, %s", how,
+                                        limits->way == CGROUP_WAY_SYSTEMD
+                                            ? "in a scope that systemd makes"
+                                            : "in a group that is delegated to you"),
+                             NULL);
 }
 
 static void judge_pid_max(const struct facts *facts, struct findings *findings)
 {
         if (is_release(facts->release, 6, 14))
-                add(findings, "pid_max", STATE_OK, str_copy("each pid namespace has its own"), NULL);
+                findings_add(findings, "pid_max", FINDING_OK, str_copy("each pid namespace has its own"),
+                             NULL);
         else
-                add(findings, "pid_max", STATE_MISSING, str_copy("one for the whole machine"),
-                    str_copy("Linux 6.14 or newer"));
+                findings_add(findings, "pid_max", FINDING_MISSING, str_copy("one for the whole machine"),
+                             str_copy("Linux 6.14 or newer"));
 }
 
-void judge(const struct facts *facts, struct findings *findings)
+void judge_facts(const struct facts *facts, struct findings *findings)
 {
         *findings = (struct findings){0};
         judge_sandbox(facts, findings);

@@ -4,13 +4,13 @@
  */
 #include "doctor/trial.h"
 
-#include "box/make.h"
-#include "box/protect.h"
+#include "grants/protect.h"
 #include "lib/clock.h"
 #include "lib/fd.h"
-#include "lib/name.h"
+#include "lib/messages.h"
 #include "ns/control.h"
-#include "report/messages.h"
+#include "ns/launch.h"
+#include "resolve/resolve.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,30 +24,30 @@
 
 enum { PATIENCE_MS = 10000 };
 
-/* Any folder that every machine has and nobody minds: it is only looked at. */
-#define OVERLAY_FOLDER "/usr/bin"
-#define OVERLAY_PLACE  "/trial"
+/* A directory that every machine has; the trial only looks at it. */
+#define OVERLAY_DIRECTORY "/usr/bin"
+#define OVERLAY_PLACE     "/trial"
 
-/* Notes are for the person who starts a server; doctor's rows say what they say. */
+/* Notes are for the user who starts a server; doctor's rows have the same facts. */
 static void discard(void *context, const char *line, size_t length)
 {
         (void)context, (void)line, (void)length;
 }
 
-/* What the command writes to one descriptor: the first line is kept. */
-struct listened {
+/* The output of the command on one descriptor; only the first line is kept. */
+struct captured {
         int pipe; /* -1: the command has closed it */
         size_t length;
         char line[sizeof((struct trial){0}.line)];
 };
 
-/* The running trial, as this side holds it. */
+/* The supervisor's side of a running trial. */
 struct running {
         struct launch launch;
-        struct listened output, errors;
+        struct captured output, errors;
         bool executed;
         bool ended;
-        int wait_status; /* -1: nobody told */
+        int wait_status; /* -1: nobody reported it */
 };
 
 static void read_failure(struct running *running, struct trial *trial)
@@ -63,29 +63,29 @@ static void read_failure(struct running *running, struct trial *trial)
         running->ended = true;
 }
 
-/* Takes what there is, so that the command can end. */
-static void listen_on(struct listened *listened)
+/* Reads what is there, so that the command does not block. */
+static void read_captured(struct captured *captured)
 {
         char data[4096];
-        ssize_t length = read(listened->pipe, data, sizeof(data));
+        ssize_t length = read(captured->pipe, data, sizeof(data));
         if (length < 0 && errno == EAGAIN)
                 return;
         if (length <= 0) {
-                fd_close(&listened->pipe);
+                fd_close(&captured->pipe);
                 return;
         }
-        size_t room = sizeof(listened->line) - 1 - listened->length;
+        size_t room = sizeof(captured->line) - 1 - captured->length;
         size_t kept = (size_t)length < room ? (size_t)length : room;
-        memcpy(listened->line + listened->length, data, kept);
-        listened->length += kept;
+        memcpy(captured->line + captured->length, data, kept);
+        captured->length += kept;
 }
 
-static void listen_to_the_end(struct listened *listened)
+static void drain_captured(struct captured *captured)
 {
-        struct pollfd polled = {.fd = listened->pipe, .events = POLLIN};
-        while (listened->pipe >= 0 && poll(&polled, 1, 0) > 0)
-                listen_on(listened);
-        listened->line[strcspn(listened->line, "\r\n")] = 0;
+        struct pollfd polled = {.fd = captured->pipe, .events = POLLIN};
+        while (captured->pipe >= 0 && poll(&polled, 1, 0) > 0)
+                read_captured(captured);
+        captured->line[strcspn(captured->line, "\r\n")] = 0;
 }
 
 static void read_control(struct running *running)
@@ -98,7 +98,7 @@ static void read_control(struct running *running)
         running->wait_status = length == sizeof(report) && report.type == CONTROL_EXITED ? report.value : -1;
 }
 
-static void watch(struct running *running, struct trial *trial)
+static void watch_until_end(struct running *running, struct trial *trial)
 {
         enum { FAILURE, CONTROL, OUTPUT, ERRORS, POLLS };
         long long deadline = clock_now_ms() + PATIENCE_MS;
@@ -118,21 +118,21 @@ static void watch(struct running *running, struct trial *trial)
                 if (poll(polls, POLLS, (int)left) <= 0)
                         continue;
                 if (polls[OUTPUT].revents)
-                        listen_on(&running->output);
+                        read_captured(&running->output);
                 if (polls[ERRORS].revents)
-                        listen_on(&running->errors);
+                        read_captured(&running->errors);
                 if (polls[FAILURE].revents)
                         read_failure(running, trial);
                 else if (polls[CONTROL].revents)
                         read_control(running);
         }
-        listen_to_the_end(&running->output);
-        listen_to_the_end(&running->errors);
+        drain_captured(&running->output);
+        drain_captured(&running->errors);
 }
 
-/* Ends pid 1 of the sandbox, and with it everything inside: by the signal, and by the hang-up for a kernel
- * that refuses the signal. */
-static void finish(struct running *running)
+/* Ends pid 1 of the sandbox, and everything inside with it. The kernel may refuse the signal, so the control
+ * socket is closed too. */
+static void end_sandbox(struct running *running)
 {
         (void)syscall(SYS_pidfd_send_signal, running->launch.init, SIGKILL, NULL, 0);
         fd_close(&running->launch.control);
@@ -146,31 +146,31 @@ static void finish(struct running *running)
 static void judge_end(const struct running *running, struct trial *trial)
 {
         int status = running->wait_status;
-        const char *line = running->output.line, *complaint = running->errors.line;
+        const char *line = running->output.line, *error_line = running->errors.line;
         trial->started = running->executed && running->ended && WIFEXITED(status) && WEXITSTATUS(status) == 0;
         error_quote(trial->line, sizeof(trial->line), line, strlen(line));
         if (trial->started)
                 return;
         if (status < 0)
                 error_set(&trial->error, EXIT_SETUP,
-                          "the sandbox of %s was ended from outside; `sudo dmesg | tail` may show by whom",
+                          "the sandbox of %s was killed from outside; `sudo dmesg | tail` may show why",
                           trial->path);
         if (WIFSIGNALED(status))
-                error_set(&trial->error, EXIT_SETUP, "%s started in the sandbox and was ended by signal %d",
+                error_set(&trial->error, EXIT_SETUP, "%s started in the sandbox and was killed by signal %d",
                           trial->path, WTERMSIG(status));
-        error_set(&trial->error, EXIT_SETUP, "%s started in the sandbox and ended with status %d%s%s",
-                  trial->path, WEXITSTATUS(status), complaint[0] ? ": " : "", name_shown(complaint));
+        error_set(&trial->error, EXIT_SETUP, "%s started in the sandbox and exited with status %d%s%s",
+                  trial->path, WEXITSTATUS(status), error_line[0] ? ": " : "", error_shown(error_line));
 }
 
-/* Clones, and watches until the end. The descriptors stay the caller's. */
+/* Clones, and watches until the trial ends. The caller still owns the descriptors. */
 static void launch_and_watch(const struct box *box, const struct launch_stdio *stdio, struct running *running,
                              struct trial *trial)
 {
         long long asked = clock_now_ms();
         if (launch_start(box, stdio, &running->launch, &trial->error)) {
-                watch(running, trial);
+                watch_until_end(running, trial);
                 trial->milliseconds = (unsigned)(clock_now_ms() - asked);
-                finish(running);
+                end_sandbox(running);
                 judge_end(running, trial);
         } else if (running->launch.refused) {
                 trial->failure =
@@ -188,19 +188,19 @@ static bool open_pipe(int *reader, int *writer)
         return true;
 }
 
-/* The command's input has ended; what it writes is listened to. Pipes, as under `mcp`: /dev/null may be one
- * that cannot be opened. */
-static void start(const struct box *box, struct trial *trial)
+/* Runs the command with an input that has ended, and captures what it writes. All three are pipes, as under
+ * `mcp`: a machine's /dev/null may be one that cannot be opened. */
+static void run_box(const struct box *box, struct trial *trial)
 {
-        autoclose int input = -1, no_input = -1, output = -1, output_end = -1, errors = -1, errors_end = -1;
-        if (!open_pipe(&input, &no_input) || !open_pipe(&output, &output_end) ||
+        autoclose int input = -1, input_end = -1, output = -1, output_end = -1, errors = -1, errors_end = -1;
+        if (!open_pipe(&input, &input_end) || !open_pipe(&output, &output_end) ||
             !open_pipe(&errors, &errors_end) || fcntl(output, F_SETFL, O_NONBLOCK) < 0 ||
             fcntl(errors, F_SETFL, O_NONBLOCK) < 0) {
                 error_set(&trial->error, EXIT_SETUP, "cannot make a pipe: %s", strerror(errno));
                 return;
         }
-        fd_close(&no_input);
-        /* No control group is made for it: nothing but the steps of a start is on trial. */
+        fd_close(&input_end);
+        /* The trial tests the steps of a start, so it gets no cgroup. */
         struct limits limits = box->limits;
         limits_choose_without_cgroup(&limits, box->outer_uid, box->proc, "");
         struct launch_stdio stdio = {.limits = &limits,
@@ -225,23 +225,23 @@ void trial_run(const struct str_list *command, enum trial_kind kind, struct tria
 {
         *trial = (struct trial){.failure.stage = STAGE_COUNT};
         struct grant_option overlay = {
-            .path = OVERLAY_FOLDER, .destination = OVERLAY_PLACE, .overlay = true, .option = "--overlay"};
+            .path = OVERLAY_DIRECTORY, .destination = OVERLAY_PLACE, .overlay = true, .option = "--overlay"};
         struct options options = {
             .command = *command,
             .no_proc = kind == TRIAL_NO_PROC,
-            .stop_grace_seconds = BOX_NO_GRACE,
+            .stop_grace_seconds = LIMIT_NO_GRACE,
             .grants = kind == TRIAL_OVERLAY ? &overlay : NULL,
             .grant_count = kind == TRIAL_OVERLAY,
         };
         struct box box = {0};
         struct held_sources held = {0};
-        /* Inherited as ignored, the kernel would reap the command itself and never tell pid 1. */
+        /* If it is inherited as ignored, the kernel reaps the command, and pid 1 never learns its status. */
         signal(SIGCHLD, SIG_DFL);
         messages_send_to(discard, NULL);
-        bool made = box_make(&box, &held, BOX_MCP, &options, &trial->error);
+        bool made = resolve_box(&box, &held, BOX_MCP, &options, &trial->error);
         snprintf(trial->path, sizeof(trial->path), "%s", box.executable ? box.executable : "");
         if (made)
-                start(&box, trial);
+                run_box(&box, trial);
         messages_send_to(NULL, NULL);
         held_sources_release(&held);
         protect_release(&held);

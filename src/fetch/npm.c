@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * npm: its configuration (plan.h), and what it leaves (npm.h).
+ * npm: its configuration (plan.h), and what it leaves in its cache (npm.h).
  */
 #include "fetch/npm.h"
 
-#include "box/search.h"
-#include "box/versions.h"
+#include "command/search.h"
+#include "command/versions.h"
 #include "fetch/plan.h"
-#include "fetch/sha512.h"
 #include "lib/fd.h"
-#include "lib/name.h"
+#include "lib/sha512.h"
+#include "lib/suggest.h"
 
 #include <cjson/cJSON.h>
 #include <dirent.h>
@@ -24,7 +24,7 @@
 enum {
         CONFIG_MAX = 1 << 20,
         LOCK_MAX = 32 << 20,
-        HASH_LENGTH = 16, /* of the folder's name: libnpmexec cuts a SHA-512 there */
+        HASH_LENGTH = 16, /* of the directory's name: libnpmexec cuts a SHA-512 there */
 };
 
 #define ARCHIVE_MAX ((size_t)1 << 30)
@@ -37,8 +37,8 @@ static char *find_npm(const char *command)
         const char *path = getenv("PATH") ? getenv("PATH") : SEARCH_SYSTEM_PATH;
         autofree char *npx =
             strchr(command, '/') ? path_join("/", command) : search_path(path, "/", command, NULL);
-        autofree char *folder = npx ? path_parent(npx) : NULL;
-        char *npm = folder ? path_join(folder, "npm") : NULL;
+        autofree char *directory = npx ? path_parent(npx) : NULL;
+        char *npm = directory ? path_join(directory, "npm") : NULL;
         if (npm && access(npm, X_OK) == 0)
                 return npm;
         free(npm);
@@ -51,7 +51,7 @@ static const char *text_of(const cJSON *object, const char *key)
         return cJSON_IsString(item) && item->valuestring[0] ? item->valuestring : NULL;
 }
 
-/* The registry and those of scopes; npm's variables have the names of its settings. */
+/* The registry and the registries of scopes. npm's variables have the names of its settings. */
 static bool take_registries(struct fetch_plan *plan, const cJSON *config, struct error *error)
 {
         static const char suffix[] = ":registry";
@@ -66,14 +66,15 @@ static bool take_registries(struct fetch_plan *plan, const cJSON *config, struct
                         continue;
                 autofree char *url = plan_add_registry(plan, item->valuestring);
                 if (!url)
-                        return error_set(error, EXIT_SETUP, "npm's setting %s is no URL of http or https",
-                                         name_shown(item->string));
+                        return error_set(error, EXIT_SETUP, "npm's setting %s is not an http or https URL",
+                                         error_shown(item->string));
                 str_list_take(&plan->environment, str_format("npm_config_%s=%s", item->string, url));
         }
-        return plan->registries.count > 0 || error_set(error, EXIT_SETUP, "npm has no setting registry");
+        return plan->registries.count > 0 ||
+               error_set(error, EXIT_SETUP, "npm's configuration has no registry");
 }
 
-/* hutch's own connections go through the proxy that npm's would. */
+/* hutch connects through the proxy that npm would use. */
 static void take_proxy(const cJSON *config)
 {
         const char *proxy = text_of(config, "https-proxy");
@@ -83,7 +84,7 @@ static void take_proxy(const cJSON *config)
                 (void)setenv("HTTPS_PROXY", proxy, 1);
 }
 
-/* How young a version may be: what the option says, and what npm's own settings say. */
+/* The minimum age of a version: that of the option, and that of npm's settings. */
 static void take_age(struct fetch_plan *plan, const cJSON *config, unsigned min_age_days)
 {
         const char *before = text_of(config, "before");
@@ -110,7 +111,7 @@ bool plan_read_npm(struct fetch_plan *plan, const struct str_list *command, unsi
         autofree char *npm = find_npm(command->values[0]);
         if (!npm)
                 return error_set(error, EXIT_NOT_FOUND,
-                                 "npm is not on PATH, which knows where packages are fetched from");
+                                 "npm is not on PATH; hutch asks it where packages are fetched from");
         const char *const words[] = {npm, "config", "list", "--json", NULL};
         autofree char *text = plan_ask(words, CONFIG_MAX, error);
         if (!text)
@@ -130,20 +131,20 @@ bool plan_read_npm(struct fetch_plan *plan, const struct str_list *command, unsi
         return read;
 }
 
-/* ---- what it leaves ---- */
+/* ---- its cache ---- */
 
 /* Opens a path below the cache on which nothing is a link. */
-static int open_below(int folder, const char *path, int flags)
+static int open_below(int directory, const char *path, int flags)
 {
         struct open_how how = {
             .flags = (unsigned)(flags | O_CLOEXEC),
             .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
         };
-        return (int)syscall(SYS_openat2, folder, path, &how, sizeof(how));
+        return (int)syscall(SYS_openat2, directory, path, &how, sizeof(how));
 }
 
-/* The one folder below _npx. The caller frees; NULL when there is none, or several. */
-static char *find_folder(int cache)
+/* The one directory below _npx. The caller frees; NULL when there is none, or several. */
+static char *find_directory(int cache)
 {
         int found = open_below(cache, "_npx", O_RDONLY | O_DIRECTORY);
         DIR *stream = found < 0 ? NULL : fdopendir(found);
@@ -177,7 +178,7 @@ static void add_packages(const cJSON *lock, struct entry *entry, bool *scripts)
                         name = next + sizeof(modules) - 1;
                 const char *version = text_of(item, "version"), *integrity = text_of(item, "integrity");
                 if (!*name || !version)
-                        continue; /* the folder itself */
+                        continue; /* the directory itself */
                 entry_add_package(entry, name, version, integrity ? integrity : "");
                 *scripts |= cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(item, "hasInstallScript"));
         }
@@ -198,31 +199,31 @@ char *npm_choose_program(const char *name, const cJSON *bin, const cJSON *writte
                 chosen = cJSON_IsObject(order) && order->child ? order->child->string : NULL;
         else if (cJSON_GetObjectItemCaseSensitive(bin, slash ? slash + 1 : name))
                 chosen = slash ? slash + 1 : name;
-        return chosen && versions_is_name(chosen) ? str_copy(chosen) : NULL;
+        return chosen && str_is_file_name(chosen) ? str_copy(chosen) : NULL;
 }
 
-/* Where the programs are, and npm's choice among them. */
-static void find_program(int cache, const char *folder, const char *package, const cJSON *lock,
+/* The directory of the programs, and npm's choice among them. */
+static void find_program(int cache, const char *directory, const char *package, const cJSON *lock,
                          struct entry *entry)
 {
         autofree char *name = fetch_package_name(FETCH_NPM, package);
         autofree char *place = str_format("node_modules/%s", name);
-        autofree char *path = str_format("_npx/%s/%s/package.json", folder, place);
+        autofree char *path = str_format("_npx/%s/%s/package.json", directory, place);
         autofree char *text = NULL;
         autoclose int file = open_below(cache, path, O_RDONLY | O_NONBLOCK);
         ssize_t length = file < 0 ? -1 : fd_read_all(file, LOCK_MAX, &text);
         cJSON *written = length < 0 ? NULL : cJSON_ParseWithLength(text, (size_t)length);
         const cJSON *packages = cJSON_GetObjectItemCaseSensitive(lock, "packages");
         const cJSON *item = cJSON_GetObjectItemCaseSensitive(packages, place);
-        entry->folder = str_format("_npx/%s/node_modules/.bin", folder);
+        entry->directory = str_format("_npx/%s/node_modules/.bin", directory);
         entry->program = npm_choose_program(name, cJSON_GetObjectItemCaseSensitive(item, "bin"), written);
         cJSON_Delete(written);
 }
 
-bool npm_read_packages(int cache, const char *package, struct entry *entry, char **folder, bool *scripts,
+bool npm_read_packages(int cache, const char *package, struct entry *entry, char **directory, bool *scripts,
                        struct error *error)
 {
-        autofree char *name = find_folder(cache);
+        autofree char *name = find_directory(cache);
         autofree char *path = str_format("_npx/%s/package-lock.json", name ? name : "");
         autofree char *text = NULL;
         autoclose int file = name ? open_below(cache, path, O_RDONLY | O_NONBLOCK) : -1;
@@ -235,8 +236,8 @@ bool npm_read_packages(int cache, const char *package, struct entry *entry, char
         }
         cJSON_Delete(lock);
         if (entry->package_count == 0)
-                return error_set(error, EXIT_SETUP, "npm has fetched nothing, or wrote down nowhere what");
-        *folder = name;
+                return error_set(error, EXIT_SETUP, "npm has fetched nothing, or left no lock file");
+        *directory = name;
         name = NULL;
         return true;
 }
@@ -294,7 +295,7 @@ bool npm_verify(int cache, const struct entry *entry, struct error *error)
                 if (read_integrity(package->integrity, wanted) && !has_content(cache, wanted))
                         return error_set(error, 1,
                                          "the archive of %s %s is not the one that the registry described",
-                                         name_shown(package->name), name_shown(package->version));
+                                         error_shown(package->name), error_shown(package->version));
         }
         return true;
 }

@@ -4,10 +4,11 @@
  */
 #include "fetch/plan.h"
 
-#include "box/mounts.h"
+#include "grants/mounts.h"
 #include "lib/clock.h"
 #include "lib/fd.h"
-#include "lib/name.h"
+#include "lib/homes.h"
+#include "lib/suggest.h"
 #include "policy/addresses.h"
 
 #include <ctype.h>
@@ -61,7 +62,7 @@ char *plan_add_registry(struct fetch_plan *plan, const char *url)
         autofree char *registry = str_format("%s:%lu", authority, number);
         if (!str_list_has(&plan->registries, registry)) {
                 str_list_add(&plan->registries, registry);
-                /* The person's own configuration leads there, be it into a company's network. */
+                /* The user's configuration names this host, so a private address is permitted. */
                 str_list_take(&plan->allow, loopback  ? str_format("localhost:%lu", number)
                                             : literal ? str_copy(registry)
                                                       : str_format("%s/private", registry));
@@ -129,7 +130,7 @@ char *plan_ask(const char *const *words, size_t limit, struct error *error)
                 text = NULL;
                 return said;
         }
-        error_set(error, EXIT_SETUP, "%s did not say how it is configured; try it yourself: %s %s %s",
+        error_set(error, EXIT_SETUP, "cannot read the configuration of %s; try this command: %s %s %s",
                   words[0], words[0], words[1], words[2] ? words[2] : "");
         return NULL;
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See project.h. uv builds a project with packages that the project names, which have to be downloaded too:
- * a build without the project's files brings them into the cache before it fails.
+ * See project.h. To build a project uv downloads the packages that its build needs: a build without the
+ * project's files brings them into the cache before it fails.
  */
 #include "fetch/project.h"
 
-#include "box/everyday.h"
+#include "command/runners.h"
 #include "fetch/sandbox.h"
-#include "fetch/sha512.h"
 #include "lib/fd.h"
-#include "lib/name.h"
+#include "lib/sha512.h"
+#include "lib/suggest.h"
+#include "packages/project.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,74 +20,29 @@
 
 enum {
         FILE_MAX = 16 << 20,
-        DIGEST_DIGITS = 16, /* enough to tell one state of a project from the next */
 };
 
-/* What uv reads of a project to choose versions. */
-static const char *const lists[] = {"pyproject.toml", "uv.lock", ".python-version"};
-enum { LISTS = sizeof(lists) / sizeof(*lists) };
-
-static void digest_lists(const char *folder, char digest[SHA512_HEX])
+/* Adds the lists that exist. Links are refused: a server that may write in the project could have made one,
+ * to any file of the user. */
+static bool take_lists(struct fetch_plan *plan, const char *directory, bool *locked, struct error *error)
 {
-        uint8_t bytes[SHA512_BYTES];
-        struct sha512 hash;
-        sha512_begin(&hash);
-        for (size_t i = 0; i < LISTS; i++) {
-                autofree char *path = path_join(folder, lists[i]);
-                autofree char *text = NULL;
-                ssize_t length = fd_read_file(path, FILE_MAX, &text);
-                autofree char *head = str_format("%s %zd\n", lists[i], length);
-                sha512_add(&hash, head, strlen(head));
-                if (length > 0)
-                        sha512_add(&hash, text, (size_t)length);
-        }
-        sha512_end(&hash, bytes);
-        sha512_hex(bytes, digest);
-}
-
-bool project_request(const struct str_list *command, const struct folders *folders, const char *work,
-                     struct fetch_request *request)
-{
-        autofree char *spelled = everyday_unsynced_project(command, folders, work);
-        autofree char *folder = spelled ? realpath(spelled, NULL) : NULL;
-        char digest[SHA512_HEX];
-        *request = (struct fetch_request){0};
-        if (!folder)
-                return false;
-        digest_lists(folder, digest);
-        request->tool = FETCH_UV_PROJECT;
-        request->consents = true;
-        str_list_take(&request->packages, str_format("%s#%.*s", folder, DIGEST_DIGITS, digest));
-        return true;
-}
-
-char *project_folder(const struct fetch_request *request)
-{
-        const char *package = request->packages.values[0];
-        return str_copy_n(package, (size_t)(strrchr(package, '#') - package));
-}
-
-/* Notes the lists that are there. No link: a server that may write in the project could have made one, to any
- * file of the person's. */
-static bool take_lists(struct fetch_plan *plan, const char *folder, bool *locked, struct error *error)
-{
-        for (size_t i = 0; i < LISTS; i++) {
+        for (size_t i = 0; i < PACKAGE_PROJECT_LISTS; i++) {
                 struct stat status;
-                autofree char *path = path_join(folder, lists[i]);
+                autofree char *path = path_join(directory, package_project_lists[i]);
                 if (lstat(path, &status) < 0)
                         continue;
                 if (!S_ISREG(status.st_mode))
-                        return error_set(error, EXIT_SETUP, "%s is no file itself", name_shown(path));
-                *locked |= str_equal(lists[i], "uv.lock");
+                        return error_set(error, EXIT_SETUP, "%s is not a regular file", error_shown(path));
+                *locked |= str_equal(package_project_lists[i], "uv.lock");
                 str_list_add(&plan->files, path);
         }
         return true;
 }
 
 /* True when the project is a package, which uv installs as well. */
-static bool is_package(const char *folder)
+static bool is_package(const char *directory)
 {
-        autofree char *path = path_join(folder, lists[0]);
+        autofree char *path = path_join(directory, package_project_lists[0]);
         autofree char *text = NULL;
         return fd_read_file(path, FILE_MAX, &text) >= 0 &&
                (str_starts(text, "[build-system]") || strstr(text, "\n[build-system]"));
@@ -102,12 +58,12 @@ static bool synchronize(int cache, const struct fetch_plan *plan, const char *op
                 str_list_add(&words, "--frozen");
         if (option)
                 str_list_add(&words, option);
-        bool done = sandbox_run(cache, FETCH_UV, plan, &words, cwd, options, error);
+        bool done = fetch_sandbox_run(cache, FETCH_UV, plan, &words, cwd, options, error);
         str_list_free(&words);
         return done;
 }
 
-static bool build(int cache, struct fetch_plan *plan, const char *folder, const char *copies, bool locked,
+static bool build(int cache, struct fetch_plan *plan, const char *directory, const char *copies, bool locked,
                   const struct options *options, struct error *error)
 {
         struct error ignored = {0};
@@ -115,22 +71,22 @@ static bool build(int cache, struct fetch_plan *plan, const char *folder, const 
         (void)synchronize(cache, plan, NULL, copies, locked, options, &ignored);
         plan->quiet = false;
         plan->offline = true;
-        plan->overlay = str_copy(folder);
+        plan->overlay = str_copy(directory);
         str_list_free(&plan->files);
         str_list_add(&plan->environment, "UV_OFFLINE=1");
-        return synchronize(cache, plan, NULL, folder, locked, options, error);
+        return synchronize(cache, plan, NULL, directory, locked, options, error);
 }
 
-bool project_fetch(int cache, const struct fetch_request *request, const struct options *options,
+bool fetch_project(int cache, const struct fetch_request *request, const struct options *options,
                    struct fetch_plan *plan, struct entry *entry, struct error *error)
 {
         bool locked = false;
-        autofree char *folder = project_folder(request);
-        autofree char *place = sandbox_place(FETCH_UV);
+        autofree char *directory = package_project_directory(request);
+        autofree char *place = fetch_sandbox_place(FETCH_UV);
         autofree char *variable = str_format("UV_PROJECT_ENVIRONMENT=%s/" ENVIRONMENT_NAME, place);
         autofree char *copies = path_join("/tmp", ENVIRONMENT_NAME);
         if (!plan_read_uv(plan, &options->command, options->min_age_days, error) ||
-            !take_lists(plan, folder, &locked, error))
+            !take_lists(plan, directory, &locked, error))
                 return false;
         for (size_t i = 0; i < plan->environment.count; i++)
                 str_list_add(&entry->environment, plan->environment.values[i]);
@@ -139,5 +95,5 @@ bool project_fetch(int cache, const struct fetch_request *request, const struct 
         str_list_add(&plan->environment, variable);
         str_list_add(&plan->environment, "UV_PYTHON_DOWNLOADS=never");
         return synchronize(cache, plan, "--no-install-project", copies, locked, options, error) &&
-               (!is_package(folder) || build(cache, plan, folder, copies, locked, options, error));
+               (!is_package(directory) || build(cache, plan, directory, copies, locked, options, error));
 }

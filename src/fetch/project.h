@@ -1,29 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The environment of a project that `uv run` starts from, for a project that has none: it is made in the
- * fetch sandbox and kept as an entry. What is downloaded, and builds itself, sees of the project its list of
- * dependencies and nothing else; the project itself is built afterwards, without a network.
+ * The environment of a project for `uv run`, where the project has none: made in the fetch sandbox and kept
+ * as an entry. Packages that are downloaded and built see only the project's list of dependencies; the
+ * project itself is built afterwards, without a network.
  */
 #ifndef HUTCH_FETCH_PROJECT_H
 #define HUTCH_FETCH_PROJECT_H
 
-#include "box/folders.h"
-#include "cli/options.h"
-#include "fetch/entry.h"
+#include "command/directories.h"
 #include "fetch/plan.h"
-#include "fetch/request.h"
+#include "options/options.h"
+#include "packages/entry.h"
+#include "packages/request.h"
 
-/* Reads what `command` asks for when it is `uv run` in such a project; `work` is where its paths begin. The
- * request's one package is the project's folder with a digest of its list, so that a changed list is another.
- * False for any other command. */
-bool project_request(const struct str_list *command, const struct folders *folders, const char *work,
-                     struct fetch_request *request);
-
-/* The project's folder in such a request. The caller frees. */
-char *project_folder(const struct fetch_request *request);
-
-/* Fills the cache (a descriptor) and says in the entry what a server needs to use it. */
-bool project_fetch(int cache, const struct fetch_request *request, const struct options *options,
+/* Fills the cache (a descriptor) and records in the entry what a server needs to use it. */
+bool fetch_project(int cache, const struct fetch_request *request, const struct options *options,
                    struct fetch_plan *plan, struct entry *entry, struct error *error);
 
 #endif

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See sandbox.h. The sandbox is supervised by a process of its own, so that this one can look at the folder
- * while it fills, which has no limit of the kernel's, and keep the end of what the command writes.
+ * See sandbox.h. A child process supervises the sandbox, so that this process can measure the directory while
+ * it fills, which no limit of the kernel bounds, and keep the end of the command's output.
  */
 #include "fetch/sandbox.h"
 
-#include "box/make.h"
-#include "box/mounts.h"
-#include "box/protect.h"
-#include "fetch/tree.h"
+#include "fetch/tree_digest.h"
+#include "grants/mounts.h"
+#include "grants/protect.h"
 #include "lib/clock.h"
 #include "lib/fd.h"
-#include "lib/name.h"
-#include "report/messages.h"
-#include "run/record.h"
+#include "lib/homes.h"
+#include "lib/messages.h"
+#include "lib/suggest.h"
+#include "resolve/resolve.h"
+#include "run/run_log.h"
 #include "run/supervise.h"
 
 #include <errno.h>
@@ -28,13 +29,13 @@
 enum {
         TIMEOUT_SECONDS = 900,
         MEASURE_MS = 500,
-        TAIL_BYTES = 8192, /* of what the command wrote */
+        TAIL_BYTES = 8192, /* of the command's output */
         TAIL_LINES = 12,
 };
 
 #define FILE_BYTES_MAX ((rlim_t)1 << 30)
 
-char *sandbox_place(enum fetch_tool tool)
+char *fetch_sandbox_place(enum fetch_tool tool)
 {
         return path_join(caller_homes()->spelled, tool == FETCH_UV ? ".cache/uv" : ".npm");
 }
@@ -47,22 +48,22 @@ static void add_grant(struct options *options, const char *path, bool overlay)
             .path = str_copy(path), .overlay = overlay, .option = overlay ? "--overlay" : "--ro"};
 }
 
-static void add_file(struct options *options, const char *path, const char *folder)
+static void add_file(struct options *options, const char *path, const char *directory)
 {
         options->files =
             str_or_die(reallocarray(options->files, options->file_count + 1, sizeof(*options->files)));
         options->files[options->file_count++] = (struct file_option){
-            .local = str_copy(path), .remote = path_join(folder, strrchr(path, '/') + 1)};
+            .local = str_copy(path), .remote = path_join(directory, strrchr(path, '/') + 1)};
 }
 
 static void fill_options(struct options *options, const char *cache, enum fetch_tool tool,
                          const struct fetch_plan *plan, const struct str_list *words, const char *cwd,
-                         const struct options *person)
+                         const struct options *user)
 {
         *options = (struct options){
-            .stop_grace_seconds = BOX_NO_GRACE,
-            .timeout_seconds = person->timeout_seconds ? person->timeout_seconds : TIMEOUT_SECONDS,
-            .verbose = person->verbose,
+            .stop_grace_seconds = LIMIT_NO_GRACE,
+            .timeout_seconds = user->timeout_seconds ? user->timeout_seconds : TIMEOUT_SECONDS,
+            .verbose = user->verbose,
             .no_protect = true,
             .cwd = str_copy(cwd),
             .fetch_into = cache,
@@ -78,8 +79,8 @@ static void fill_options(struct options *options, const char *cache, enum fetch_
                 add_grant(options, plan->overlay, true);
         for (size_t i = 0; i < plan->allow.count && !plan->offline; i++)
                 str_list_add(&options->network_allow, plan->allow.values[i]);
-        for (size_t i = 0; i < person->network_allow.count && !plan->offline; i++)
-                str_list_add(&options->network_allow, person->network_allow.values[i]);
+        for (size_t i = 0; i < user->network_allow.count && !plan->offline; i++)
+                str_list_add(&options->network_allow, user->network_allow.values[i]);
         if (plan->certificates) {
                 str_list_take(&options->env,
                               str_format("%s=%s", tool == FETCH_UV ? "SSL_CERT_FILE" : "npm_config_cafile",
@@ -94,7 +95,7 @@ static _Noreturn void be_supervisor(struct options *options, int output, pid_t h
         struct error error = {0};
         struct box box = {0};
         struct held_sources held = {0};
-        struct record nothing = {.file = -1}; /* no run of a server's: none is kept */
+        struct run_log nothing = {.store_file = -1, .file = -1}; /* not the run of a server: no record of it is kept */
         struct rlimit limit = {FILE_BYTES_MAX, FILE_BYTES_MAX};
         autoclose int null = open("/dev/null", O_RDWR | O_CLOEXEC);
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -102,7 +103,7 @@ static _Noreturn void be_supervisor(struct options *options, int output, pid_t h
             dup2(output, 2) < 0 || chdir("/") < 0 || setrlimit(RLIMIT_FSIZE, &limit) < 0 || setsid() < 0)
                 _exit(EXIT_SETUP);
         int status = EXIT_SETUP;
-        if (box_make(&box, &held, BOX_RUN, options, &error))
+        if (resolve_box(&box, &held, BOX_RUN, options, &error))
                 status = supervise(&box, &held, &nothing, &error);
         if (error.status)
                 message("%s", error.text);
@@ -130,7 +131,7 @@ static void keep(struct tail *tail, const char *data, size_t length)
         tail->length += length;
 }
 
-/* The last lines, each of them printable. */
+/* Prints the last lines, made printable. */
 static void show(struct tail *tail)
 {
         tail->data[tail->length] = 0;
@@ -148,8 +149,8 @@ static void show(struct tail *tail)
         }
 }
 
-/* Reads until the command and everything it started has closed the pipe. False when it filled the folder too
- * much. */
+/* Reads until the command and everything it started have closed the pipe. False when the directory grew too
+ * large. */
 static bool watch(int output, int cache, struct tail *tail)
 {
         for (long long measured = clock_now_ms();;) {
@@ -173,8 +174,9 @@ static bool watch(int output, int cache, struct tail *tail)
         }
 }
 
-bool sandbox_run(int cache, enum fetch_tool tool, const struct fetch_plan *plan, const struct str_list *words,
-                 const char *cwd, const struct options *person, struct error *error)
+bool fetch_sandbox_run(int cache, enum fetch_tool tool, const struct fetch_plan *plan,
+                       const struct str_list *words, const char *cwd, const struct options *user,
+                       struct error *error)
 {
         int ends[2], status = 0;
         autofree char *link = str_format("/proc/self/fd/%d", cache);
@@ -183,8 +185,8 @@ bool sandbox_run(int cache, enum fetch_tool tool, const struct fetch_plan *plan,
                 return error_set(error, EXIT_SETUP, "cannot prepare the fetch: %s", strerror(errno));
         autoclose int output = ends[0];
         struct options options;
-        struct tail tail = {.verbose = person->verbose > 0};
-        fill_options(&options, real, tool, plan, words, cwd, person);
+        struct tail tail = {.verbose = user->verbose > 0};
+        fill_options(&options, real, tool, plan, words, cwd, user);
         pid_t hutch = getpid(), child = fork();
         if (child == 0)
                 be_supervisor(&options, ends[1], hutch);
@@ -194,21 +196,21 @@ bool sandbox_run(int cache, enum fetch_tool tool, const struct fetch_plan *plan,
                 return error_set(error, EXIT_SETUP, "cannot start a process: %s", strerror(errno));
         bool fits = watch(output, cache, &tail);
         if (!fits)
-                kill(child, SIGTERM); /* the sandbox has two seconds then */
+                kill(child, SIGTERM); /* the sandbox then has two seconds to end */
         while (waitpid(child, &status, 0) < 0 && errno == EINTR)
                 ;
         if (!fits)
                 return error_set(error, EXIT_SETUP,
                                  "stopped: the packages, or their install scripts, write more than %llu GiB "
                                  "or %d files, or "
-                                 "deeper than %d folders",
+                                 "deeper than %d directories",
                                  (unsigned long long)(TREE_BYTES_MAX >> 30), TREE_OBJECTS_MAX,
                                  TREE_DEPTH_MAX);
         if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
                 return true;
         if (!tail.verbose && !plan->quiet)
                 show(&tail);
-        autofree char *shown = str_copy(name_shown(words->values[0]));
+        autofree char *shown = str_copy(error_shown(words->values[0]));
         return error_set(error, EXIT_SETUP, "%s could not fetch%s (status %d)", shown,
                          WIFEXITED(status) && WEXITSTATUS(status) == EXIT_TIMED_OUT ? " in time" : "",
                          WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));

@@ -2,12 +2,13 @@
  *
  * uv's configuration (plan.h), as far as it is documented: the variables UV_DEFAULT_INDEX, UV_INDEX,
  * UV_INDEX_URL and UV_EXTRA_INDEX_URL, the keys index-url, extra-index-url and [[index]] url of uv.toml of
- * the person and of the machine, and the default that `uv tool run --help` names.
+ * the user and of the machine, and the default that `uv tool run --help` names.
  */
-#include "box/mounts.h"
-#include "box/search.h"
+#include "command/search.h"
 #include "fetch/plan.h"
+#include "grants/mounts.h"
 #include "lib/fd.h"
+#include "lib/homes.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -19,7 +20,7 @@ struct indexes {
         struct str_list others;
 };
 
-/* Takes every URL among words with blanks between them; uv lets a name stand before one, NAME=URL. */
+/* Takes every URL of a list with blanks; uv permits a name before a URL, NAME=URL. */
 static void take_words(struct fetch_plan *plan, struct indexes *indexes, const char *words, bool is_default)
 {
         autofree char *text = str_copy(words);
@@ -98,10 +99,10 @@ static void take_default(struct fetch_plan *plan, struct indexes *indexes, const
         static const char mark[] = "by default: <";
         struct error ignored = {0};
         const char *path = getenv("PATH") ? getenv("PATH") : SEARCH_SYSTEM_PATH;
-        autofree char *launcher =
+        autofree char *interpreter =
             strchr(command, '/') ? path_join("/", command) : search_path(path, "/", command, NULL);
-        autofree char *folder = launcher ? path_parent(launcher) : NULL;
-        autofree char *beside = folder ? path_join(folder, "uv") : NULL;
+        autofree char *directory = interpreter ? path_parent(interpreter) : NULL;
+        autofree char *beside = directory ? path_join(directory, "uv") : NULL;
         autofree char *uv =
             beside && access(beside, X_OK) == 0 ? str_copy(beside) : search_path(path, "/", "uv", NULL);
         const char *const words[] = {uv, "tool", "run", "--help", NULL};
@@ -143,7 +144,7 @@ bool plan_read_uv(struct fetch_plan *plan, const struct str_list *command, unsig
         if (!found)
                 return error_set(
                     error, EXIT_SETUP,
-                    "uv does not say where packages are fetched from; set index-url in uv.toml, or the "
+                    "cannot find out where uv fetches packages from; set index-url in uv.toml, or the "
                     "variable UV_DEFAULT_INDEX");
         if (min_age_days > 0) {
                 char text[32];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The clock that deadlines and durations are counted by.
+ * The clock for deadlines and durations.
  */
 #ifndef HUTCH_LIB_CLOCK_H
 #define HUTCH_LIB_CLOCK_H
 
 #include <time.h>
 
-/* Milliseconds of CLOCK_MONOTONIC: it stands still while the machine sleeps and is never set. */
+/* Milliseconds of CLOCK_MONOTONIC, which stops while the machine sleeps and is never set. */
 static inline long long clock_now_ms(void)
 {
         struct timespec now;
@@ -15,7 +15,7 @@ static inline long long clock_now_ms(void)
         return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 }
 
-/* Nanoseconds of the same, for what must be told apart although it followed at once. */
+/* The same in nanoseconds, to tell apart events that follow each other at once. */
 static inline long long clock_now_ns(void)
 {
         struct timespec now;

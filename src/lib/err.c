@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See err.h. Nothing here allocates: an error about memory must be sayable too.
+ * See err.h. No function allocates, so that running out of memory can be reported too.
  */
 #include "lib/err.h"
 
@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The length of the UTF-8 sequence at `text` (`left` bytes, > 0) if it is valid and printable as one unit,
- * else 0. Overlong forms, surrogates and C1 controls are refused (RFC 3629). */
+/* The length of the UTF-8 sequence at `text` (`left` bytes, > 0), or 0 if it is invalid or not printable.
+ * Overlong forms, surrogates and C1 controls are refused (RFC 3629). */
 static size_t valid_sequence(const unsigned char *text, size_t left)
 {
         if (text[0] < 0x80)
@@ -24,8 +24,8 @@ static size_t valid_sequence(const unsigned char *text, size_t left)
             (text[0] == 0xed && text[1] > 0x9f) || (text[0] == 0xf0 && text[1] < 0x90) ||
             (text[0] == 0xf4 && text[1] > 0x8f))
                 return 0;
-        /* Marks that turn the direction of what follows (U+200E, 200F, 202A to 202E, 2066 to 2069), and what
-         * some readers take for the end of a line (U+2028, 2029). */
+        /* Marks that change the direction of the text after them (U+200E, 200F, 202A to 202E, 2066 to 2069),
+         * and characters that some programs take for the end of a line (U+2028, 2029). */
         if (text[0] == 0xe2 &&
             ((text[1] == 0x80 && ((text[2] & 0xfe) == 0x8e || (text[2] >= 0xa8 && text[2] <= 0xae))) ||
              (text[1] == 0x81 && text[2] >= 0xa6 && text[2] <= 0xa9)))
@@ -78,7 +78,7 @@ bool error_set(struct error *error, int status, const char *format, ...)
         va_end(arguments);
         if (length < 0)
                 length = 0;
-        if ((size_t)length >= sizeof(text)) /* the tail of `text` is cut; let the quoting show it */
+        if ((size_t)length >= sizeof(text)) /* the text is cut; error_quote() shows it with an ellipsis */
                 length = sizeof(text) - 1;
         error_quote(error->text, sizeof(error->text), text, (size_t)length);
         error->status = status;

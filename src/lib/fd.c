@@ -64,7 +64,7 @@ ssize_t fd_read_all(int fd, size_t limit, char **data)
 
 ssize_t fd_read_file(const char *path, size_t limit, char **data)
 {
-        /* O_NONBLOCK: opening a fifo that nobody writes must not wait for ever. */
+        /* O_NONBLOCK: opening a fifo without a writer would block forever */
         autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
         struct stat status;
         if (fd < 0)

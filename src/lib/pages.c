@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See pages.h. It must touch no segment that may have been written to: its pages would be lost.
+ * See pages.h. It must skip every segment that may have been written to, because its changes would be lost.
  */
 #include "lib/pages.h"
 

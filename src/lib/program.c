@@ -16,9 +16,9 @@ char *program_find(const char *name)
         char self[PATH_MAX];
         ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
         self[length > 0 ? length : 0] = 0;
-        autofree char *folder = path_parent(self);
-        autofree char *beside = str_format("%s/%s", folder, name);
-        autofree char *installed = str_format("%s/../libexec/hutch/%s", folder, name);
+        autofree char *directory = path_parent(self);
+        autofree char *beside = str_format("%s/%s", directory, name);
+        autofree char *installed = str_format("%s/../libexec/hutch/%s", directory, name);
         autofree char *configured = str_format("%s/%s", HUTCH_LIBEXECDIR, name);
         const char *const candidates[] = {beside, installed, configured};
         for (size_t i = 0; i < sizeof(candidates) / sizeof(*candidates); i++)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where hutch's own helper programs are.
+ * Finds hutch's helper programs.
  */
 #ifndef HUTCH_LIB_PROGRAM_H
 #define HUTCH_LIB_PROGRAM_H
 
-/* The real path of a helper: beside the running hutch, where a build folder has it, else where it is
- * installed (libexec/hutch, of hutch's own prefix or of the one it was built for). Never from PATH or the
- * environment: whoever can choose a helper chooses what hutch does. The caller frees; NULL when it is in no
- * such place. */
+/* The real path of a helper program: next to the running hutch (in a build directory), or else installed in
+ * libexec/hutch, of the prefix of the running hutch or of the configured one. Never from PATH or the
+ * environment, because whoever chooses a helper chooses what hutch does. The caller frees. NULL if it is in
+ * none of these places. */
 char *program_find(const char *name);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See sha256.h. The names are those of the standard.
+ * See sha256.h. The names are the standard's.
  */
 #include "lib/sha256.h"
 
@@ -52,7 +52,7 @@ static void take_block(uint32_t H[8], const uint8_t *block)
 
 void sha256(const void *data, size_t length, uint8_t digest[SHA256_SIZE])
 {
-        /* The same of the square roots of the first 8 primes. */
+        /* the first 32 bits of the fractional parts of the square roots of the first 8 primes */
         uint32_t H[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                          0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
         const uint8_t *at = data;

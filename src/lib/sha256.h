@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * SHA-256 (FIPS 180-4) of a text in memory.
+ * SHA-256 (FIPS 180-4) of data in memory.
  */
 #ifndef HUTCH_LIB_SHA256_H
 #define HUTCH_LIB_SHA256_H

@@ -44,7 +44,7 @@ char *str_format(const char *format, ...)
 
 void str_list_take(struct str_list *list, char *value)
 {
-        /* Room grows by doubling: a power of two count means that the array is full. */
+        /* The capacity doubles, so a count of 2^n - 1 means that the array is full. */
         if ((list->count & (list->count + 1)) == 0) {
                 size_t room = (list->count + 1) * 2;
                 list->values = str_or_die(reallocarray(list->values, room, sizeof(*list->values)));
@@ -74,7 +74,7 @@ bool str_list_has(const struct str_list *list, const char *value)
         return false;
 }
 
-/* Appends the components of `path` to the normal path in `out`, whose length is returned. */
+/* Appends the components of `path` to the normal path in `out`. Returns its new length. */
 static size_t append_components(char *out, size_t used, const char *path)
 {
         while (*path) {
@@ -104,12 +104,12 @@ char *path_join(const char *base, const char *path)
         return out;
 }
 
-bool path_is_below(const char *path, const char *folder)
+bool path_is_below(const char *path, const char *directory)
 {
-        size_t length = strlen(folder);
+        size_t length = strlen(directory);
         if (length == 1)
                 return true; /* "/" */
-        return strncmp(path, folder, length) == 0 && (path[length] == '/' || path[length] == 0);
+        return strncmp(path, directory, length) == 0 && (path[length] == '/' || path[length] == 0);
 }
 
 size_t path_depth(const char *path)
@@ -154,4 +154,43 @@ size_t str_distance(const char *a, const char *b)
                 }
         }
         return line[columns];
+}
+
+bool str_words_have(const char *list, const char *word, size_t length)
+{
+        for (const char *item = list; *item; item += strspn(item, " ")) {
+                size_t item_length = strcspn(item, " ");
+                if (item_length == length && memcmp(item, word, length) == 0)
+                        return true;
+                item += item_length;
+        }
+        return false;
+}
+
+bool str_is_file_name(const char *name)
+{
+        size_t length = strlen(name);
+        return length > 0 && length <= 128 && name[0] != '.' && name[0] != '-' &&
+               strspn(name, STR_FILE_NAME_BYTES) == length;
+}
+
+static bool is_letter(char c)
+{
+        return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
+}
+
+bool str_is_variable_name(const char *text, size_t length)
+{
+        if (length == 0 || !is_letter(text[0]))
+                return false;
+        for (size_t i = 1; i < length; i++)
+                if (!is_letter(text[i]) && !(text[i] >= '0' && text[i] <= '9'))
+                        return false;
+        return true;
+}
+
+void str_list_add_all(struct str_list *to, const struct str_list *from)
+{
+        for (size_t i = 0; i < from->count; i++)
+                str_list_add(to, from->values[i]);
 }

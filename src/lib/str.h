@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Strings of the heap, and paths as text. Running out of memory ends the process with one sentence (see
- * str_or_die): before a sandbox exists there is nothing to undo, and afterwards the supervisor's death ends
- * it.
+ * Strings on the heap, and paths as text. If memory runs out, the process ends with one sentence
+ * (str_or_die()). Before a sandbox exists there is nothing to undo, and later the death of the supervisor
+ * ends the sandbox.
  */
 #ifndef HUTCH_LIB_STR_H
 #define HUTCH_LIB_STR_H
@@ -29,35 +29,48 @@ static inline bool str_starts(const char *text, const char *prefix)
         return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* A growing list of strings, NULL-terminated once it has an element, so that it serves as argv. Zero it to
- * begin; `values` and what they point to belong to the list. */
+/* A growing list of strings. It is NULL-terminated once it has an element, so it can serve as argv.
+ * Initialize with zeros; the list owns `values` and its strings. */
 struct str_list {
         char **values;
         size_t count;
 };
-void str_list_take(struct str_list *list, char *value); /* the list owns value from now on */
+void str_list_take(struct str_list *list, char *value); /* the list owns `value` from now on */
 void str_list_add(struct str_list *list, const char *value);
+void str_list_add_all(struct str_list *to, const struct str_list *from);
 void str_list_free(struct str_list *list);
 bool str_list_has(const struct str_list *list, const char *value);
 
-/* The absolute path made of `base` (absolute) and `path`, with `.`, empty and `..` components folded as text.
- * No link is looked at. The caller frees. */
+/* The absolute path of `path`, relative to `base` (absolute). Empty components, `.` and `..` are removed as
+ * text, without looking at links. The caller frees. */
 char *path_join(const char *base, const char *path);
 
-/* True when `path` is `folder` or lies below it (both normal and absolute, as path_join makes them). */
-bool path_is_below(const char *path, const char *folder);
+/* True if `path` is `directory` or is below it. Both must be absolute and normal, as path_join() returns
+ * them. */
+bool path_is_below(const char *path, const char *directory);
 
-/* How many components a normal absolute path has: 0 for "/". */
+/* The number of components of an absolute, normal path: 0 for "/". */
 size_t path_depth(const char *path);
 
-/* The folder that holds `path` ("/" for "/x"); the caller frees. */
+/* The directory of `path` ("/" for "/x"); the caller frees. */
 char *path_parent(const char *path);
 
-/* What stands behind the last slash of `path`, or the whole of it; a part of `path`. */
+/* The part of `path` behind its last slash, or all of it; points into `path`. */
 const char *path_base(const char *path);
 
-/* The edit distance of two short words (Levenshtein, at most 64 bytes each are looked at): for "did you
- * mean". */
+/* The edit distance (Levenshtein) of two short words, for "did you mean". Compares at most 64 bytes of each.
+ */
 size_t str_distance(const char *a, const char *b);
+
+/* True if the first `length` bytes of `word` are one of the words in `list`, which blanks separate. */
+bool str_words_have(const char *list, const char *word, size_t length);
+
+/* True if `name` can be the name of a directory: letters, digits and ._+-@, without a dot or a dash in front.
+ */
+#define STR_FILE_NAME_BYTES "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-@"
+bool str_is_file_name(const char *name);
+
+/* True if `length` bytes of `text` are the name of a variable: [A-Za-z_][A-Za-z0-9_]*. */
+bool str_is_variable_name(const char *text, size_t length);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See call_log.h. A value is looked for in each string as the string means it, however it was spelled, and in
- * each number as it is spelled. A record is printable ASCII, whatever is in it.
+ * See call_log.h. A secret is searched for in the unescaped text of each string, so that no spelling hides
+ * it, and in each number as spelled. A record is printable ASCII, whatever the call contains.
  */
 #include "mcp/call_log.h"
 #include "lib/clock.h"
 
 #include "lib/fd.h"
+#include "mcp/buf.h"
 #include "mcp/json_text.h"
-#include "mcp/outbox.h"
 #include "mcp/report.h"
 
 #include <inttypes.h>
@@ -19,22 +19,22 @@
 static const char HIDDEN[] = "[hidden]";
 enum {
         NAME_MAX_BYTES = 200,
-        LOOKED_AT_MAX = 2 * CALL_ARGUMENTS_MAX, /* what is behind is not shown, and nothing is hidden there */
+        LOOKED_AT_MAX = 2 * CALL_ARGUMENTS_MAX, /* a record shows less: text behind this is not searched */
 };
 
 /* ---- hiding ---- */
 
-/* Adds a value as it stands in a JSON text; many writers escape slashes too. */
+/* Adds a value as a JSON string spells it. Many writers escape slashes too, so that is a second form. */
 static void hide_escaped(struct call_log *log, const char *value, bool slashes)
 {
-        struct outbox escaped = {0};
+        struct buf escaped = {0};
         const char *at = value;
         for (const char *slash; slashes && (slash = strchr(at, '/')); at = slash + 1) {
-                outbox_put_escaped(&escaped, at, (size_t)(slash - at), SIZE_MAX);
-                outbox_put_text(&escaped, "\\/");
+                buf_put_escaped(&escaped, at, (size_t)(slash - at), SIZE_MAX);
+                buf_put_text(&escaped, "\\/");
         }
-        outbox_put_escaped(&escaped, at, strlen(at), SIZE_MAX);
-        outbox_put(&escaped, "", 1);
+        buf_put_escaped(&escaped, at, strlen(at), SIZE_MAX);
+        buf_put(&escaped, "", 1);
         if (!str_list_has(&log->secrets, escaped.bytes))
                 str_list_add(&log->secrets, escaped.bytes);
         free(escaped.bytes);
@@ -49,7 +49,7 @@ void call_log_hide(struct call_log *log, const char *value)
         hide_escaped(log, value, true);
 }
 
-/* The longest secret that begins at `text`; 0: none does. */
+/* The length of the longest secret that begins at `text`, or 0. */
 static size_t find_secret(const struct str_list *secrets, const char *text, size_t length)
 {
         size_t longest = 0;
@@ -61,23 +61,23 @@ static size_t find_secret(const struct str_list *secrets, const char *text, size
         return longest;
 }
 
-/* How a part of a text is written: as it is, or as the inside of a JSON string. */
-typedef void put_part(struct outbox *out, const char *text, size_t length);
+/* How a part of a text is written: as it is, or escaped for a JSON string. */
+typedef void put_part(struct buf *out, const char *text, size_t length);
 
-static void put_plain(struct outbox *out, const char *text, size_t length)
+static void put_plain(struct buf *out, const char *text, size_t length)
 {
-        outbox_put(out, text, length);
+        buf_put(out, text, length);
 }
 
-static void put_escaped(struct outbox *out, const char *text, size_t length)
+static void put_escaped(struct buf *out, const char *text, size_t length)
 {
-        outbox_put_escaped(out, text, length, SIZE_MAX);
+        buf_put_escaped(out, text, length, SIZE_MAX);
 }
 
-static void put_text(struct outbox *out, const struct str_list *secrets, put_part *put, const char *text,
+static void put_text(struct buf *out, const struct str_list *secrets, put_part *put, const char *text,
                      size_t length)
 {
-        size_t begin = 0; /* of what is to be shown; before it everything is shown or hidden */
+        size_t begin = 0; /* everything before it is written or hidden */
         for (size_t i = 0; i < length; i++) {
                 if (i >= begin && out->length + (i - begin) > LOOKED_AT_MAX) {
                         length = i;
@@ -86,9 +86,9 @@ static void put_text(struct outbox *out, const struct str_list *secrets, put_par
                 size_t secret = find_secret(secrets, text + i, length - i);
                 if (secret == 0 || i + secret <= begin)
                         continue;
-                if (i >= begin) { /* else it overlaps one that is hidden already */
+                if (i >= begin) { /* else it overlaps a secret that is hidden already */
                         put(out, text + begin, i - begin);
-                        outbox_put_text(out, HIDDEN);
+                        buf_put_text(out, HIDDEN);
                 }
                 begin = i + secret;
         }
@@ -103,15 +103,15 @@ static bool has_secret(const struct str_list *secrets, struct json_span value)
         return false;
 }
 
-static void put_string(struct outbox *out, const struct str_list *secrets, struct json_span string)
+static void put_string(struct buf *out, const struct str_list *secrets, struct json_span string)
 {
         autofree char *text = str_or_die(malloc(string.length));
-        outbox_put(out, "\"", 1);
+        buf_put(out, "\"", 1);
         put_text(out, secrets, put_escaped, text, json_unescape(string.at, string.length, text));
-        outbox_put(out, "\"", 1);
+        buf_put(out, "\"", 1);
 }
 
-static void put_value(struct outbox *out, const struct str_list *secrets, struct json_span value)
+static void put_value(struct buf *out, const struct str_list *secrets, struct json_span value)
 {
         struct json_span key, item;
         char *position = NULL;
@@ -122,29 +122,29 @@ static void put_value(struct outbox *out, const struct str_list *secrets, struct
         if (json_is_string(value)) {
                 put_string(out, secrets, value);
         } else if (object || json_is_array(value)) {
-                outbox_put_text(out, object ? "{" : "[");
+                buf_put_text(out, object ? "{" : "[");
                 for (bool first = true;
                      out->length <= LOOKED_AT_MAX && json_next(value, &position, &key, &item);
                      first = false) {
-                        outbox_put(out, ",", !first);
+                        buf_put(out, ",", !first);
                         if (object) {
                                 put_string(out, secrets, key);
-                                outbox_put(out, ":", 1);
+                                buf_put(out, ":", 1);
                         }
                         put_value(out, secrets, item);
                 }
-                outbox_put_text(out, object ? "}" : "]");
+                buf_put_text(out, object ? "}" : "]");
         } else if (has_secret(secrets, value)) {
-                outbox_put_text(out, "\"[hidden]\"");
+                buf_put_text(out, "\"[hidden]\"");
         } else {
-                outbox_put(out, value.at, value.length);
+                buf_put(out, value.at, value.length);
         }
 }
 
 /* ---- records ---- */
 
-/* One character that is not ASCII, as JSON escapes it. */
-static void put_units(struct outbox *out, const unsigned char *at, size_t length)
+/* Writes one character outside ASCII as JSON escapes it. */
+static void put_units(struct buf *out, const unsigned char *at, size_t length)
 {
         char units[16];
         uint32_t code = length == 2   ? (at[0] & 0x1FU) << 6 | (at[1] & 0x3FU)
@@ -156,58 +156,57 @@ static void put_units(struct outbox *out, const unsigned char *at, size_t length
         else
                 snprintf(units, sizeof(units), "\\u%04x\\u%04x", 0xD800 + ((code - 0x10000) >> 10),
                          0xDC00 + ((code - 0x10000) & 0x3FF));
-        outbox_put_text(out, units);
+        buf_put_text(out, units);
 }
 
-/* Text as the inside of a JSON string of printable ASCII alone: about `limit` bytes of that, then an
- * ellipsis. */
-static void put_ascii(struct outbox *out, const char *text, size_t length, size_t limit)
+/* Writes text for a JSON string in printable ASCII only: about `limit` bytes, then an ellipsis. */
+static void put_ascii(struct buf *out, const char *text, size_t length, size_t limit)
 {
         const unsigned char *at = (const unsigned char *)text, *end = at + length;
         size_t most = out->length + limit;
         while (at < end && out->length < most) {
                 size_t character = *at < 0x80 ? 1 : json_measure_character(at, end);
                 if (*at == 0x7F)
-                        outbox_put_text(out, "\\u007f");
+                        buf_put_text(out, "\\u007f");
                 else if (*at < 0x80)
-                        outbox_put_escaped(out, (const char *)at, 1, 1);
+                        buf_put_escaped(out, (const char *)at, 1, 1);
                 else if (character == 0)
-                        outbox_put_text(out, "\\ufffd");
+                        buf_put_text(out, "\\ufffd");
                 else
                         put_units(out, at, character);
                 at += character ? character : 1;
         }
         if (at < end)
-                outbox_put_text(out, "\\u2026");
+                buf_put_text(out, "\\u2026");
 }
 
-/* `"KEY":"TEXT"` with a comma in front. */
-static void put_member(struct outbox *out, const char *key, const char *text, size_t length, size_t limit)
+/* Writes `,"KEY":"TEXT"`. */
+static void put_member(struct buf *out, const char *key, const char *text, size_t length, size_t limit)
 {
-        outbox_put_text(out, ",\"");
-        outbox_put_text(out, key);
-        outbox_put_text(out, "\":\"");
+        buf_put_text(out, ",\"");
+        buf_put_text(out, key);
+        buf_put_text(out, "\":\"");
         put_ascii(out, text, length, limit);
-        outbox_put_text(out, "\"");
+        buf_put_text(out, "\"");
 }
 
-static void put_number(struct outbox *out, const char *key, uint64_t number)
+static void put_number(struct buf *out, const char *key, uint64_t number)
 {
         char text[64];
         snprintf(text, sizeof(text), ",\"%s\":%" PRIu64, key, number);
-        outbox_put_text(out, text);
+        buf_put_text(out, text);
 }
 
-/* The members by which a call is told: its tool, and its arguments where they are wanted. */
-static void put_call(const struct call_log *log, struct outbox *out, struct json_span params)
+/* Writes the members that describe a call: the tool, and the arguments if the log has them. */
+static void put_call(const struct call_log *log, struct buf *out, struct json_span params)
 {
         struct json_span name = json_member(params, "name"), arguments = json_member(params, "arguments");
-        struct outbox shown = {0}, shown_name = {0};
+        struct buf shown = {0}, shown_name = {0};
         autofree char *text = str_or_die(malloc(name.length + 1));
         size_t length = json_is_string(name) ? json_unescape(name.at, name.length, text) : 0;
-        outbox_put_text(out, "\"event\":\"call\"");
+        buf_put_text(out, "\"event\":\"call\"");
         put_text(&shown_name, &log->secrets, put_plain, text, length);
-        outbox_put(&shown_name, "", 1); /* an empty one has bytes too then */
+        buf_put(&shown_name, "", 1); /* so that `bytes` is not NULL for an empty name */
         put_member(out, "tool", shown_name.bytes, shown_name.length - 1, NAME_MAX_BYTES);
         free(shown_name.bytes);
         if (!log->arguments || !arguments.at)
@@ -217,9 +216,9 @@ static void put_call(const struct call_log *log, struct outbox *out, struct json
         free(shown.bytes);
 }
 
-void call_log_begin(const struct call_log *log, struct pending *request, struct json_span params)
+void call_log_begin(const struct call_log *log, struct request *request, struct json_span params)
 {
-        struct outbox out = {0};
+        struct buf out = {0};
         if (!log->on)
                 return;
         put_call(log, &out, params);
@@ -227,30 +226,30 @@ void call_log_begin(const struct call_log *log, struct pending *request, struct 
         request->record_length = out.length;
 }
 
-void call_log_end(const struct call_log *log, const struct pending *request, size_t bytes, bool failed)
+void call_log_end(const struct call_log *log, const struct request *request, size_t bytes, bool failed)
 {
-        struct outbox out = {0};
+        struct buf out = {0};
         if (!log->on || !request->record)
                 return;
-        outbox_put(&out, request->record, request->record_length);
-        outbox_put_text(&out, ",\"decision\":\"allowed\",\"end\":\"");
-        outbox_put_text(&out, bytes == 0 ? "no answer\"" : failed ? "error\"" : "answer\"");
+        buf_put(&out, request->record, request->record_length);
+        buf_put_text(&out, ",\"decision\":\"allowed\",\"end\":\"");
+        buf_put_text(&out, bytes == 0 ? "no answer\"" : failed ? "error\"" : "answer\"");
         put_number(&out, "duration_ms", (uint64_t)(clock_now_ns() - request->began_ns) / 1000000);
         put_number(&out, "bytes_in", request->bytes);
         put_number(&out, "bytes_out", bytes);
-        report(FILTER_RECORD, out.bytes, out.length);
+        filter_report(FILTER_RECORD, out.bytes, out.length);
         free(out.bytes);
 }
 
 void call_log_refused(const struct call_log *log, struct json_span params, size_t bytes, const char *why)
 {
-        struct outbox out = {0};
+        struct buf out = {0};
         if (!log->on)
                 return;
         put_call(log, &out, params);
-        outbox_put_text(&out, ",\"decision\":\"refused\"");
+        buf_put_text(&out, ",\"decision\":\"refused\"");
         put_member(&out, "reason", why, strlen(why), NAME_MAX_BYTES);
         put_number(&out, "bytes_in", bytes);
-        report(FILTER_RECORD, out.bytes, out.length);
+        filter_report(FILTER_RECORD, out.bytes, out.length);
         free(out.bytes);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See canonical.h. It recurses as deep as the scanner lets values be.
+ * See canonical.h. Writing and comparing recurse at most JSONL_DEPTH_MAX levels, which is what the scanner
+ * accepts.
  */
 #include "mcp/canonical.h"
 
@@ -15,16 +16,16 @@
 /* ---- writing ---- */
 
 struct member {
-        char *key; /* its text */
+        char *key; /* unescaped */
         size_t length;
         struct json_span value;
 };
 
-static void put_string(struct outbox *out, const char *text, size_t length)
+static void put_string(struct buf *out, const char *text, size_t length)
 {
-        outbox_put(out, "\"", 1);
-        outbox_put_escaped(out, text, length, SIZE_MAX);
-        outbox_put(out, "\"", 1);
+        buf_put(out, "\"", 1);
+        buf_put_escaped(out, text, length, SIZE_MAX);
+        buf_put(out, "\"", 1);
 }
 
 static bool comes_before(const struct member *a, const struct member *b)
@@ -49,9 +50,8 @@ static void sift(struct member *heap, size_t root, size_t count)
         heap[root] = moved;
 }
 
-/* Heapsort: it needs no memory, asks the system for nothing as qsort() does, and no order of keys makes it
- * slow.
- */
+/* Heapsort: it allocates nothing, makes no system call, which qsort() does, and no order of the keys makes it
+ * slow. */
 static void sort_members(struct member *members, size_t count)
 {
         for (size_t i = count / 2; i > 0; i--)
@@ -64,7 +64,7 @@ static void sort_members(struct member *members, size_t count)
         }
 }
 
-static void put_object(struct outbox *out, struct json_span object)
+static void put_object(struct buf *out, struct json_span object)
 {
         struct member *members = NULL;
         struct json_span key, value;
@@ -81,32 +81,32 @@ static void put_object(struct outbox *out, struct json_span object)
                 member->value = value;
         }
         sort_members(members, count);
-        outbox_put(out, "{", 1);
+        buf_put(out, "{", 1);
         for (size_t i = 0; i < count; i++) {
-                outbox_put(out, ",", i > 0);
+                buf_put(out, ",", i > 0);
                 put_string(out, members[i].key, members[i].length);
-                outbox_put(out, ":", 1);
+                buf_put(out, ":", 1);
                 canonical_put(out, members[i].value);
                 free(members[i].key);
         }
-        outbox_put(out, "}", 1);
+        buf_put(out, "}", 1);
         free(members);
 }
 
-static void put_array(struct outbox *out, struct json_span array)
+static void put_array(struct buf *out, struct json_span array)
 {
         struct json_span key, value;
         char *position = NULL;
         bool first = true;
-        outbox_put(out, "[", 1);
+        buf_put(out, "[", 1);
         for (; json_next(array, &position, &key, &value); first = false) {
-                outbox_put(out, ",", !first);
+                buf_put(out, ",", !first);
                 canonical_put(out, value);
         }
-        outbox_put(out, "]", 1);
+        buf_put(out, "]", 1);
 }
 
-void canonical_put(struct outbox *out, struct json_span value)
+void canonical_put(struct buf *out, struct json_span value)
 {
         if (json_is_object(value)) {
                 put_object(out, value);
@@ -116,40 +116,40 @@ void canonical_put(struct outbox *out, struct json_span value)
                 autofree char *text = str_or_die(malloc(value.length));
                 put_string(out, text, json_unescape(value.at, value.length, text));
         } else {
-                outbox_put(out, value.at, value.length);
+                buf_put(out, value.at, value.length);
         }
 }
 
-void canonical_put_members(struct outbox *out, struct json_span object, const char *const *keys)
+void canonical_put_members(struct buf *out, struct json_span object, const char *const *keys)
 {
         bool first = true;
-        outbox_put(out, "{", 1);
+        buf_put(out, "{", 1);
         for (; *keys; keys++) {
                 struct json_span value = json_member(object, *keys);
                 if (!value.at)
                         continue;
-                outbox_put(out, ",", !first);
+                buf_put(out, ",", !first);
                 put_string(out, *keys, strlen(*keys));
-                outbox_put(out, ":", 1);
+                buf_put(out, ":", 1);
                 canonical_put(out, value);
                 first = false;
         }
-        outbox_put(out, "}", 1);
+        buf_put(out, "}", 1);
 }
 
 /* ---- comparing ---- */
 
-enum { PLACE_MAX = 200, SHOWN_MAX = 160, SHOWN_BEFORE = 24 };
+enum { PLACE_MAX = 200, QUOTED_MAX = 160, QUOTED_BEFORE = 24 };
 
 struct comparison {
-        size_t left; /* lines that may still be said */
-        canonical_say *say;
+        size_t left; /* lines that may still be reported */
+        canonical_report *report;
         void *context;
         char place[PLACE_MAX + 1];
 };
 
-/* True for characters that show nothing, or change how others are shown: what hides an instruction in a text.
- */
+/* True for characters that are invisible, or that change how others are displayed: they can hide an
+ * instruction in a text. */
 static bool is_hidden(const unsigned char *at, size_t length, uint32_t *code)
 {
         if (length < 3)
@@ -162,19 +162,20 @@ static bool is_hidden(const unsigned char *at, size_t length, uint32_t *code)
                (*code >= 0xE0000 && *code <= 0xE0FFF);
 }
 
-/* A part of a value, from shortly before the byte where it begins to differ. `out` has room for all of it. */
-static void show(struct json_span value, size_t differs, char out[16 * SHOWN_MAX])
+/* Writes a part of a value that begins shortly before the byte where it differs. `out` is large enough for
+ * it. */
+static void quote_part(struct json_span value, size_t differs, char out[16 * QUOTED_MAX])
 {
         const unsigned char *begin = (const unsigned char *)value.at, *end = begin + value.length,
                             *at = begin;
         size_t used = 0, shown = 0;
-        if (differs > SHOWN_BEFORE) {
-                at += differs - SHOWN_BEFORE;
+        if (differs > QUOTED_BEFORE) {
+                at += differs - QUOTED_BEFORE;
                 while (at > begin && (*at & 0xC0) == 0x80)
                         at--;
                 used += (size_t)snprintf(out, 8, "…");
         }
-        for (; at < end && shown < SHOWN_MAX; shown++) {
+        for (; at < end && shown < QUOTED_MAX; shown++) {
                 size_t length = *at < 0x80 ? 1 : json_measure_character(at, end);
                 uint32_t code;
                 if (length == 0)
@@ -190,25 +191,25 @@ static void show(struct json_span value, size_t differs, char out[16 * SHOWN_MAX
         (void)snprintf(out + used, 8, "%s", at < end ? "…" : "");
 }
 
-static void say_difference(struct comparison *comparison, struct json_span was, struct json_span is)
+static void report_difference(struct comparison *comparison, struct json_span was, struct json_span is)
 {
-        char before[16 * SHOWN_MAX], now[16 * SHOWN_MAX];
+        char before[16 * QUOTED_MAX], now[16 * QUOTED_MAX];
         size_t same = 0, shorter = was.length < is.length ? was.length : is.length;
         while (was.at && is.at && same < shorter && was.at[same] == is.at[same])
                 same++;
         if (was.at)
-                show(was, same, before);
+                quote_part(was, same, before);
         if (is.at)
-                show(is, same, now);
+                quote_part(is, same, now);
         autofree char *line = !was.at  ? str_format("%s is new: %s", comparison->place, now)
                               : !is.at ? str_format("%s is gone; it was %s", comparison->place, before)
                                        : str_format("%s was %s and is %s", comparison->place, before, now);
-        comparison->say(comparison->context, line);
+        comparison->report(comparison->context, line);
 }
 
-static void compare(struct comparison *comparison, struct json_span was, struct json_span is);
+static void compare_values(struct comparison *comparison, struct json_span was, struct json_span is);
 
-/* The same with one more key in the place. */
+/* Compares a member: adds its key to the place, and removes it afterwards. */
 static void compare_member(struct comparison *comparison, struct json_span key, struct json_span was,
                            struct json_span is)
 {
@@ -216,7 +217,7 @@ static void compare_member(struct comparison *comparison, struct json_span key, 
         (void)snprintf(comparison->place + length, sizeof(comparison->place) - length, "%s%.*s",
                        length ? "." : "", (int)(key.length < PLACE_MAX ? key.length - 2 : PLACE_MAX),
                        key.at + 1);
-        compare(comparison, was, is);
+        compare_values(comparison, was, is);
         comparison->place[length] = 0;
 }
 
@@ -225,8 +226,8 @@ static bool same_text(struct json_span a, struct json_span b)
         return a.at && b.at && a.length == b.length && memcmp(a.at, b.at, a.length) == 0;
 }
 
-/* The member of that very key. Both sides have their keys in the same order, so the search begins behind the
- * last one that was found (*from, NULL at first): else it takes time by the square of the members. */
+/* The member with exactly this key. Both sides have their keys in the same order, so the search starts behind
+ * the last member found (*from, NULL at first). A search from the beginning would take quadratic time. */
 static struct json_span find_member(struct json_span object, struct json_span wanted, char **from)
 {
         struct json_span key, value;
@@ -240,7 +241,7 @@ static struct json_span find_member(struct json_span object, struct json_span wa
         return (struct json_span){0};
 }
 
-static void compare(struct comparison *comparison, struct json_span was, struct json_span is)
+static void compare_values(struct comparison *comparison, struct json_span was, struct json_span is)
 {
         struct json_span key, value;
         char *position = NULL, *from = NULL;
@@ -248,7 +249,7 @@ static void compare(struct comparison *comparison, struct json_span was, struct 
                 return;
         if (!json_is_object(was) || !json_is_object(is)) {
                 comparison->left--;
-                say_difference(comparison, was, is);
+                report_difference(comparison, was, is);
                 return;
         }
         while (json_next(was, &position, &key, &value) && comparison->left > 0)
@@ -259,9 +260,9 @@ static void compare(struct comparison *comparison, struct json_span was, struct 
                         compare_member(comparison, key, (struct json_span){0}, value);
 }
 
-void canonical_compare(struct json_span was, struct json_span is, size_t most, canonical_say *say,
+void canonical_compare(struct json_span was, struct json_span is, size_t most, canonical_report *report,
                        void *context)
 {
-        struct comparison comparison = {.left = most, .say = say, .context = context};
-        compare(&comparison, was, is);
+        struct comparison comparison = {.left = most, .report = report, .context = context};
+        compare_values(&comparison, was, is);
 }

@@ -2,9 +2,9 @@
  *
  * See explain.h.
  *
- * Theory of operation. The answer is held while hutch-nat is asked, for that knows by then whatever the
- * server could know (nat/refusals.c); only failed calls pay for it. What hutch-nat says is text that it made
- * of hostile bytes: it is escaped, and nothing is made of it but a sentence.
+ * Theory of operation. The filter holds the answer back while it asks hutch-nat, which knows by then
+ * everything that the server could have noticed (nat/refusals.c). Only failed calls pay for the question.
+ * hutch-nat made its text of hostile bytes: the filter escapes it, and uses it in a sentence only.
  */
 #include "mcp/explain.h"
 
@@ -16,66 +16,66 @@
 #include <string.h>
 #include <unistd.h>
 
-struct told {
+struct answer {
         struct nat_asked head;
         char text[NAT_TEXT_MAX];
 };
 
-/* Reads the answer to the question that was asked last; returns the length of its text, 0 for none. */
-static size_t read_answer(const struct explain *explain, struct told *told)
+/* Reads the answer to the last question; returns the length of its text, 0 for none. */
+static size_t read_answer(const struct explain *explain, struct answer *answer)
 {
         long long until = clock_now_ms() + EXPLAIN_WAIT_MS, left = EXPLAIN_WAIT_MS;
         struct pollfd nat = {.fd = FILTER_NAT, .events = POLLIN};
         for (; left >= 0 && poll(&nat, 1, (int)left) > 0; left = until - clock_now_ms()) {
-                ssize_t got = read(FILTER_NAT, told, sizeof(*told));
-                if (got < (ssize_t)sizeof(told->head))
+                ssize_t got = read(FILTER_NAT, answer, sizeof(*answer));
+                if (got < (ssize_t)sizeof(answer->head))
                         return 0;
-                /* One that came too late for its own question is passed over. */
-                if (told->head.number == explain->asked)
-                        return (size_t)got - sizeof(told->head);
+                /* Skip an answer that came too late for its own question. */
+                if (answer->head.number == explain->asked)
+                        return (size_t)got - sizeof(answer->head);
         }
         return 0;
 }
 
-static size_t ask(struct explain *explain, long long since, struct told *told)
+static size_t ask_nat(struct explain *explain, long long since, struct answer *answer)
 {
         struct nat_asked question = {.number = ++explain->asked, .since = since};
         if (write(FILTER_NAT, &question, sizeof(question)) != sizeof(question))
                 return 0;
-        return read_answer(explain, told);
+        return read_answer(explain, answer);
 }
 
-/* The half sentences, which end with an LF each, as one list. */
-static void put_list(struct outbox *out, const char *text, size_t length)
+/* Writes the half sentences, each of which ends with an LF, as one list. */
+static void put_refusals(struct buf *out, const char *text, size_t length)
 {
         const char *end = text + length, *newline;
         for (const char *at = text; (newline = memchr(at, '\n', (size_t)(end - at))); at = newline + 1) {
-                outbox_put_text(out, at > text ? ", " : "");
-                outbox_put_escaped(out, at, (size_t)(newline - at), SIZE_MAX);
+                buf_put_text(out, at > text ? ", " : "");
+                buf_put_escaped(out, at, (size_t)(newline - at), SIZE_MAX);
         }
 }
 
 bool explain_put(struct explain *explain, long long since, char *line, const struct jsonl_message *message,
-                 struct outbox *out)
+                 struct buf *out)
 {
         struct json_span content = json_member(message->result, "content");
         struct json_span failed = json_member(message->result, "isError");
-        struct told told;
+        struct answer answer;
         if (!explain->on || !json_is_array(content) || !failed.at || *failed.at != 't')
                 return false;
-        size_t length = ask(explain, since, &told);
+        size_t length = ask_nat(explain, since, &answer);
         if (length == 0)
                 return false;
         size_t before = (size_t)(content.at - line) + content.length - 1; /* up to the closing bracket */
-        outbox_put(out, line, before);
-        outbox_put(out, ",", content.length > 2);
-        outbox_put_text(
+        buf_put(out, line, before);
+        buf_put(out, ",", content.length > 2);
+        buf_put_text(
             out,
             "{\"type\":\"text\",\"text\":\"During this call hutch, the sandbox of this server, refused ");
-        put_list(out, told.text, length);
-        outbox_put_text(
-            out, ". Only the person who configures this server can permit it, with --network-allow.\"}");
-        outbox_put(out, line + before, message->length - before);
-        outbox_put(out, "\n", 1);
+        put_refusals(out, answer.text, length);
+        buf_put_text(out,
+                     ". Only the user who configures this server can permit that, with --network-allow.\"}");
+        buf_put(out, line + before, message->length - before);
+        buf_put(out, "\n", 1);
         return true;
 }

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * hutch-filter: the program. It stands between the client and the server, is started by hutch with
- * the descriptors of wire.h, an empty environment and no arguments, takes its rules, confines itself and runs
- * until the supervisor is gone. It reads hostile bytes of both sides: it must never open a file, start a
- * program or make a socket; policy/seccomp/filter.json says what is left.
+ * The program hutch-filter, which sits between the client and the server. hutch starts it with the
+ * descriptors of wire.h, an empty environment and no arguments. It reads its rules, confines itself, and runs
+ * until the supervisor hangs up. It reads hostile bytes from both sides, so it must never open a file, start
+ * a program or create a socket; policy/seccomp/filter.json has the system calls that remain.
  */
+#include "mcp/direction.h"
 #include "mcp/firewall.h"
 #include "mcp/json_text.h"
-#include "mcp/lane.h"
 #include "mcp/report.h"
 
 #include "lib/err.h"
 #include "lib/fd.h"
 #include "lib/str.h"
-#include "ns/seccomp.h"
 #include "seccomp-filter.h"
+#include "seccomp/program.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -29,23 +29,24 @@ enum { RULES_MAX = 64 << 20 };
 static struct firewall firewall;
 static struct endpoint input, output; /* the client's */
 
-/* `errno` says why, or is 0. */
+/* Reports why the filter cannot start, with errno unless it is 0. */
 static _Noreturn void die(const char *what)
 {
         const char *why = errno ? strerror(errno) : "";
-        report_note("the MCP firewall (hutch-filter) cannot start: %s%s%s", what, errno ? ": " : "", why);
+        filter_report_note("the MCP firewall (hutch-filter) cannot start: %s%s%s", what, errno ? ": " : "",
+                           why);
         _exit(EXIT_SETUP);
 }
 
 /* The rest of a line that begins with `word` and a space, or NULL. */
-static const char *after(const char *line, const char *word)
+static const char *rest_after(const char *line, const char *word)
 {
         size_t length = strlen(word);
         return strncmp(line, word, length) == 0 && line[length] == ' ' ? line + length + 1 : NULL;
 }
 
-/* A value that no record may show, as the inside of a JSON string. */
-static void take_secret(const char *text)
+/* Adds a value that no record may contain. `text` is the inside of a JSON string. */
+static void read_secret(const char *text)
 {
         autofree char *quoted = str_format("\"%s\"", text);
         size_t length = strlen(quoted);
@@ -54,10 +55,10 @@ static void take_secret(const char *text)
         call_log_hide(&firewall.calls, value);
 }
 
-/* What the supervisor has found out about one of the client's descriptors. */
-static struct endpoint take_endpoint(const char *kind, int waited_on, int used)
+/* One of the client's descriptors, by what the supervisor knows about it. */
+static struct endpoint read_endpoint(const char *kind, int waited_on, int used)
 {
-        const char *burst = after(kind, "burst");
+        const char *burst = rest_after(kind, "burst");
         if (str_equal(kind, "none"))
                 return (struct endpoint){.fd = -1, .io = -1};
         return (struct endpoint){.fd = waited_on,
@@ -66,21 +67,21 @@ static struct endpoint take_endpoint(const char *kind, int waited_on, int used)
                                  .burst = burst ? strtoul(burst, NULL, 10) : 0};
 }
 
-static void take_rule(const char *line)
+static void read_rule(const char *line)
 {
         struct tool_rules *rules = &firewall.rules;
         const char *rest;
-        if ((rest = after(line, "allow")))
+        if ((rest = rest_after(line, "allow")))
                 str_list_add(&rules->allow, rest);
-        else if ((rest = after(line, "deny")))
+        else if ((rest = rest_after(line, "deny")))
                 str_list_add(&rules->deny, rest);
-        else if ((rest = after(line, "message-max")))
+        else if ((rest = rest_after(line, "message-max")))
                 rules->message_max = strtoull(rest, NULL, 10);
-        else if ((rest = after(line, "input")))
-                input = take_endpoint(rest, STDIN_FILENO, FILTER_CLIENT_IN);
-        else if ((rest = after(line, "output")))
-                output = take_endpoint(rest, STDOUT_FILENO, FILTER_CLIENT_OUT);
-        else if ((rest = after(line, "server")))
+        else if ((rest = rest_after(line, "input")))
+                input = read_endpoint(rest, STDIN_FILENO, FILTER_CLIENT_IN);
+        else if ((rest = rest_after(line, "output")))
+                output = read_endpoint(rest, STDOUT_FILENO, FILTER_CLIENT_OUT);
+        else if ((rest = rest_after(line, "server")))
                 firewall.pins.server = str_copy(rest);
         else if (str_equal(line, "deny-sampling"))
                 rules->deny_sampling = true;
@@ -88,7 +89,7 @@ static void take_rule(const char *line)
                 rules->deny_elicitation = true;
         else if (str_equal(line, "deny-roots"))
                 rules->deny_roots = true;
-        else if ((rest = after(line, "pin"))) {
+        else if ((rest = rest_after(line, "pin"))) {
                 firewall.pins.on = true;
                 firewall.pins.file = str_copy(rest);
         } else if (str_equal(line, "pin-accept"))
@@ -99,48 +100,48 @@ static void take_rule(const char *line)
                 firewall.calls.on = true;
         else if (str_equal(line, "log-arguments"))
                 firewall.calls.arguments = true;
-        else if ((rest = after(line, "secret")))
-                take_secret(rest);
+        else if ((rest = rest_after(line, "secret")))
+                read_secret(rest);
         else
                 die(line);
 }
 
-/* All of a descriptor, which is closed. The caller frees. */
-static char *take_file(int descriptor, size_t most, size_t *length)
+/* Reads a descriptor to its end and closes it. The caller frees. */
+static char *read_and_close(int descriptor, size_t most, size_t *length)
 {
         char *text = NULL;
         ssize_t got = lseek(descriptor, 0, SEEK_SET) < 0 ? -errno : fd_read_all(descriptor, most, &text);
         close(descriptor);
         if (got < 0) {
                 errno = (int)-got;
-                die("its rules or pins cannot be read");
+                die("cannot read its rules or pins");
         }
         *length = (size_t)got;
         return text;
 }
 
-static void take_rules(void)
+static void read_rules(void)
 {
         size_t length;
-        autofree char *lines = take_file(FILTER_RULES, RULES_MAX, &length);
+        autofree char *lines = read_and_close(FILTER_RULES, RULES_MAX, &length);
         char *position = NULL;
         for (char *line = strtok_r(lines, "\n", &position); line; line = strtok_r(NULL, "\n", &position))
-                take_rule(line);
+                read_rule(line);
         if (firewall.rules.message_max == 0) {
                 errno = 0;
                 die("its rules are incomplete");
         }
 }
 
-static void take_pins(void)
+static void read_pins(void)
 {
         size_t length;
-        autofree char *text = take_file(FILTER_PINS, PINS_FILE_MAX, &length);
+        autofree char *text = read_and_close(FILTER_PINS, PINS_FILE_MAX, &length);
         size_t broken = firewall.pins.on ? pins_read(&firewall.pins, &firewall.scanner, text, length) : 0;
         if (broken > 0) {
-                report_note(
-                    "--pin %s: line %zu of the file is no record, so that none can be trusted; repair "
-                    "it, or remove the file to pin what is there now",
+                filter_report_note(
+                    "--pin %s: line %zu of the file is not a record, so the file cannot be trusted; repair "
+                    "the line, or remove the file to pin the tools as they are now",
                     firewall.pins.file, broken);
                 _exit(EXIT_SETUP);
         }
@@ -151,11 +152,11 @@ static void confine(void)
         struct seccomp_program filter = {.code = program_filter,
                                          .length = sizeof(program_filter) / sizeof(*program_filter)};
         if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-                die("it cannot confine itself");
+                die("cannot confine itself");
         int error = seccomp_install(&filter);
         if (error < 0) {
                 errno = -error;
-                die("its system call filter cannot be loaded");
+                die("cannot load its system call filter");
         }
 }
 
@@ -167,39 +168,39 @@ static void prepare(void)
         if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ||
             getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
                 die("prctl");
-        take_rules();
+        read_rules();
         firewall_begin(&firewall, seed);
-        take_pins();
+        read_pins();
 }
 
-static _Noreturn void run(struct lane lanes[SIDES])
+static _Noreturn void run(struct direction directions[SIDES])
 {
         for (int i = 0; i < SIDES; i++)
-                lane_open(&lanes[i]);
+                direction_open(&directions[i]);
         for (;;) {
-                struct pollfd polls[1 + SIDES * LANE_POLLS] = {{.fd = FILTER_SUPERVISOR}};
+                struct pollfd polls[1 + SIDES * DIRECTION_POLLS] = {{.fd = FILTER_SUPERVISOR}};
                 for (int i = 0; i < SIDES; i++)
-                        lane_poll(&lanes[i], polls + 1 + i * LANE_POLLS);
+                        direction_poll(&directions[i], polls + 1 + i * DIRECTION_POLLS);
                 if (poll(polls, sizeof(polls) / sizeof(*polls), -1) < 0)
                         continue;
-                if (polls[0].revents) /* the supervisor has hung up */
+                if (polls[0].revents) /* the supervisor hung up */
                         _exit(0);
                 for (int i = 0; i < SIDES; i++)
-                        lane_read(&lanes[i], polls + 1 + i * LANE_POLLS);
+                        direction_read(&directions[i], polls + 1 + i * DIRECTION_POLLS);
                 for (int i = 0; i < SIDES; i++)
-                        lane_write(&lanes[i]);
+                        direction_write(&directions[i]);
         }
 }
 
 int main(void)
 {
-        static struct lane lanes[SIDES];
+        static struct direction directions[SIDES];
         const struct endpoint to_server = {.fd = FILTER_TO_SERVER, .io = FILTER_TO_SERVER};
         const struct endpoint from_server = {.fd = FILTER_FROM_SERVER, .io = FILTER_FROM_SERVER};
         prepare();
-        lane_begin(&lanes[CLIENT], &firewall, CLIENT, input, to_server);
-        lane_begin(&lanes[SERVER], &firewall, SERVER, from_server, output);
+        direction_begin(&directions[CLIENT], &firewall, CLIENT, input, to_server);
+        direction_begin(&directions[SERVER], &firewall, SERVER, from_server, output);
         confine();
-        report(FILTER_READY, "", 0);
-        run(lanes);
+        filter_report(FILTER_READY, "", 0);
+        run(directions);
 }

@@ -1,20 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * See firewall.h.
- *
- * Theory of operation. The two directions are two worlds of ids: the client's requests, whose answers come
- * from the server, and the server's requests, whose answers come from the client. Of the first world every
- * request is kept until it is answered (pending.h), because an answer can only be judged by what was asked,
- * and because an answer to nothing must not reach a client that may take it for something. Of the second
- * world nothing needs to be kept: a request of the server is either passed on or refused at once.
- *
- *     tools/call        judged by name (judge_call), before anything of it reaches the server
- *     tools/list        its answer loses the tools that may not be called (filter_list)
- *     initialize        its answer says which revision holds, and so whether there are batches
- *     sampling/…, elicitation/…, roots/list     of the server: refused where the person said so; since
- * 2026-07-28 they are no requests but stand in results as inputRequests
- *
- * Everything else passes as it was understood: methods and members that are not known today too.
  */
 #include "mcp/firewall.h"
 #include "lib/clock.h"
@@ -30,8 +16,8 @@
 
 enum {
         NAME_SHOWN_MAX = 100,
-        NAME_JUDGED_MAX = 1024,      /* patterns take time in proportion to a name's length */
-        BATCH_ANSWERS_MAX = 1 << 20, /* bytes that one batch may have the filter answer */
+        NAME_JUDGED_MAX = 1024,      /* matching takes time in proportion to the name's length */
+        BATCH_ANSWERS_MAX = 1 << 20, /* bytes of answers that one batch may cause */
         ERROR_INVALID_REQUEST = -32600,
         ERROR_METHOD = -32601,
         ERROR_PARAMS = -32602,
@@ -42,58 +28,58 @@ static const char VERSION_KEY[] = "io.modelcontextprotocol/protocolVersion";
 
 static const char *const side_names[] = {[CLIENT] = "client", [SERVER] = "server"};
 
-/* A refusal: why, and the option that would permit it. */
+/* A refusal: its reason, and the option that would permit what was refused. */
 struct refusal {
-        const char *why;    /* half a sentence; NULL: none */
+        const char *why;    /* half a sentence; NULL: not refused */
         const char *option; /* or NULL */
 };
 
-/* ---- answers of the filter's own ---- */
+/* ---- the filter's own answers ---- */
 
-static void put_id(struct outbox *out, struct json_span id)
+static void put_id(struct buf *out, struct json_span id)
 {
-        outbox_put_text(out, "{\"jsonrpc\":\"2.0\",\"id\":");
-        outbox_put(out, id.at, id.length);
+        buf_put_text(out, "{\"jsonrpc\":\"2.0\",\"id\":");
+        buf_put(out, id.at, id.length);
 }
 
-static void put_error(struct outbox *out, struct json_span id, int code, const char *what, const char *why)
+static void put_error(struct buf *out, struct json_span id, int code, const char *what, const char *why)
 {
         char number[16];
         snprintf(number, sizeof(number), "%d", code);
         put_id(out, id);
-        outbox_put_text(out, ",\"error\":{\"code\":");
-        outbox_put_text(out, number);
-        outbox_put_text(out, ",\"message\":\"hutch refused ");
-        outbox_put_escaped(out, what, strlen(what), SIZE_MAX);
-        outbox_put_text(out, ": ");
-        outbox_put_escaped(out, why, strlen(why), SIZE_MAX);
-        outbox_put_text(out, "\"}}\n");
+        buf_put_text(out, ",\"error\":{\"code\":");
+        buf_put_text(out, number);
+        buf_put_text(out, ",\"message\":\"hutch refused ");
+        buf_put_escaped(out, what, strlen(what), SIZE_MAX);
+        buf_put_text(out, ": ");
+        buf_put_escaped(out, why, strlen(why), SIZE_MAX);
+        buf_put_text(out, "\"}}\n");
 }
 
-/* The answer to a call, as a tool's own failure: a model reads it and can tell the person. */
-static void put_tool_error(struct outbox *out, struct json_span id, bool modern, const char *text)
+/* Answers a call with a tool error, because a model reads that and can tell the user. */
+static void put_tool_error(struct buf *out, struct json_span id, bool modern, const char *text)
 {
         put_id(out, id);
-        outbox_put_text(out, ",\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"");
-        outbox_put_escaped(out, text, strlen(text), SIZE_MAX);
-        outbox_put_text(out, "\"}],\"isError\":true");
-        outbox_put_text(out, modern ? ",\"resultType\":\"complete\"}}\n" : "}}\n");
+        buf_put_text(out, ",\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"");
+        buf_put_escaped(out, text, strlen(text), SIZE_MAX);
+        buf_put_text(out, "\"}],\"isError\":true");
+        buf_put_text(out, modern ? ",\"resultType\":\"complete\"}}\n" : "}}\n");
 }
 
-/* Text as it can stand in a sentence; the caller frees. */
-static char *show(struct json_span string)
+/* A name for use in a sentence; the caller frees. */
+static char *quote(struct json_span string)
 {
-        struct outbox shown = {0};
+        struct buf shown = {0};
         autofree char *text = str_or_die(malloc(string.length));
-        outbox_put_escaped(&shown, text, json_unescape(string.at, string.length, text), NAME_SHOWN_MAX);
-        outbox_put(&shown, "", 1);
+        buf_put_escaped(&shown, text, json_unescape(string.at, string.length, text), NAME_SHOWN_MAX);
+        buf_put(&shown, "", 1);
         return shown.bytes;
 }
 
-/* ---- lines that are no messages ---- */
+/* ---- lines that are not messages ---- */
 
-/* The id that ends an object, as `"id":7}`, in the last bytes of a line that could not be read to there. What
- * it finds is used only where somebody waits for an answer of that very id. */
+/* The id at the end of an object, as in `"id":7}`, from the last bytes of a line that could not be read
+ * completely. It is used only if a request with exactly this id waits for an answer. */
 static struct json_span find_last_id(char *text, size_t length)
 {
         char *end = text + length, *begin = NULL;
@@ -112,29 +98,29 @@ static struct json_span find_last_id(char *text, size_t length)
         struct jsonl_message message;
         autofree char *line = str_format("{\"id\":%.*s,\"method\":\"\"}", (int)(end - begin), begin);
         struct json_span found = {begin, (size_t)(end - begin)};
-        /* Whether it is an id at all, the scanner says best. */
+        /* the scanner decides whether this is an id */
         if (jsonl_scan(&scanner, line, strlen(line), false, &message) || message.id.length != found.length)
                 found = (struct json_span){0};
         jsonl_free(&scanner);
         return found;
 }
 
-/* Tells whoever waits for it that a line was refused. `message` has what was begun of one. */
+/* Answers the request that waits for a refused line. `message` has the parts that were read. */
 static void answer_refused(struct firewall *firewall, enum side from, const char *why,
                            const struct jsonl_message *message, struct json_span id)
 {
         bool asks = message->method.at, answers = !asks && (message->result.at || message->error.at);
         if (!id.at)
                 return;
-        struct pending *request = pending_find(&firewall->requests, id);
+        struct request *request = requests_find(&firewall->requests, id);
         if (from == SERVER && !asks) {
                 if (!request)
                         return;
                 put_error(&firewall->answers[CLIENT], id, ERROR_INTERNAL, "the server's answer", why);
-                pending_remove(&firewall->requests, request);
+                requests_remove(&firewall->requests, request);
         } else if (from == CLIENT && answers) {
                 put_error(&firewall->answers[SERVER], id, ERROR_INTERNAL, "the client's answer", why);
-        } else if (from == SERVER || !request) { /* not in the place of another request's answer */
+        } else if (from == SERVER || !request) { /* never answer its other request of that id */
                 put_error(&firewall->answers[from], id, ERROR_INVALID_REQUEST, "this message", why);
         }
 }
@@ -142,7 +128,7 @@ static void answer_refused(struct firewall *firewall, enum side from, const char
 static void refuse_line(struct firewall *firewall, enum side from, const char *why,
                         const struct jsonl_message *message, char *tail, size_t tail_length)
 {
-        report_note("refused a line of the %s: %s", side_names[from], why);
+        filter_report_note("refused a line of the %s: %s", side_names[from], why);
         answer_refused(firewall, from, why, message,
                        message->id.at ? message->id : find_last_id(tail, tail_length));
 }
@@ -158,7 +144,7 @@ void firewall_refuse_long(struct firewall *firewall, enum side from, char *head,
         refuse_line(firewall, from, why, &message, tail, tail_length);
 }
 
-/* A line of the server that was not meant as a message: a banner, a log line. */
+/* A line of the server that was not meant as a message, such as a banner or a log line. */
 static bool is_noise(const char *line, size_t length)
 {
         while (length > 0 && strchr(" \t\r", line[length - 1]))
@@ -183,11 +169,11 @@ static bool matches_any(const struct str_list *patterns, const char *name, size_
         return false;
 }
 
-/* Judges a name by the two lists. */
+/* Judges a name by --allow-tool and --deny-tool. */
 static struct refusal judge_name(const struct tool_rules *rules, const char *name, size_t length)
 {
         if (length > NAME_JUDGED_MAX && (rules->allow.count > 0 || rules->deny.count > 0))
-                return (struct refusal){.why = "its name is longer than a tool's can be"};
+                return (struct refusal){.why = "its name is too long"};
         if (matches_any(&rules->deny, name, length))
                 return (struct refusal){.why = "--deny-tool names it"};
         if (rules->allow.count > 0 && !matches_any(&rules->allow, name, length))
@@ -208,16 +194,16 @@ static struct refusal judge_call(const struct firewall *firewall, struct json_sp
 static void refuse_call(struct firewall *firewall, const struct jsonl_message *message, bool modern,
                         const struct refusal *refusal)
 {
-        autofree char *name = show(json_member(message->params, "name"));
+        autofree char *name = quote(json_member(message->params, "name"));
         autofree char *advice =
             refusal->option ? str_format("; to permit it: %s %s", refusal->option, name) : str_copy("");
-        report_note("refused a call of the tool \"%s\": %s%s", name, refusal->why, advice);
+        filter_report_note("refused a call of the tool \"%s\": %s%s", name, refusal->why, advice);
         call_log_refused(&firewall->calls, message->params, message->length, refusal->why);
         if (!message->id.at)
                 return;
         autofree char *text =
-            str_format("hutch refused to call the tool \"%s\": %s%s. The server was not asked. Only the "
-                       "person who configures this server can change that.",
+            str_format("hutch refused to call the tool \"%s\": %s%s. The server did not receive the call. "
+                       "Only the user who configures this server can change that.",
                        name, refusal->why, advice);
         if (json_member(message->params, "task").at)
                 put_error(&firewall->answers[CLIENT], message->id, ERROR_PARAMS, "the call of a tool",
@@ -230,29 +216,29 @@ static void refuse_call(struct firewall *firewall, const struct jsonl_message *m
 
 static void keep_request(struct firewall *firewall, const struct jsonl_message *message, bool modern)
 {
-        const struct pending *earlier = pending_find(&firewall->requests, message->id);
-        bool reused = earlier, was_list = earlier && earlier->kind == PENDING_LIST;
+        const struct request *earlier = requests_find(&firewall->requests, message->id);
+        bool reused = earlier, was_list = earlier && earlier->kind == REQUEST_LIST;
         unsigned others = earlier ? earlier->others + 1 : 0;
-        struct pending *request = pending_add(&firewall->requests, message->id);
+        struct request *request = requests_add(&firewall->requests, message->id);
         request->modern = modern;
         request->others = others;
         request->began_ns = clock_now_ns();
         request->bytes = message->length;
         if (json_text_is(message->method, "initialize")) {
-                request->kind = PENDING_INITIALIZE;
+                request->kind = REQUEST_INITIALIZE;
         } else if (json_text_is(message->method, "tools/list")) {
                 struct json_span cursor = json_member(message->params, "cursor");
-                request->kind = PENDING_LIST;
+                request->kind = REQUEST_LIST;
                 request->first_page = !cursor.at || *cursor.at == 'n';
         } else if (json_text_is(message->method, "tools/call")) {
-                request->kind = PENDING_CALL;
+                request->kind = REQUEST_CALL;
                 request->is_task = json_member(message->params, "task").at;
                 call_log_begin(&firewall->calls, request, message->params);
         }
-        /* Two requests of one id: what is answered to either of them may be the list. */
+        /* Of two requests with one id, either answer may be the list. */
         if (was_list)
-                request->kind = PENDING_LIST;
-        request->shared = reused && request->kind == PENDING_LIST;
+                request->kind = REQUEST_LIST;
+        request->shared = reused && request->kind == REQUEST_LIST;
 }
 
 /* True when the message may pass. */
@@ -279,7 +265,7 @@ static bool judge_client(struct firewall *firewall, const struct jsonl_message *
         return true;
 }
 
-/* ---- what a server asks of its client ---- */
+/* ---- what the server asks of the client ---- */
 
 /* The option that refuses a method, or NULL. */
 static const char *find_denial(const struct tool_rules *rules, struct json_span method)
@@ -298,8 +284,8 @@ static bool denies_any(const struct tool_rules *rules)
         return rules->deny_sampling || rules->deny_elicitation || rules->deny_roots;
 }
 
-/* The same for the inputRequests of a result or a notification. What has another form than the protocol's
- * could hide anything, and is refused too. */
+/* The same for the inputRequests of a result or a notification. Any form other than the protocol's could hide
+ * a request, so it is refused too. */
 static const char *find_denied_input(const struct tool_rules *rules, struct json_span holder)
 {
         struct json_span requests = json_member(holder, "inputRequests"), key, request;
@@ -307,14 +293,14 @@ static const char *find_denied_input(const struct tool_rules *rules, struct json
         if (!denies_any(rules) || !requests.at || *requests.at == 'n')
                 return NULL;
         if (!json_is_object(requests))
-                return "inputRequests of another form than the protocol's";
+                return "its inputRequests do not have the protocol's form";
         while (json_next(requests, &position, &key, &request)) {
                 struct json_span method = json_member(request, "method");
                 const char *denial = find_denial(rules, method);
                 if (denial)
                         return denial;
                 if (!json_is_string(method))
-                        return "inputRequests of another form than the protocol's";
+                        return "its inputRequests do not have the protocol's form";
         }
         return NULL;
 }
@@ -325,7 +311,7 @@ static bool asks_by_error(const struct tool_rules *rules, struct json_span error
         struct json_span code = json_member(error, "code");
         if (!rules->deny_elicitation || !error.at)
                 return false;
-        if (json_is_string(code)) /* the Python SDK takes a text for the number in it */
+        if (json_is_string(code)) /* the Python SDK converts a string to a number */
                 return true;
         autofree char *text = code.at ? str_copy_n(code.at, code.length) : str_copy("0");
         double number = strtod(text, NULL);
@@ -335,10 +321,10 @@ static bool asks_by_error(const struct tool_rules *rules, struct json_span error
 
 static void report_denied(const char *what, const char *denial)
 {
-        report_note("refused what the server asks of the client%s: %s", what, denial);
+        filter_report_note("refused a request of the server to the client%s: %s", what, denial);
 }
 
-/* A request or a notification of the server. */
+/* Judges a request or a notification of the server. */
 static bool judge_server_request(struct firewall *firewall, const struct jsonl_message *message)
 {
         const char *denial = find_denial(&firewall->rules, message->method);
@@ -346,7 +332,7 @@ static bool judge_server_request(struct firewall *firewall, const struct jsonl_m
                 denial = find_denied_input(&firewall->rules, message->params);
         if (!denial)
                 return true;
-        autofree char *method = show(message->method);
+        autofree char *method = quote(message->method);
         autofree char *what = str_format(" (%s)", method);
         report_denied(what, denial);
         if (message->id.at)
@@ -367,7 +353,8 @@ static void warn_unused(const struct str_list *patterns, const bool *used, const
 {
         for (size_t i = 0; i < patterns->count; i++)
                 if (!used[i])
-                        report_note("%s %s matches no tool of this server", option, patterns->values[i]);
+                        filter_report_note("%s %s matches no tool of this server", option,
+                                           patterns->values[i]);
 }
 
 static void end_listing(struct firewall *firewall)
@@ -385,7 +372,7 @@ static void end_listing(struct firewall *firewall)
         warn_unused(&firewall->rules.deny, listing->deny_used, "--deny-tool");
 }
 
-/* Notes which rules match a tool that exists. */
+/* Marks the rules that match a tool, for warn_unused(). */
 static void note_used(const struct str_list *patterns, bool *used, const char *name, size_t length)
 {
         for (size_t i = 0; i < patterns->count && length <= NAME_JUDGED_MAX; i++)
@@ -403,12 +390,12 @@ static bool may_see(struct firewall *firewall, struct json_span tool)
         note_used(&firewall->rules.allow, firewall->listing.allow_used, text, length);
         note_used(&firewall->rules.deny, firewall->listing.deny_used, text, length);
         bool allowed = !judge_name(&firewall->rules, text, length).why;
-        /* A tool that no rule lets through is pinned all the same: rules may change. */
+        /* Pin a tool even if no rule permits it: rules may change. */
         return (!firewall->pins.on || pins_list_tool(&firewall->pins, tool)) && allowed;
 }
 
-/* Takes tools out of the answer, in place. Returns the line's new length, 0 when it is no list. */
-static size_t filter_list(struct firewall *firewall, const struct pending *request, char *line,
+/* Removes tools from the answer, in place. Returns the line's new length, or 0 if the answer has no list. */
+static size_t filter_list(struct firewall *firewall, const struct request *request, char *line,
                           struct jsonl_message *message)
 {
         struct json_span tools = json_member(message->result, "tools"), key, tool;
@@ -427,7 +414,7 @@ static size_t filter_list(struct firewall *firewall, const struct pending *reque
                 memmove(out, tool.at, tool.length);
                 out += tool.length;
         }
-        char *behind = tools.at + tools.length - 1; /* the bracket */
+        char *behind = tools.at + tools.length - 1; /* the closing bracket */
         memmove(out, behind, (size_t)(end - behind));
         if (last)
                 end_listing(firewall);
@@ -436,23 +423,21 @@ static size_t filter_list(struct firewall *firewall, const struct pending *reque
 
 /* ---- the server's answers ---- */
 
-static void refuse_answer(struct firewall *firewall, const struct pending *request, struct json_span id,
+static void refuse_answer(struct firewall *firewall, const struct request *request, struct json_span id,
                           const char *what, const char *why)
 {
-        struct outbox *out = &firewall->answers[CLIENT];
-        if (request->kind != PENDING_CALL || request->is_task) {
+        struct buf *out = &firewall->answers[CLIENT];
+        if (request->kind != REQUEST_CALL || request->is_task) {
                 put_error(out, id, ERROR_INTERNAL, what, why);
                 return;
         }
-        autofree char *text =
-            str_format("hutch refused %s: %s. Only the person who configures this server can "
-                       "change that.",
-                       what, why);
+        autofree char *text = str_format(
+            "hutch refused %s: %s. Only the user who configures this server can change that.", what, why);
         put_tool_error(out, id, request->modern, text);
 }
 
-/* The answer to a request of the client. Returns how much of the line passes. */
-static size_t judge_answer(struct firewall *firewall, const struct pending *request, char *line,
+/* Judges the answer to a request of the client. Returns how much of the line passes. */
+static size_t judge_answer(struct firewall *firewall, const struct request *request, char *line,
                            struct jsonl_message *message)
 {
         const char *denial = find_denied_input(&firewall->rules, message->result);
@@ -460,10 +445,11 @@ static size_t judge_answer(struct firewall *firewall, const struct pending *requ
                 denial = "--deny-elicitation";
         if (denial) {
                 report_denied("", denial);
-                refuse_answer(firewall, request, message->id, "what the server asks of the client", denial);
+                refuse_answer(firewall, request, message->id, "a request of the server to the client",
+                              denial);
                 return 0;
         }
-        if (request->kind == PENDING_CALL) {
+        if (request->kind == REQUEST_CALL) {
                 struct json_span failed = json_member(message->result, "isError");
                 call_log_end(&firewall->calls, request, message->length,
                              message->error.at || (failed.at && *failed.at == 't'));
@@ -471,40 +457,40 @@ static size_t judge_answer(struct firewall *firewall, const struct pending *requ
                                 &firewall->answers[CLIENT]))
                         return 0;
         }
-        if (request->kind == PENDING_INITIALIZE)
+        if (request->kind == REQUEST_INITIALIZE)
                 firewall->batches =
                     json_text_is(json_member(message->result, "protocolVersion"), "2025-03-26");
-        if (request->kind != PENDING_LIST || message->kind != JSONL_RESPONSE)
+        if (request->kind != REQUEST_LIST || message->kind != JSONL_RESPONSE)
                 return message->length;
         size_t length = filter_list(firewall, request, line, message);
         if (length == 0 && request->shared && !json_member(message->result, "tools").at)
                 return message->length;
         if (length == 0) {
                 static const char why[] = "it has no list of tools";
-                report_note("refused a line of the server: %s", why);
+                filter_report_note("refused a line of the server: %s", why);
                 refuse_answer(firewall, request, message->id, "the server's answer", why);
         }
         return length;
 }
 
-/* Returns how much of the line passes. */
+/* Judges a message of the server. Returns how much of the line passes. */
 static size_t judge_server(struct firewall *firewall, char *line, struct jsonl_message *message)
 {
         bool null_id = message->id.at && *message->id.at == 'n';
         if (message->method.at)
                 return judge_server_request(firewall, message) ? message->length : 0;
-        struct pending *request = null_id ? NULL : pending_find(&firewall->requests, message->id);
+        struct request *request = null_id ? NULL : requests_find(&firewall->requests, message->id);
         if (!request) {
                 if (null_id)
                         return asks_by_error(&firewall->rules, message->error) ? 0 : message->length;
-                report_note("refused an answer of the server: the client asked nothing of that id");
+                filter_report_note("refused an answer of the server: the client has no request with that id");
                 return 0;
         }
         size_t length = judge_answer(firewall, request, line, message);
         if (request->others > 0)
                 request->others--;
         else
-                pending_remove(&firewall->requests, request);
+                requests_remove(&firewall->requests, request);
         return length;
 }
 
@@ -520,7 +506,7 @@ static size_t judge_message(struct firewall *firewall, enum side from, char *lin
         return judge_client(firewall, message) ? message->length : 0;
 }
 
-/* A batch loses the members that may not pass, in place. */
+/* Removes the members of a batch that may not pass, in place. */
 static size_t judge_batch(struct firewall *firewall, enum side from, char *line, size_t length)
 {
         struct json_span batch = {line, length}, key, item;
@@ -528,8 +514,9 @@ static size_t judge_batch(struct firewall *firewall, enum side from, char *line,
         while (json_next(batch, &position, &key, &item)) {
                 struct jsonl_message message;
                 if (firewall->answers[CLIENT].length + firewall->answers[SERVER].length > BATCH_ANSWERS_MAX) {
-                        report_note("refused the rest of a batch of the %s: too much of it was refused",
-                                    side_names[from]);
+                        filter_report_note(
+                            "refused the rest of a batch of the %s: too much of it was refused",
+                            side_names[from]);
                         break;
                 }
                 const char *why = jsonl_scan(&firewall->scanner, item.at, item.length, false, &message);
@@ -557,7 +544,7 @@ size_t firewall_judge(struct firewall *firewall, enum side from, char *line, siz
         if (length > 0 && line[length - 1] == '\r')
                 length--;
         if (from == SERVER && is_noise(line, length)) {
-                report(FILTER_NOISE, line, length);
+                filter_report(FILTER_NOISE, line, length);
                 return 0;
         }
         const char *why = jsonl_scan(&firewall->scanner, line, length, firewall->batches, &message);
@@ -576,7 +563,7 @@ void firewall_end_server(struct firewall *firewall)
 {
         while (firewall->requests.oldest) {
                 call_log_end(&firewall->calls, firewall->requests.oldest, 0, false);
-                pending_remove(&firewall->requests, firewall->requests.oldest);
+                requests_remove(&firewall->requests, firewall->requests.oldest);
         }
 }
 

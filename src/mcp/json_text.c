@@ -11,7 +11,7 @@
 typedef signed char signed16 __attribute__((vector_size(16)));
 typedef uint64_t words2 __attribute__((vector_size(16)));
 
-/* Which byte of a word, in the order of memory, is the first that is not zero. */
+/* The index of the first byte that is not zero, in memory order. */
 static size_t first_byte(uint64_t word)
 {
         int zeros = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_ctzll(word) : __builtin_clzll(word);
@@ -23,7 +23,7 @@ const unsigned char *json_skip_plain(const unsigned char *at, const unsigned cha
         while (end - at >= 16) {
                 signed16 bytes;
                 memcpy(&bytes, at, sizeof(bytes));
-                /* As signed bytes, everything from 0x80 on is less than a blank too. */
+                /* as signed bytes, 0x80 and above are less than a blank too */
                 signed16 found =
                     (signed16)(bytes < 0x20) | (signed16)(bytes == '"') | (signed16)(bytes == '\\');
                 words2 words = (words2)found;
@@ -65,7 +65,7 @@ static int hex_value(unsigned char c)
         return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The code unit of four digits, or -1. */
+/* The code unit that four hexadecimal digits spell, or -1. */
 static int read_unit(const unsigned char *at, const unsigned char *end)
 {
         int unit = 0;
@@ -134,7 +134,7 @@ static size_t write_character(uint32_t code, char *out)
         return 4;
 }
 
-/* Undoes the escape at `at`; returns what is behind it. */
+/* Writes what the escape at `at` means; returns the position behind it. */
 static const unsigned char *undo_escape(const unsigned char *at, const unsigned char *end, char **out)
 {
         static const char letters[] = "bfnrt", meant[] = "\b\f\n\r\t";

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-/* Behind the string that begins at `at`. */
+/* The position behind the string that begins at `at`. */
 static char *after_string(char *at, const char *end)
 {
         for (at++;; at++) {
@@ -21,7 +21,7 @@ static char *after_string(char *at, const char *end)
         }
 }
 
-/* Behind the value that begins at `at`. */
+/* The position behind the value that begins at `at`. */
 static char *after_value(char *at, const char *end)
 {
         size_t depth = 0;
@@ -47,7 +47,7 @@ static char *after_value(char *at, const char *end)
 bool json_next(struct json_span value, char **position, struct json_span *key, struct json_span *item)
 {
         const char *end = value.at + value.length;
-        /* Where the walk stands is before the first item, or behind the last: on the comma or what closes. */
+        /* *position is behind the last item: at a comma, or at the closing bracket */
         char *at = *position ? *position : value.at;
         if (*position ? *at != ',' : (at[1] == ']' || at[1] == '}'))
                 return false;
@@ -81,7 +81,7 @@ bool json_text_is(struct json_span value, const char *text)
                 return false;
         if (!memchr(value.at, '\\', value.length))
                 return value.length == length + 2 && memcmp(value.at + 1, text, length) == 0;
-        /* Six bytes are the most that one byte of a text can be spelled with. */
+        /* one byte of text is spelled with at most six bytes */
         if (value.length > 6 * length + 2)
                 return false;
         char *plain = str_or_die(malloc(value.length));

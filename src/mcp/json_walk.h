@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Walking through a line that the scanner has accepted (jsonl.h), without building anything of it. On a text
- * that was not accepted nothing here may be called: nothing is checked a second time.
+ * Walks through a line that the scanner has accepted (jsonl.h), without building a tree. Never call it for
+ * any other text: it checks nothing a second time.
  */
 #ifndef HUTCH_MCP_JSON_WALK_H
 #define HUTCH_MCP_JSON_WALK_H
@@ -9,17 +9,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A value as it stands in a scanned line, a string with its quotes. `at` NULL: absent. */
+/* A value in a scanned line; a string includes its quotes. `at` NULL: absent. */
 struct json_span {
         char *at;
         size_t length;
 };
 
-/* The members of an object, or the elements of an array (`key` NULL), in order. Begin with *position NULL;
- * false at the end. The value must be of that kind. */
+/* Steps through the members of an object, or the elements of an array (`key` absent). Begin with *position
+ * NULL; false at the end. `value` must be an object or an array. */
 bool json_next(struct json_span value, char **position, struct json_span *key, struct json_span *item);
 
-/* The value of a member, or an absent span; also where `object` is absent or no object. */
+/* The value of a member. Absent if there is none, or if `object` is not an object. */
 struct json_span json_member(struct json_span object, const char *key);
 
 static inline bool json_is_object(struct json_span value)
@@ -37,7 +37,7 @@ static inline bool json_is_string(struct json_span value)
         return value.at && *value.at == '"';
 }
 
-/* True for a string of exactly that text, however it is spelled. False for anything else. */
+/* True for a string with this text, however it is spelled; false for any other value. */
 bool json_text_is(struct json_span value, const char *text);
 
 #endif

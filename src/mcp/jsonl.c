@@ -2,18 +2,17 @@
  *
  * See jsonl.h.
  *
- * Theory of operation. One pass with two pointers into the same line: `in` reads, `out` writes and never
- * overtakes it, because all that is ever left out is white space. What is written is either a byte that was
- * just understood or a token that was just validated. Strings are most of a line, so their plain bytes are
- * looked at sixteen at a time, and they are moved only when something before them was left out.
+ * Theory of operation. One pass with two pointers into the same line: `in` reads, and `out` writes. `out`
+ * never overtakes `in`, because only white space is ever left out. Each byte that is written has just been
+ * understood, or belongs to a token that has just been validated. Strings are most of a line, so their plain
+ * bytes are scanned sixteen at a time, and they are moved only if something before them was left out.
  *
- * There is no recursion: `frames` holds what is open. Each frame knows its context, which is how far this is
- * still a message and no longer somebody's payload. In a context with known keys, a key that another parser
- * could fold onto one of them (Go and cJSON ignore case, Go also takes U+017F for s, the Python SDK takes
- * input_requests for inputRequests) is refused. Keys that
- * stand twice are found when their object closes, by hashes whose seed the writer of the line does not know;
- * two keys that only hash alike are refused too, which fails closed and happens once in 10^7 objects of a
- * million members.
+ * There is no recursion: `frames` holds the open objects and arrays. Each frame knows its context: how far it
+ * belongs to the message itself, and not to a payload. In a context with known keys, a key that another
+ * parser could fold onto one of them is refused: Go and cJSON ignore case, Go also takes U+017F for s, and
+ * the Python SDK takes input_requests for inputRequests. Repeated keys are found when their object closes, by
+ * hashes whose seed the writer of the line does not know. Two keys with the same hash are refused too: that
+ * fails closed, and happens once in 10^7 objects of a million members.
  */
 #include "mcp/jsonl.h"
 
@@ -22,9 +21,9 @@
 
 #include <stdlib.h>
 
-/* How far an object (or array) belongs to the message itself. */
+/* How far an object or array belongs to the message itself. */
 enum context {
-        PAYLOAD, /* opaque: well-formed, no key twice, and no more is asked */
+        PAYLOAD, /* opaque: checked for form and repeated keys only */
         BATCH,
         ENVELOPE,
         PARAMS,
@@ -38,14 +37,14 @@ enum context {
         FAILURE_DATA,
 };
 
-/* What a member of the envelope is remembered as. */
+/* The member of the envelope that a value is stored in. */
 enum field { NO_FIELD, FIELD_ID, FIELD_METHOD, FIELD_PARAMS, FIELD_RESULT, FIELD_ERROR, FIELD_VERSION };
 
 struct known_key {
         enum context context;
         const char *key;
         enum context inside; /* of its value */
-        bool is_text;        /* somebody decides by its value: where it is a string, it must be plain text */
+        bool is_text;        /* decisions depend on its value: if it is a string, it must be plain text */
         enum field field;
 };
 
@@ -96,7 +95,7 @@ enum { KNOWN_KEYS = sizeof(known_keys) / sizeof(*known_keys), KNOWN_KEY_MAX = 64
 struct frame {
         enum context context;
         bool is_object;
-        size_t first_key; /* of it among the hashes */
+        size_t first_key; /* the index of its first key among the hashes */
 };
 
 struct scan {
@@ -105,13 +104,13 @@ struct scan {
         const unsigned char *in, *end;
         unsigned char *out;
         size_t depth, key_count;
-        const struct known_key *known; /* the key whose value comes next; NULL: none of known_keys */
-        struct json_span *part;        /* of the message, whose value is being read; NULL: none */
+        const struct known_key *known; /* the key of the next value, or NULL if it is not among known_keys */
+        struct json_span *part;        /* the part of the message that is being read, or NULL */
         const char *why;
         struct frame frames[JSONL_DEPTH_MAX];
 };
 
-static bool refuse(struct scan *scan, const char *why)
+static bool scan_refuse(struct scan *scan, const char *why)
 {
         if (!scan->why)
                 scan->why = why;
@@ -126,21 +125,21 @@ static bool take_string(struct scan *scan, struct json_span *string, unsigned *h
         for (;;) {
                 at = json_skip_plain(at, scan->end);
                 if (at == scan->end)
-                        return refuse(scan, "a string has no end");
+                        return scan_refuse(scan, "a string is not terminated");
                 if (*at == '"')
                         break;
                 if (*at == '\\') {
                         at = json_skip_escape(at, scan->end, has);
                         if (!at)
-                                return refuse(scan, "a string has an escape that JSON does not know");
+                                return scan_refuse(scan, "a string has an invalid escape");
                         continue;
                 }
                 if (*at < 0x20)
-                        return refuse(scan, "a string has a control byte in it");
+                        return scan_refuse(scan, "a string contains a control byte");
                 do {
                         size_t length = json_measure_character(at, scan->end);
                         if (length == 0)
-                                return refuse(scan, "it is not UTF-8");
+                                return scan_refuse(scan, "it is not UTF-8");
                         at += length;
                 } while (at < scan->end && *at >= 0x80);
         }
@@ -155,7 +154,7 @@ static bool take_string(struct scan *scan, struct json_span *string, unsigned *h
 
 /* ---- keys ---- */
 
-/* One step of a multiply-and-fold hash: the 128 bits of a product, both halves. */
+/* One step of a multiply-and-fold hash: XOR of both halves of the 128-bit product. */
 static uint64_t mix(uint64_t a, uint64_t b)
 {
         unsigned __int128 product = (unsigned __int128)a * b;
@@ -180,7 +179,7 @@ static bool remember_key(struct scan *scan, uint64_t key)
 {
         struct jsonl *jsonl = scan->jsonl;
         if (scan->key_count == JSONL_MEMBERS_MAX)
-                return refuse(scan, "it has more than a million members in open objects");
+                return scan_refuse(scan, "its open objects have more than a million members");
         if (scan->key_count == jsonl->keys_room) {
                 jsonl->keys_room = jsonl->keys_room ? 2 * jsonl->keys_room : 64;
                 jsonl->keys = str_or_die(reallocarray(jsonl->keys, jsonl->keys_room, sizeof(*jsonl->keys)));
@@ -204,8 +203,8 @@ static void sift(uint64_t *heap, size_t root, size_t count)
         heap[root] = moved;
 }
 
-/* True when two of the hashes are the same; reorders them. Heapsort, because the C library's qsort() asks the
- * system how much memory there is. */
+/* True when two of the hashes are equal; reorders them. Heapsort, because qsort() asks the system how much
+ * memory there is, which the system call filter does not permit. */
 static bool has_twice(uint64_t *keys, size_t count)
 {
         enum { FEW = 16 };
@@ -229,8 +228,8 @@ static bool has_twice(uint64_t *keys, size_t count)
         return keys[0] == keys[1];
 }
 
-/* The next character of a key as some parser folds it: lower case, and the characters that only fold to
- * ASCII. */
+/* The next character of a key as some parser folds it: in lower case, including the characters outside ASCII
+ * that fold to ASCII. */
 static char fold(const char *text, size_t length, size_t *used)
 {
         static const struct {
@@ -266,7 +265,7 @@ static bool folds_onto(const char *text, size_t length, const char *known)
         return length == 0 && !*known;
 }
 
-/* Sets `known` for the key, and refuses one that is nearly known. */
+/* Sets `known` for the key. Refuses a key that only resembles a known one. */
 static bool find_known(struct scan *scan, enum context context, const char *text, size_t length)
 {
         scan->known = NULL;
@@ -279,8 +278,8 @@ static bool find_known(struct scan *scan, enum context context, const char *text
                 if (strlen(known->key) == length && memcmp(known->key, text, length) == 0)
                         scan->known = known;
                 else if (folds_onto(text, length, known->key))
-                        return refuse(scan, "a key differs from one of the protocol's only in upper and "
-                                            "lower case or underscores");
+                        return scan_refuse(scan, "a key differs from one of the protocol's only in upper and "
+                                                 "lower case or underscores");
         }
         return true;
 }
@@ -291,11 +290,11 @@ static bool take_key(struct scan *scan)
         struct json_span string = {0};
         unsigned has = 0;
         if (scan->in == scan->end || *scan->in != '"')
-                return refuse(scan, "an object has something else than a key in quotes");
+                return scan_refuse(scan, "an object has something other than a quoted key");
         if (!take_string(scan, &string, &has))
                 return false;
         if (has & (JSON_HAS_NUL | JSON_HAS_LONE_SURROGATE))
-                return refuse(scan, "a key has \\u0000 or half a character in it");
+                return scan_refuse(scan, "a key contains \\u0000 or a lone surrogate");
         if (!(has & JSON_HAS_ESCAPES)) {
                 const char *text = string.at + 1;
                 return remember_key(scan, hash(scan->jsonl->seed, text, string.length - 2)) &&
@@ -317,8 +316,8 @@ static void skip_blanks(struct scan *scan)
                 scan->in++;
 }
 
-/* Skips blanks and writes the byte behind them when it is `wanted`. */
-static bool take(struct scan *scan, unsigned char wanted)
+/* Skips blanks. If the next byte is `wanted`, writes it. */
+static bool take_byte(struct scan *scan, unsigned char wanted)
 {
         skip_blanks(scan);
         if (scan->in == scan->end || *scan->in != wanted)
@@ -344,18 +343,18 @@ static void write_token(struct scan *scan, size_t length)
 
 static bool take_number(struct scan *scan)
 {
-        static const char bad[] = "a number is not spelled as JSON has it";
+        static const char bad[] = "a number is not valid JSON";
         const unsigned char *at = scan->in, *end = scan->end;
         if (*at == '-')
                 at++;
         size_t digits = count_digits(at, end);
         if (digits == 0 || (digits > 1 && *at == '0'))
-                return refuse(scan, bad);
+                return scan_refuse(scan, bad);
         at += digits;
         if (at < end && *at == '.') {
                 digits = count_digits(++at, end);
                 if (digits == 0)
-                        return refuse(scan, bad);
+                        return scan_refuse(scan, bad);
                 at += digits;
         }
         if (at < end && (*at == 'e' || *at == 'E')) {
@@ -364,7 +363,7 @@ static bool take_number(struct scan *scan)
                         at++;
                 digits = count_digits(at, end);
                 if (digits == 0)
-                        return refuse(scan, bad);
+                        return scan_refuse(scan, bad);
                 at += digits;
         }
         write_token(scan, (size_t)(at - scan->in));
@@ -382,7 +381,7 @@ static bool take_literal(struct scan *scan)
                         return true;
                 }
         }
-        return refuse(scan, "it is not JSON");
+        return scan_refuse(scan, "it is not JSON");
 }
 
 static struct json_span *find_part(struct jsonl_message *message, enum field field)
@@ -406,7 +405,7 @@ static struct json_span *find_part(struct jsonl_message *message, enum field fie
         return NULL;
 }
 
-/* The context of the value that comes next. */
+/* The context of the next value. */
 static enum context context_inside(const struct scan *scan, enum context top)
 {
         if (scan->depth == 0)
@@ -423,13 +422,13 @@ static enum context context_inside(const struct scan *scan, enum context top)
         }
 }
 
-/* Opens what `in` begins. What is a list where an object is expected, or the other way round, is a payload.
- */
+/* Opens the object or array that begins at `in`. An array where an object is expected, or the reverse, is a
+ * payload. */
 static bool open_frame(struct scan *scan, enum context context)
 {
         bool is_object = *scan->in == '{';
         if (scan->depth == JSONL_DEPTH_MAX)
-                return refuse(scan, "it is nested deeper than 128 levels");
+                return scan_refuse(scan, "it is nested deeper than 128 levels");
         if (is_object == (context == TOOLS || context == BATCH))
                 context = PAYLOAD;
         scan->frames[scan->depth++] = (struct frame){context, is_object, scan->key_count};
@@ -442,7 +441,7 @@ static bool close_frame(struct scan *scan)
         struct frame *frame = &scan->frames[--scan->depth];
         size_t count = scan->key_count - frame->first_key;
         if (count > 1 && has_twice(scan->jsonl->keys + frame->first_key, count))
-                return refuse(scan, "a key stands twice in one object");
+                return scan_refuse(scan, "an object has the same key twice");
         scan->key_count = frame->first_key;
         return true;
 }
@@ -456,7 +455,7 @@ static bool take_scalar(struct scan *scan)
                 if (!take_string(scan, &string, &has))
                         return false;
                 if (scan->known && scan->known->is_text && (has & (JSON_HAS_NUL | JSON_HAS_LONE_SURROGATE)))
-                        return refuse(scan, "a name or id has \\u0000 or half a character in it");
+                        return scan_refuse(scan, "a name or id contains \\u0000 or a lone surrogate");
                 return true;
         }
         if (first == '-' || (first >= '0' && first <= '9'))
@@ -464,8 +463,8 @@ static bool take_scalar(struct scan *scan)
         return take_literal(scan);
 }
 
-/* Everything up to the next value of the frame that is open: its key, where it has keys. */
-static bool go_to_value(struct scan *scan)
+/* Reads up to the next value of the open frame; in an object that is its key. */
+static bool read_up_to_value(struct scan *scan)
 {
         scan->known = NULL;
         if (!scan->frames[scan->depth - 1].is_object)
@@ -473,8 +472,8 @@ static bool go_to_value(struct scan *scan)
         skip_blanks(scan);
         if (!take_key(scan))
                 return false;
-        if (!take(scan, ':'))
-                return refuse(scan, "a key has no value");
+        if (!take_byte(scan, ':'))
+                return scan_refuse(scan, "a key has no value");
         if (scan->depth == 1) {
                 scan->part = scan->known ? find_part(scan->message, scan->known->field) : NULL;
                 if (scan->part)
@@ -483,49 +482,49 @@ static bool go_to_value(struct scan *scan)
         return true;
 }
 
-/* What is behind a value: a comma and the next one, or what closes. True while something follows. */
-static bool go_on(struct scan *scan)
+/* Reads what follows a value: a comma and the next key, or closing brackets. True if a value follows. */
+static bool read_past_value(struct scan *scan)
 {
         while (scan->depth > 0) {
                 if (scan->depth == 1 && scan->part)
                         scan->part->length = (size_t)((char *)scan->out - scan->part->at);
-                if (take(scan, ','))
-                        return go_to_value(scan);
-                if (!take(scan, scan->frames[scan->depth - 1].is_object ? '}' : ']'))
-                        return refuse(scan, "it is not JSON");
+                if (take_byte(scan, ','))
+                        return read_up_to_value(scan);
+                if (!take_byte(scan, scan->frames[scan->depth - 1].is_object ? '}' : ']'))
+                        return scan_refuse(scan, "it is not JSON");
                 if (!close_frame(scan))
                         return false;
         }
         return false;
 }
 
-/* One value with all that is in it. */
+/* Reads one value, with everything inside it. */
 static bool scan_value(struct scan *scan, enum context top)
 {
         for (;;) {
                 skip_blanks(scan);
                 if (scan->in == scan->end)
-                        return refuse(scan, "it ends in the middle");
+                        return scan_refuse(scan, "it ends in the middle");
                 if (*scan->in == '{' || *scan->in == '[') {
                         if (!open_frame(scan, context_inside(scan, top)))
                                 return false;
-                        if (!take(scan, scan->frames[scan->depth - 1].is_object ? '}' : ']')) {
-                                if (!go_to_value(scan))
+                        if (!take_byte(scan, scan->frames[scan->depth - 1].is_object ? '}' : ']')) {
+                                if (!read_up_to_value(scan))
                                         return false;
                                 continue;
                         }
-                        (void)close_frame(scan); /* empty: it has no key twice */
+                        (void)close_frame(scan); /* it is empty, so it repeats no key */
                 } else if (!take_scalar(scan)) {
                         return false;
                 }
-                if (!go_on(scan))
+                if (!read_past_value(scan))
                         return !scan->why;
         }
 }
 
 /* ---- the message ---- */
 
-/* A string, or a whole number that every parser reads exactly, spelled in the one way it has. */
+/* True for a string, or for an integer that every parser reads exactly, in its only spelling. */
 static bool is_id(struct json_span id)
 {
         static const char largest[] = "9007199254740992"; /* 2^53 */
@@ -555,11 +554,11 @@ static bool is_null(struct json_span value)
 static const char *judge_request(struct jsonl_message *message)
 {
         if (!json_is_string(message->method))
-                return "its method is no string";
+                return "its method is not a string";
         if (message->result.at || message->error.at)
                 return "it is a request and an answer at once";
         if (message->params.at && !json_is_object(message->params) && !is_null(message->params))
-                return "its params are no object";
+                return "its params are not an object";
         message->kind = message->id.at ? JSONL_REQUEST : JSONL_NOTIFICATION;
         return NULL;
 }
@@ -568,34 +567,34 @@ static const char *judge_answer(struct jsonl_message *message)
 {
         if (!message->result.at == !message->error.at)
                 return message->result.at ? "it has a result and an error at once"
-                                          : "it is no message of JSON-RPC";
+                                          : "it is not a JSON-RPC message";
         if (message->error.at && !json_is_object(message->error))
-                return "its error is no object";
+                return "its error is not an object";
         if (!message->id.at)
                 return "it is an answer without an id";
         message->kind = message->result.at ? JSONL_RESPONSE : JSONL_ERROR;
         return NULL;
 }
 
-/* Only an error may say that it does not know whose answer it is. */
+/* Only an error may have a null id: its sender does not know the request. */
 static const char *judge_id(struct jsonl_message *message)
 {
         if (!message->id.at || is_id(message->id) || (message->kind == JSONL_ERROR && is_null(message->id)))
                 return NULL;
         message->id = (struct json_span){0};
-        return "its id is neither a string of reasonable length nor a whole number within 2^53";
+        return "its id is neither a string of at most 256 bytes nor an integer within 2^53";
 }
 
-static const char *judge(struct jsonl_message *message)
+static const char *judge_message(struct jsonl_message *message)
 {
         if (message->version.at && !json_text_is(message->version, "2.0"))
-                return "it is of another version than JSON-RPC 2.0";
+                return "its version is not JSON-RPC 2.0";
         const char *why = message->method.at ? judge_request(message) : judge_answer(message);
         const char *why_id = judge_id(message);
         return why ? why : why_id;
 }
 
-/* Nothing but objects. */
+/* True for an array that is not empty and contains only objects. */
 static bool is_batch(char *line, size_t length)
 {
         struct json_span all = {line, length}, key, item;
@@ -616,14 +615,15 @@ static const char *scan_line(struct scan *scan, bool batches)
                 return NULL;
         bool array = *scan->in == '[';
         if (*scan->in != '{' && !(array && batches))
-                return array ? "it is a batch, which only revision 2025-03-26 has" : "it is no JSON object";
+                return array ? "it is a batch, which only protocol revision 2025-03-26 permits"
+                             : "it is not a JSON object";
         if (!scan_value(scan, array ? BATCH : ENVELOPE))
                 return scan->why;
         skip_blanks(scan);
         if (scan->in != scan->end)
                 return "something follows the object";
         if (!array)
-                return judge(scan->message);
+                return judge_message(scan->message);
         scan->message->kind = JSONL_BATCH;
         return NULL;
 }
@@ -639,7 +639,7 @@ static void begin_scan(struct scan *scan, struct jsonl *jsonl, char *line, size_
         scan->depth = scan->key_count = 0;
         scan->known = NULL;
         scan->part = NULL;
-        scan->why = NULL; /* the frames are filled as they are opened */
+        scan->why = NULL; /* frames are initialized when they are opened */
 }
 
 const char *jsonl_scan(struct jsonl *jsonl, char *line, size_t length, bool batches,
@@ -650,7 +650,7 @@ const char *jsonl_scan(struct jsonl *jsonl, char *line, size_t length, bool batc
         const char *why = scan_line(&scan, batches);
         message->length = (size_t)(scan.out - (unsigned char *)line);
         if (!why && message->kind == JSONL_BATCH && !is_batch(line, message->length))
-                why = "it is a batch with something else than messages in it, or nothing";
+                why = "it is a batch that is empty or contains something other than messages";
         if (why && !is_id(message->id))
                 message->id = (struct json_span){0};
         return why;

@@ -45,7 +45,7 @@ static void clear_list(struct pin_list *list)
         *list = (struct pin_list){0};
 }
 
-/* Adds a pin, which the list owns from then on, instead of an earlier one of that name. False when it is
+/* Adds a pin, which the list then owns, and replaces an earlier pin with that name. False when the list is
  * full. */
 static bool set_pin(struct pin_list *list, struct pin *pin)
 {
@@ -68,8 +68,8 @@ static void remove_pin(struct pin_list *list, struct pin *pin)
         *pin = list->pins[--list->count];
 }
 
-/* The text of a string; the caller frees. */
-static char *take_text(struct json_span string, size_t *length)
+/* The unescaped text; the caller frees. */
+static char *text_of_string(struct json_span string, size_t *length)
 {
         char *text = str_or_die(malloc(string.length));
         *length = json_unescape(string.at, string.length, text);
@@ -85,7 +85,7 @@ void pins_free(struct pins *pins)
 {
         clear_list(&pins->pinned);
         free(pins->names.bytes);
-        pins->names = (struct outbox){0};
+        pins->names = (struct buf){0};
 }
 
 /* ---- the file ---- */
@@ -111,7 +111,7 @@ static bool read_tool(struct pins *pins, struct json_span record, struct json_sp
         bool removed = json_member(record, "removed").at;
         if (!removed && !read_hash(json_member(record, "sha256"), pin.hash))
                 return false;
-        pin.name = take_text(name, &pin.name_length);
+        pin.name = text_of_string(name, &pin.name_length);
         if (removed) {
                 struct pin *earlier = find_pin(&pins->pinned, pin.name, pin.name_length);
                 if (earlier)
@@ -137,10 +137,10 @@ static bool read_record(struct pins *pins, struct jsonl *scanner, char *line, si
         struct json_span server = json_member(record, "server"), tool = json_member(record, "tool");
         autofree char *quoted = str_format("\"%s\"", pins->server);
         size_t own_length, length_of_server;
-        autofree char *own = take_text((struct json_span){quoted, strlen(quoted)}, &own_length);
+        autofree char *own = text_of_string((struct json_span){quoted, strlen(quoted)}, &own_length);
         if (!json_is_string(server) || (tool.at && !json_is_string(tool)))
                 return false;
-        autofree char *text = take_text(server, &length_of_server);
+        autofree char *text = text_of_string(server, &length_of_server);
         if (length_of_server != own_length || memcmp(text, own, own_length) != 0)
                 return true;
         pins->known = true;
@@ -153,38 +153,38 @@ size_t pins_read(struct pins *pins, struct jsonl *scanner, char *text, size_t le
         size_t number = 1;
         for (char *line = text; line < end; line = newline + 1, number++) {
                 newline = memchr(line, '\n', (size_t)(end - line));
-                /* Without its end: a record that a full disk cut off. */
+                /* A line without an LF is a record that a full disk cut off. */
                 if (!newline || !read_record(pins, scanner, line, (size_t)(newline - line)))
                         return number;
         }
         return 0;
 }
 
-static void write_hash(struct outbox *out, const uint8_t hash[SHA256_SIZE])
+static void write_hash(struct buf *out, const uint8_t hash[SHA256_SIZE])
 {
         for (size_t i = 0; i < SHA256_SIZE; i++) {
                 static const char digits[] = "0123456789abcdef";
                 const char pair[] = {digits[hash[i] >> 4], digits[hash[i] & 15]};
-                outbox_put(out, pair, sizeof(pair));
+                buf_put(out, pair, sizeof(pair));
         }
 }
 
-/* Sends the record of one tool; the supervisor puts the server in front of it. Returns its length. */
+/* Sends the record of one tool; the supervisor adds the server. Returns its length. */
 static size_t send_record(const struct pin *pin, bool removed)
 {
-        struct outbox out = {0};
-        outbox_put_text(&out, "\"tool\":\"");
-        outbox_put_escaped(&out, pin->name, pin->name_length, SIZE_MAX);
-        outbox_put_text(&out, removed ? "\",\"removed\":true" : "\",\"sha256\":\"");
+        struct buf out = {0};
+        buf_put_text(&out, "\"tool\":\"");
+        buf_put_escaped(&out, pin->name, pin->name_length, SIZE_MAX);
+        buf_put_text(&out, removed ? "\",\"removed\":true" : "\",\"sha256\":\"");
         if (!removed) {
                 write_hash(&out, pin->hash);
-                outbox_put_text(&out, "\"");
+                buf_put_text(&out, "\"");
         }
         if (!removed && pin->definition && out.length + pin->definition_length < FILTER_PIN_MAX - 64) {
-                outbox_put_text(&out, ",\"definition\":");
-                outbox_put(&out, pin->definition, pin->definition_length);
+                buf_put_text(&out, ",\"definition\":");
+                buf_put(&out, pin->definition, pin->definition_length);
         }
-        report(FILTER_PIN, out.bytes, out.length);
+        filter_report(FILTER_PIN, out.bytes, out.length);
         free(out.bytes);
         return out.length;
 }
@@ -193,11 +193,11 @@ static size_t send_record(const struct pin *pin, bool removed)
 
 static void make_pin(struct pin *pin, struct json_span tool, struct json_span name)
 {
-        struct outbox definition = {0};
+        struct buf definition = {0};
         *pin = (struct pin){0};
         canonical_put_members(&definition, tool, pinned_members);
         sha256(definition.bytes, definition.length, pin->hash);
-        pin->name = take_text(name, &pin->name_length);
+        pin->name = text_of_string(name, &pin->name_length);
         if (definition.length <= PINS_KEPT_MAX) {
                 pin->definition = definition.bytes;
                 pin->definition_length = definition.length;
@@ -206,61 +206,64 @@ static void make_pin(struct pin *pin, struct json_span tool, struct json_span na
         }
 }
 
-/* A tool's name as it can stand in a sentence. The caller frees. */
+/* A tool's name for use in a sentence. The caller frees. */
 static char *show_name(const char *name, size_t length)
 {
-        struct outbox shown = {0};
-        outbox_put_escaped(&shown, name, length, NAME_SHOWN_MAX);
-        outbox_put(&shown, "", 1);
+        struct buf shown = {0};
+        buf_put_escaped(&shown, name, length, NAME_SHOWN_MAX);
+        buf_put(&shown, "", 1);
         return shown.bytes;
 }
 
-static void say_line(void *context, const char *line)
+static void report_difference(void *context, const char *line)
 {
         (void)context;
-        report_line("  %s", line);
+        filter_report_line("  %s", line);
 }
 
-static void say_change(const struct pin *was, const struct pin *is)
+static void report_change(const struct pin *was, const struct pin *is)
 {
         autofree char *name = show_name(is->name, is->name_length);
-        report_line("tool \"%s\" is another than the one pinned, and refused; to accept it as it is now: "
-                    "--pin-accept",
-                    name);
+        filter_report_line(
+            "tool \"%s\" differs from the one pinned, and is refused; to accept it as it is now: "
+            "--pin-accept",
+            name);
         if (was->definition && is->definition)
                 canonical_compare((struct json_span){was->definition, was->definition_length},
                                   (struct json_span){is->definition, is->definition_length},
-                                  CHANGES_SHOWN_MAX, say_line, NULL);
+                                  CHANGES_SHOWN_MAX, report_difference, NULL);
         else
-                report_line("  its definition is too large to be kept and shown; its hash differs");
+                filter_report_line("  its definition is too large to store and show; its hash differs");
 }
 
-/* Counts what --pin-accept accepts, and keeps the first names for its line. */
+/* Counts a tool that --pin-accept accepts, and keeps the first names for the report. */
 static void add_change(struct pins *pins, const struct pin *pin)
 {
         autofree char *name = show_name(pin->name, pin->name_length);
         autofree char *item = str_format("%s\"%s\"", pins->changes == 0 ? ": " : ", ", name);
         if (pins->changes < NAMES_SHOWN_MAX)
-                outbox_put_text(&pins->names, item);
+                buf_put_text(&pins->names, item);
         else if (pins->changes == NAMES_SHOWN_MAX)
-                outbox_put_text(&pins->names, ", …");
+                buf_put_text(&pins->names, ", …");
         pins->changes++;
 }
 
 static bool refuse_surplus(void)
 {
-        report_note("a server may have %d tools pinned, of reasonable length; what is beyond that is refused",
-                    PINS_MAX);
+        filter_report_note("at most %d tools of a server can be pinned, with names and definitions of "
+                           "reasonable length; the others are refused",
+                           PINS_MAX);
         return false;
 }
 
-static bool is_taking(const struct pins *pins)
+static bool is_pinning(const struct pins *pins)
 {
         return !pins->known || pins->accept;
 }
 
-/* Pins a tool as it is now, at once: a server that never ends its list would have nothing pinned else. */
-static bool take(struct pins *pins, const struct pin *was, struct pin *now)
+/* Pins a tool as it is now. Does not wait for the end of the list: a server that never ends it would have no
+ * pins. */
+static bool pin_tool(struct pins *pins, const struct pin *was, struct pin *now)
 {
         bool same = was && same_definition(was, now);
         if (now->name_length >= FILTER_PIN_MAX / 8 || (!was && pins->pinned.count == PINS_MAX) ||
@@ -268,18 +271,18 @@ static bool take(struct pins *pins, const struct pin *was, struct pin *now)
                 free_pin(now);
                 return refuse_surplus();
         }
-        if (pins->recorded > PINS_RECORDED_MAX / 2) { /* the hash alone, while there is room */
+        if (pins->recorded > PINS_RECORDED_MAX / 2) { /* keep the hash only, to save space */
                 free(now->definition);
                 now->definition = NULL;
         }
         if (!pins->known && !pins->announced)
-                report(FILTER_PIN, "", 0);
+                filter_report(FILTER_PIN, "", 0);
         pins->announced = true;
         if (!same) {
                 pins->recorded += send_record(now, false);
                 add_change(pins, now);
         }
-        now->seen = now->taken = true;
+        now->seen = now->pinned_now = true;
         return set_pin(&pins->pinned, now);
 }
 
@@ -293,17 +296,17 @@ void pins_list_begin(struct pins *pins)
 bool pins_list_tool(struct pins *pins, struct json_span tool)
 {
         struct pin now;
-        if (pins->listed == PINS_MAX) /* each costs a search */
+        if (pins->listed == PINS_MAX) /* each tool costs a search */
                 return refuse_surplus();
         pins->listed++;
         make_pin(&now, tool, json_member(tool, "name"));
         struct pin *pin = find_pin(&pins->pinned, now.name, now.name_length);
-        if (is_taking(pins) && !(pin && pin->taken))
-                return take(pins, pin, &now);
+        if (is_pinning(pins) && !(pin && pin->pinned_now))
+                return pin_tool(pins, pin, &now);
         if (!pin) {
                 autofree char *name = show_name(now.name, now.name_length);
-                report_note(
-                    "tool \"%s\" is new since this server's tools were pinned, and refused; to accept it: "
+                filter_report_note(
+                    "tool \"%s\" is new since this server's tools were pinned, and is refused; to accept it: "
                     "--pin-accept",
                     name);
                 free_pin(&now);
@@ -311,15 +314,15 @@ bool pins_list_tool(struct pins *pins, struct json_span tool)
         }
         bool changed = !same_definition(pin, &now);
         if (changed && !pin->changed)
-                say_change(pin, &now);
+                report_change(pin, &now);
         pin->seen = true;
         pin->changed = changed;
         free_pin(&now);
         return !changed;
 }
 
-/* The end of what is pinned for the first time, or as --pin-accept has it. */
-static void end_taking(struct pins *pins)
+/* Ends the first listing, or the one that --pin-accept accepts. */
+static void end_pinning(struct pins *pins)
 {
         for (size_t i = pins->pinned.count; i > 0; i--) {
                 struct pin *pin = &pins->pinned.pins[i - 1];
@@ -330,14 +333,14 @@ static void end_taking(struct pins *pins)
                 remove_pin(&pins->pinned, pin);
         }
         if (!pins->known && !pins->announced)
-                report(FILTER_PIN, "", 0);
+                filter_report(FILTER_PIN, "", 0);
         if (!pins->known)
-                report_line("pinned %zu tools of this server, as they are now", pins->pinned.count);
+                filter_report_line("pinned %zu tools of this server, as they are now", pins->pinned.count);
         else
-                report_line("--pin-accept: %zu of this server's tools were added, changed or removed (leave "
-                            "the option out from the next start on)%.*s",
-                            pins->changes, (int)pins->names.length,
-                            pins->names.length > 0 ? pins->names.bytes : "");
+                filter_report_line(
+                    "--pin-accept: %zu of this server's tools were added, changed or removed (leave "
+                    "the option out from the next start on)%.*s",
+                    pins->changes, (int)pins->names.length, pins->names.length > 0 ? pins->names.bytes : "");
         pins->known = true;
         pins->accept = false;
 }
@@ -345,8 +348,8 @@ static void end_taking(struct pins *pins)
 void pins_list_end(struct pins *pins)
 {
         pins->listed = 0;
-        if (is_taking(pins)) {
-                end_taking(pins);
+        if (is_pinning(pins)) {
+                end_pinning(pins);
                 return;
         }
         for (size_t i = 0; i < pins->pinned.count; i++) {
@@ -354,7 +357,7 @@ void pins_list_end(struct pins *pins)
                 if (pin->seen)
                         continue;
                 autofree char *name = show_name(pin->name, pin->name_length);
-                report_note("tool \"%s\" was pinned and is gone from this server", name);
+                filter_report_note("tool \"%s\" was pinned and is gone from this server", name);
         }
 }
 
@@ -363,8 +366,8 @@ const char *pins_refuse_call(const struct pins *pins, const char *name, size_t l
         const struct pin *pin = find_pin(&pins->pinned, name, length);
         if (pin)
                 return pin->changed
-                           ? "it is another than the one pinned; to accept it as it is now: --pin-accept"
+                           ? "it differs from the one pinned; to accept it as it is now: --pin-accept"
                            : NULL;
-        return is_taking(pins) ? NULL
-                               : "it is not among the tools that were pinned; to accept it: --pin-accept";
+        return is_pinning(pins) ? NULL
+                                : "it is not among the tools that were pinned; to accept it: --pin-accept";
 }

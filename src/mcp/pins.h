@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pinned tools: what each tool of a server was when a person first used it (or said --pin-accept). A tool
- * that is another now is refused, because its description is read by a model as if the person had written it.
+ * Pinned tools: the definition of each tool of a server when the user first used it, or gave --pin-accept. A
+ * tool that differs now is refused, because a model reads its description as if the user had written it.
  *
- * The file has one record a line, of any number of servers; the last one of a tool counts:
+ * The file has one record per line, for any number of servers. The last record of a tool counts:
  *
- *   {"server":"S"}                                    the tools of S are pinned; what follows are all it has
+ *   {"server":"S"}                                    the tools of S are pinned; their records follow
  *   {"server":"S","tool":"T","sha256":"…","definition":{…}}
  *   {"server":"S","tool":"T","removed":true}
  *
- * `definition` is canonical (canonical.h) and holds what a model or a person is shown: name, title,
- * description, inputSchema, outputSchema, annotations. A definition of more than PINS_KEPT_MAX bytes is not
- * kept, its hash is, and so where a server has PINS_RECORDED_MAX bytes and more recorded: it must not fill
- * the file that others share. Records are only ever appended, by the supervisor, one write() each.
+ * `definition` is canonical (canonical.h) and has the members that a model or a user is shown: name, title,
+ * description, inputSchema, outputSchema, annotations. Only the hash is stored if the definition has more
+ * than PINS_KEPT_MAX bytes, or if the server already has half of PINS_RECORDED_MAX bytes recorded in this
+ * run: a server must not fill a file that servers share. The supervisor appends records, one write() each,
+ * and never changes one.
  */
 #ifndef HUTCH_MCP_PINS_H
 #define HUTCH_MCP_PINS_H
 
+#include "mcp/buf.h"
 #include "mcp/json_walk.h"
 #include "mcp/jsonl.h"
-#include "mcp/outbox.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,14 +29,14 @@
 enum { PINS_MAX = 4096, PINS_KEPT_MAX = 64 * 1024, PINS_FILE_MAX = 64 << 20, PINS_RECORDED_MAX = 8 << 20 };
 
 struct pin {
-        char *name; /* its text */
+        char *name; /* unescaped */
         size_t name_length;
         uint8_t hash[32];
-        char *definition; /* canonical, or NULL when it was too large */
+        char *definition; /* canonical; NULL if it was too large */
         size_t definition_length;
-        bool seen;    /* in the listing that is being read */
-        bool changed; /* it was listed otherwise than pinned */
-        bool taken;   /* pinned in this run, so that it may not change in it */
+        bool seen;       /* in the current listing */
+        bool changed;    /* was listed with another definition */
+        bool pinned_now; /* pinned in this run, so that it may not change in it */
 };
 
 struct pin_list {
@@ -45,32 +46,32 @@ struct pin_list {
 
 struct pins {
         bool on;        /* --pin */
-        bool accept;    /* --pin-accept, until the first whole list */
-        bool known;     /* the file has records of this server, or the first list was whole */
-        bool announced; /* the file has been told of this server */
-        char *file;     /* its path, as it can stand in a sentence */
-        char *server;   /* its identity, as JSON text without quotes */
+        bool accept;    /* --pin-accept, until the first complete list */
+        bool known;     /* the file has records of this server, or the first list was complete */
+        bool announced; /* the record that names this server was sent, or is not needed */
+        char *file;     /* path of the file, for use in a sentence */
+        char *server;   /* identity of the server, as JSON text without quotes */
         struct pin_list pinned;
-        size_t listed;       /* tools of the listing that is being read */
-        size_t recorded;     /* bytes for the file, in this run */
-        size_t changes;      /* of what is pinned, in this run */
-        struct outbox names; /* of the first of these, for a sentence */
+        size_t listed;    /* tools in the current listing */
+        size_t recorded;  /* bytes sent for the file in this run */
+        size_t changes;   /* pins added, changed or removed in this run */
+        struct buf names; /* the first of their names, for a sentence */
 };
 
-/* Reads the file's text (changing it) for the server. Returns 0, or the number of the first line that is no
- * record: nothing can be trusted then. */
+/* Reads the records of the server from the file's text, and changes the text. Returns 0, or the number of the
+ * first line that is not a record: then nothing in the file can be trusted. */
 size_t pins_read(struct pins *pins, struct jsonl *scanner, char *text, size_t length);
 
-/* Forgets every tool; `file` and `server` stay the caller's. */
+/* Frees every tool; the caller still owns `file` and `server`. */
 void pins_free(struct pins *pins);
 
-/* A listing: begins, one tool after the other, ends with its last page. pins_list_tool() says whether the
- * client may see the tool, and tells the person why not. */
+/* For each listing: begin, one call per tool, end after the last page. pins_list_tool() returns whether the
+ * client may see the tool, and reports why not. */
 void pins_list_begin(struct pins *pins);
 bool pins_list_tool(struct pins *pins, struct json_span tool);
 void pins_list_end(struct pins *pins);
 
-/* Whether a tool of that name may be called; else half a sentence. */
+/* NULL if a tool with this name may be called; else half a sentence. */
 const char *pins_refuse_call(const struct pins *pins, const char *name, size_t length);
 
 #endif

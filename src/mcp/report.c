@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-void report(enum filter_message_type type, const char *text, size_t length)
+void filter_report(enum filter_message_type type, const char *text, size_t length)
 {
         static struct {
                 struct filter_message head;
@@ -24,32 +24,33 @@ void report(enum filter_message_type type, const char *text, size_t length)
         memcpy(out.text, text, length);
         while (write(FILTER_SUPERVISOR, &out, sizeof(out.head) + length) < 0)
                 if (errno != EINTR)
-                        _exit(0); /* hutch is gone, and the sandbox with it */
+                        _exit(0); /* hutch has ended, and the sandbox with it */
 }
 
-/* True for a text that was not said before. */
+/* True for a text that was not reported before. */
 static bool is_new(const char *text)
 {
-        static uint64_t said[REPORT_NOTES_MAX];
+        static uint64_t hashes[FILTER_REPORT_NOTES_MAX];
         static size_t count;
         uint64_t hash = 0xCBF29CE484222325;
         for (const char *c = text; *c; c++)
                 hash = (hash ^ (unsigned char)*c) * 0x100000001B3;
         for (size_t i = 0; i < count; i++)
-                if (said[i] == hash)
+                if (hashes[i] == hash)
                         return false;
-        if (count == REPORT_NOTES_MAX)
+        if (count == FILTER_REPORT_NOTES_MAX)
                 return false;
-        said[count++] = hash;
-        if (count == REPORT_NOTES_MAX) {
-                static const char last[] = "the filter has said enough: what else it refuses is not said";
-                report(FILTER_NOTE, last, sizeof(last) - 1);
+        hashes[count++] = hash;
+        if (count == FILTER_REPORT_NOTES_MAX) {
+                static const char last[] =
+                    "the filter has reported enough; it does not report further refusals";
+                filter_report(FILTER_NOTE, last, sizeof(last) - 1);
                 return false;
         }
         return true;
 }
 
-void report_note(const char *format, ...)
+void filter_report_note(const char *format, ...)
 {
         char text[FILTER_TEXT_MAX];
         va_list arguments;
@@ -57,15 +58,15 @@ void report_note(const char *format, ...)
         (void)vsnprintf(text, sizeof(text), format, arguments);
         va_end(arguments);
         if (is_new(text))
-                report(FILTER_NOTE, text, strlen(text));
+                filter_report(FILTER_NOTE, text, strlen(text));
 }
 
-void report_line(const char *format, ...)
+void filter_report_line(const char *format, ...)
 {
         char text[FILTER_TEXT_MAX];
         va_list arguments;
         va_start(arguments, format);
         (void)vsnprintf(text, sizeof(text), format, arguments);
         va_end(arguments);
-        report(FILTER_NOTE, text, strlen(text));
+        filter_report(FILTER_NOTE, text, strlen(text));
 }

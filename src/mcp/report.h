@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the filter tells its supervisor. It blocks while the supervisor is busy, which never waits for the
- * filter.
+ * The filter's messages to the supervisor. Sending blocks while the supervisor is busy; the supervisor never
+ * waits for the filter, so there is no deadlock.
  */
 #ifndef HUTCH_MCP_REPORT_H
 #define HUTCH_MCP_REPORT_H
@@ -10,14 +10,15 @@
 
 #include <stddef.h>
 
-/* One message; of a text that is too long (FILTER_PIN_MAX), the beginning. */
-void report(enum filter_message_type type, const char *text, size_t length);
+/* Sends one message. A text that is too long (FILTER_TEXT_MAX, FILTER_PIN_MAX) is cut. */
+void filter_report(enum filter_message_type type, const char *text, size_t length);
 
-/* One sentence for the person, however often it is said; after REPORT_NOTES_MAX different ones, none. */
-enum { REPORT_NOTES_MAX = 200 };
-void report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Sends one sentence for the user, once, however often it is called with it. After FILTER_REPORT_NOTES_MAX
+ * different sentences it sends none. */
+enum { FILTER_REPORT_NOTES_MAX = 200 };
+void filter_report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The same as often as it is said, for the lines of an explanation. */
-void report_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same without these two limits, for the lines of an explanation. */
+void filter_report_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

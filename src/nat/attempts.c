@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the sandbox tried at ports that nothing listens on: the kernel has refused it already, this only lets
- * the person know. It must never answer, and never judge anything but words for a report.
+ * See attempts.h. Every byte of the packets is hostile. This module never answers one, and the verdicts that
+ * it asks for only choose the words of a report.
  */
-#include "nat/nat.h"
+#include "nat/attempts.h"
 
 #include "lib/str.h"
+#include "nat/loop.h"
+#include "nat/report.h"
+#include "nat/target.h"
 
 #include <netinet/ip.h>
 #include <netinet/ip6.h>
@@ -15,11 +18,11 @@
 enum {
         PER_TURN = 32,
         QUEUED_MAX =
-            1024, /* more than the socket's queue holds: whoever sends without end is not waited for */
+            1024, /* more than the socket's queue holds, and a bound for a sandbox that goes on sending */
 };
 
-/* The destination in the headers of a packet; false when they are not whole. */
-static bool read_target(const uint8_t *packet, size_t length, struct target *target)
+/* Reads the destination from the headers of a packet. False when they are incomplete. */
+static bool read_headers(const uint8_t *packet, size_t length, struct target *target)
 {
         size_t transport_at, protocol_at;
         if (length >= sizeof(struct iphdr) && packet[0] >> 4 == 4) {
@@ -44,7 +47,7 @@ static bool read_target(const uint8_t *packet, size_t length, struct target *tar
 
 static struct source attempts = {.descriptor = -1};
 
-/* Reports up to `most` of them. */
+/* Reports up to `most` of the attempts that wait in the socket. */
 static void report_attempts(int most)
 {
         uint8_t packet[128];
@@ -53,10 +56,10 @@ static void report_attempts(int most)
                 if (length < 0)
                         return;
                 struct target target = {0};
-                if (!read_target(packet, (size_t)length, &target))
+                if (!read_headers(packet, (size_t)length, &target))
                         continue;
                 enum verdict verdict = target_judge(&target);
-                /* A port that no rule mentions: a rule that would cover it has a listener. */
+                /* The port has no listener, so no rule mentions it. */
                 report_denied(&target, verdict == VERDICT_ALLOWED ? VERDICT_PORT : verdict);
         }
 }

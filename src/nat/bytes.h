@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reading hostile bytes in order: a cursor that cannot leave its buffer. A read past the end yields zero and
- * marks the cursor, so that a parser can read a whole structure and ask once.
+ * A cursor for hostile bytes that cannot leave its buffer. A read past the end yields zero and marks the
+ * cursor, so a parser can read a whole structure and check once.
  */
 #ifndef HUTCH_NAT_BYTES_H
 #define HUTCH_NAT_BYTES_H
@@ -13,7 +13,7 @@
 struct bytes {
         const uint8_t *at;
         size_t left;
-        bool short_; /* something was read that was not there */
+        bool short_; /* a read went past the end */
 };
 
 static inline bool bytes_skip(struct bytes *bytes, size_t count)
@@ -28,7 +28,7 @@ static inline bool bytes_skip(struct bytes *bytes, size_t count)
         return true;
 }
 
-/* A big-endian number of `size` bytes, up to 4. */
+/* Reads a big-endian number of `size` bytes, up to 4. */
 static inline uint32_t bytes_number(struct bytes *bytes, size_t size)
 {
         const uint8_t *from = bytes->at;
@@ -40,7 +40,7 @@ static inline uint32_t bytes_number(struct bytes *bytes, size_t size)
         return value;
 }
 
-/* The next `count` bytes as a cursor of their own; an empty one when they are not there. */
+/* A cursor for the next `count` bytes. It is empty and marked when fewer are left. */
 static inline struct bytes bytes_take(struct bytes *bytes, size_t count)
 {
         struct bytes part = {.at = bytes->at, .left = count};

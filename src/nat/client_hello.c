@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See client_hello.h. A hello may be cut into records and segments anywhere (RFC 8446, 5.1), so the records'
- * content is gathered first and parsed once it is whole.
+ * See client_hello.h. Records and segments may split a hello anywhere (RFC 8446, 5.1), so gather() joins the
+ * content of the records and the parser runs once the hello is complete.
  */
 #include "nat/client_hello.h"
 
@@ -16,14 +16,14 @@ enum {
         RECORD_FIRST = 0x14, /* change_cipher_spec; then alert, handshake, application data, heartbeat */
         RECORD_HANDSHAKE = 0x16,
         RECORD_LAST = 0x18,
-        RECORD_VERSION = 3, /* the first byte of it, from SSL 3 to TLS 1.3 */
-        RECORD_MAX = 16384, /* of plain text in one record */
+        RECORD_VERSION = 3, /* its first byte, from SSL 3 to TLS 1.3 */
+        RECORD_MAX = 16384, /* bytes of plaintext in one record */
         MESSAGE_CLIENT_HELLO = 1,
         EXTENSION_SERVER_NAME = 0,
         NAME_HOST = 0,
 };
 
-/* Copies a host name as a rule spells it. False when it is none. */
+/* Copies a host name in the spelling of rules. False when it is not a valid name. */
 static bool copy_name(struct bytes host, char name[NAME_MAX_LENGTH + 1])
 {
         if (host.left && host.at[host.left - 1] == '.')
@@ -36,7 +36,7 @@ static bool copy_name(struct bytes host, char name[NAME_MAX_LENGTH + 1])
         return strlen(name) == host.left && destination_is_name(name);
 }
 
-/* The content of the server_name extension: a list with exactly one host name. */
+/* Reads the content of the server_name extension, which must be a list of exactly one host name. */
 static enum sniff read_server_name(struct bytes content, char name[NAME_MAX_LENGTH + 1])
 {
         struct bytes list = bytes_take(&content, bytes_number(&content, 2));
@@ -58,13 +58,13 @@ static enum sniff read_extensions(struct bytes extensions, char name[NAME_MAX_LE
                 if (type != EXTENSION_SERVER_NAME)
                         continue;
                 if (found != SNIFF_NO_NAME)
-                        return SNIFF_BAD; /* twice: peers differ in which one counts */
+                        return SNIFF_BAD; /* a second one: servers differ in which they use */
                 found = read_server_name(content, name);
         }
         return found;
 }
 
-/* The body of the ClientHello. */
+/* Reads the body of a ClientHello. */
 static enum sniff read_hello(struct bytes hello, char name[NAME_MAX_LENGTH + 1])
 {
         enum { VERSION_AND_RANDOM = 2 + 32, SESSION_MAX = 32 };
@@ -76,14 +76,14 @@ static enum sniff read_hello(struct bytes hello, char name[NAME_MAX_LENGTH + 1])
             compression.left == 0)
                 return SNIFF_BAD;
         if (hello.left == 0)
-                return SNIFF_NO_NAME; /* before extensions existed */
+                return SNIFF_NO_NAME; /* the client predates extensions */
         struct bytes extensions = bytes_take(&hello, bytes_number(&hello, 2));
         if (hello.short_ || hello.left)
                 return SNIFF_BAD;
         return read_extensions(extensions, name);
 }
 
-/* Gathers what the records carry so far in `out`, which is as large as the input. */
+/* Joins the content of the records that have arrived in `out`, which is as large as the input. */
 static enum sniff gather(struct bytes input, uint8_t *out, size_t *length)
 {
         *length = 0;
@@ -92,7 +92,7 @@ static enum sniff gather(struct bytes input, uint8_t *out, size_t *length)
                 uint32_t version = bytes_number(&input, 2);
                 uint32_t size = bytes_number(&input, 2);
                 if (type != RECORD_HANDSHAKE)
-                        return SNIFF_BAD; /* something else within the first message */
+                        return SNIFF_BAD; /* another record type inside the hello */
                 if (input.short_)
                         return SNIFF_MORE;
                 if (version >> 8 != RECORD_VERSION || size == 0 || size > RECORD_MAX)
@@ -102,13 +102,13 @@ static enum sniff gather(struct bytes input, uint8_t *out, size_t *length)
                 *length += here;
                 bytes_skip(&input, here);
                 if (*length >= 4 && *length >= 4 + ((size_t)out[1] << 16 | (size_t)out[2] << 8 | out[3]))
-                        return SNIFF_NAME; /* whole: what follows is none of the hello */
+                        return SNIFF_NAME; /* the hello is complete: what follows is not part of it */
         }
         return SNIFF_MORE;
 }
 
-/* A hello in the form of SSL 2 that offers SSL 3 or TLS (RFC 5246, E.2), which names no host and which
- * servers still take: a length with its highest bit set, the kind of message, the version. */
+/* Recognizes a hello in the SSL 2 format that offers SSL 3 or TLS (RFC 5246, E.2): a length with its highest
+ * bit set, the message type, the version. It names no host, and servers still accept it. */
 static enum sniff look_for_old_hello(const uint8_t *bytes, size_t length)
 {
         enum { LENGTH_BIT = 0x80, MINOR_MAX = 4 };
@@ -126,7 +126,8 @@ enum sniff client_hello_name(const uint8_t *bytes, size_t length, char name[NAME
                 return look_for_old_hello(bytes, length);
         if (length > 1 && bytes[1] != RECORD_VERSION)
                 return SNIFF_OTHER;
-        /* Some servers skip a warning before the hello, which would then not be looked at. */
+        /* Some servers skip a warning alert and read the hello after it, which this function would not have
+         * checked. */
         if (length > 1 && bytes[0] != RECORD_HANDSHAKE)
                 return SNIFF_BAD;
         if (bytes[0] != RECORD_HANDSHAKE)

@@ -1,28 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The server name in a TLS ClientHello (RFC 8446, RFC 6066), read as it arrives: over several segments and
- * several records. Every byte is hostile. Pure functions.
+ * Reads the server name in a TLS ClientHello (RFC 8446, RFC 6066) as it arrives, in any number of segments
+ * and records. Every byte is hostile. Pure functions.
  */
 #ifndef HUTCH_NAT_CLIENT_HELLO_H
 #define HUTCH_NAT_CLIENT_HELLO_H
 
+#include "nat/sniff.h"
 #include "policy/destinations.h"
 
-enum { CLIENT_HELLO_MAX = 65536 }; /* bytes that are looked at before it is refused as endless */
+enum { CLIENT_HELLO_MAX = 65536 }; /* bytes: a hello that is longer is refused */
 
-enum sniff {
-        SNIFF_MORE,    /* not decided: wait for more bytes */
-        SNIFF_OTHER,   /* it is something else */
-        SNIFF_NAME,    /* it names a host */
-        SNIFF_NO_NAME, /* it is complete and names none */
-        SNIFF_BAD,     /* it is of this protocol but malformed or ambiguous: refuse */
-};
-
-/* `bytes` is everything the client has sent so far. SNIFF_OTHER at once when it does not begin as a record of
- * SSL 3 or TLS does (0x14 to 0x18, 3): other protocols may begin with a length. A record that is none of a
- * handshake: SNIFF_BAD. A hello in the form of SSL 2: SNIFF_NO_NAME.
- * On SNIFF_NAME `name` holds the host name in lower case without a final dot. Two server names, two
- * server_name extensions, an empty or illegal name: SNIFF_BAD. An encrypted hello shows its outer name. */
+/* `bytes` is everything that the client has sent so far.
+ *
+ * On SNIFF_NAME `name` holds the host name in lower case without a final dot; of an encrypted hello it is the
+ * outer name. SNIFF_OTHER: the bytes do not begin as a record of SSL 3 or TLS does (0x14 to 0x18, then 3);
+ * the function says so at once, because other protocols may begin with a length and wait for an answer.
+ * SNIFF_NO_NAME: also a hello in the SSL 2 format. SNIFF_BAD: also a first record of another type than
+ * handshake, two server names, two server_name extensions, an empty or illegal name. */
 enum sniff client_hello_name(const uint8_t *bytes, size_t length, char name[NAME_MAX_LENGTH + 1]);
 
 #endif

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From a target to a connected socket: both families are asked for, and tried in turn without waiting for one
- * to fail (RFC 8305). Where an upstream proxy carries the flow, all that is done to reach the proxy, and
- * proxy.c does the rest. It must never connect to an address that target_judge_address() has not allowed, but
- * to the proxy's, which the person's own environment named.
+ * See connect.h. Both families are looked up and their addresses tried in turn, and no attempt waits until
+ * the one before it has failed (RFC 8305). For a flow that goes through the upstream proxy, the same steps
+ * reach the proxy and proxy.c does the rest.
+ *
+ * This module connects only to addresses that target_judge_address() allows. The one exception is the proxy,
+ * because the user's environment names it.
  */
-#include "nat/nat.h"
+#include "nat/connect.h"
 
 #include "lib/str.h"
+#include "nat/loop.h"
+#include "nat/proxy.h"
+#include "nat/report.h"
+#include "nat/resolve.h"
 
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -27,21 +33,21 @@ struct attempt {
 struct connecting {
         struct target target;
         bool proxied;
-        struct target place;     /* what is connected to: the target, or the proxy */
-        struct tunnel *tunnel;   /* being asked for */
-        struct in6_addr address; /* of the proxy */
+        struct target place;     /* where to connect: the target, or the proxy */
+        struct tunnel *tunnel;   /* that the proxy is asked for; NULL: none */
+        struct in6_addr address; /* the address of the proxy */
         connect_done *done;
         void *context;
         struct resolving *lookups[2]; /* IPv6, IPv4 */
         bool answered[2];
         struct in6_addr addresses[2][ADDRESSES_MAX];
-        size_t counts[2], next[2]; /* of addresses, and the first that was not tried */
-        int family;                /* whose turn is next: 0 is IPv6 */
+        size_t counts[2], next[2]; /* addresses, and the first that is untried */
+        int family;                /* to try next: 0 is IPv6 */
         struct attempt attempts[2 * ADDRESSES_MAX];
         size_t attempt_count, open;
-        bool trying; /* the first attempt was made */
+        bool trying; /* the first attempt has begun */
         bool ended;
-        bool refused; /* an address was left out by the rules */
+        bool refused; /* the rules refused an address */
         int error;    /* of the last attempt that failed */
         const char *why;
         struct timer family_timer, attempt_timer, connect_timer;
@@ -49,8 +55,8 @@ struct connecting {
 
 static void try_next(struct connecting *connecting);
 
-/* Nothing more is tried. */
-static void settle(struct connecting *connecting)
+/* Ends all lookups and attempts. */
+static void stop_attempts(struct connecting *connecting)
 {
         for (size_t i = 0; i < 2; i++)
                 if (connecting->lookups[i]) {
@@ -66,11 +72,11 @@ static void settle(struct connecting *connecting)
 static void end(struct connecting *connecting)
 {
         connecting->ended = true;
-        settle(connecting);
+        stop_attempts(connecting);
         if (connecting->tunnel)
                 proxy_cancel(connecting->tunnel);
         timer_stop(&connecting->connect_timer);
-        free_later(connecting);
+        loop_free_later(connecting);
 }
 
 void connect_cancel(struct connecting *connecting)
@@ -78,22 +84,22 @@ void connect_cancel(struct connecting *connecting)
         end(connecting);
 }
 
-static void give_up(struct connecting *connecting, int error, const char *why)
+static void fail_connecting(struct connecting *connecting, int error, const char *why)
 {
         end(connecting);
         connecting->done(connecting->context, error, NULL, why);
 }
 
-/* Nothing is open and nothing more can come. */
-static void give_up_if_over(struct connecting *connecting)
+/* Fails when no attempt is open, no address is left and no answer is missing. */
+static void fail_if_over(struct connecting *connecting)
 {
         if (connecting->open || !connecting->answered[0] || !connecting->answered[1] ||
             connecting->next[0] < connecting->counts[0] || connecting->next[1] < connecting->counts[1])
                 return;
         const char *why = connecting->error ? strerror(-connecting->error) : connecting->why;
         if (connecting->proxied)
-                report_proxy(NULL, why);
-        give_up(connecting, connecting->error ? connecting->error : -EHOSTUNREACH, why);
+                report_proxy(proxy_shown(), NULL, why);
+        fail_connecting(connecting, connecting->error ? connecting->error : -EHOSTUNREACH, why);
 }
 
 static void got_tunnel(void *context, int result, const char *why)
@@ -101,15 +107,15 @@ static void got_tunnel(void *context, int result, const char *why)
         struct connecting *connecting = context;
         connecting->tunnel = NULL;
         if (result < 0) {
-                give_up(connecting, result, why);
+                fail_connecting(connecting, result, why);
                 return;
         }
         end(connecting);
         connecting->done(connecting->context, result, &connecting->address, NULL);
 }
 
-/* One attempt has succeeded. */
-static void take_connected(struct connecting *connecting, int connected, const struct in6_addr *address)
+/* An attempt has succeeded. */
+static void use_connected(struct connecting *connecting, int connected, const struct in6_addr *address)
 {
         if (!connecting->proxied) {
                 end(connecting);
@@ -117,10 +123,10 @@ static void take_connected(struct connecting *connecting, int connected, const s
                 return;
         }
         connecting->address = *address;
-        settle(connecting);
+        stop_attempts(connecting);
         connecting->tunnel = proxy_begin(connected, &connecting->target, got_tunnel, connecting);
         if (!connecting->tunnel)
-                give_up(connecting, -ENOMEM, strerror(ENOMEM));
+                fail_connecting(connecting, -ENOMEM, strerror(ENOMEM));
 }
 
 static void finish_attempt(struct source *source, uint32_t events)
@@ -141,7 +147,7 @@ static void finish_attempt(struct source *source, uint32_t events)
         int connected = source->descriptor;
         source_detach(source);
         source->descriptor = -1;
-        take_connected(connecting, connected, &attempt->address);
+        use_connected(connecting, connected, &attempt->address);
 }
 
 void connect_set_nodelay(int descriptor)
@@ -150,8 +156,9 @@ void connect_set_nodelay(int descriptor)
         (void)setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
-/* 0 when connected, or a negative errno; -EALREADY while it goes on. To a service of this machine the
- * connection is there before the call returns, which only a second one tells. */
+/* Returns 0 when the socket is connected, -EALREADY while the kernel still connects it, or another negative
+ * errno. To a service of this machine connect() returns EINPROGRESS although the connection exists already;
+ * only a second call shows that. */
 static int connect_once(int made, const struct sockaddr *destination, socklen_t length)
 {
         if (connect(made, destination, length) == 0 ||
@@ -162,7 +169,7 @@ static int connect_once(int made, const struct sockaddr *destination, socklen_t 
 
 enum attempt_result { ATTEMPT_FAILED, ATTEMPT_GOES_ON, ATTEMPT_CONNECTED };
 
-/* Opens one attempt. */
+/* Begins one attempt. */
 static enum attempt_result attempt_begin(struct connecting *connecting, const struct in6_addr *address)
 {
         struct attempt *attempt = &connecting->attempts[connecting->attempt_count];
@@ -178,7 +185,7 @@ static enum attempt_result attempt_begin(struct connecting *connecting, const st
         }
         connect_set_nodelay(made);
         if (result == 0) {
-                take_connected(connecting, made, address);
+                use_connected(connecting, made, address);
                 return ATTEMPT_CONNECTED;
         }
         *attempt = (struct attempt){.connecting = connecting, .address = *address};
@@ -192,13 +199,13 @@ static enum attempt_result attempt_begin(struct connecting *connecting, const st
         return ATTEMPT_GOES_ON;
 }
 
-static void attempt_late(struct timer *timer)
+static void attempt_due(struct timer *timer)
 {
         try_next(OWNER(timer, struct connecting, attempt_timer));
 }
 
-/* The next address, families alternating. NULL when there is none now. */
-static const struct in6_addr *take_address(struct connecting *connecting)
+/* Returns the next address, with the families in turn, or NULL when there is none now. */
+static const struct in6_addr *next_address(struct connecting *connecting)
 {
         for (int i = 0; i < 2; i++) {
                 int family = connecting->family;
@@ -215,35 +222,35 @@ static void try_next(struct connecting *connecting)
         connecting->trying = true;
         timer_stop(&connecting->family_timer);
         timer_stop(&connecting->attempt_timer);
-        while ((address = take_address(connecting)) != NULL)
+        while ((address = next_address(connecting)) != NULL)
                 switch (attempt_begin(connecting, address)) {
                 case ATTEMPT_FAILED:
                         continue;
                 case ATTEMPT_GOES_ON:
-                        timer_start(&connecting->attempt_timer, TIMER_ATTEMPT, attempt_late);
+                        timer_start(&connecting->attempt_timer, TIMER_ATTEMPT, attempt_due);
                         return;
                 case ATTEMPT_CONNECTED:
                         return;
                 }
-        give_up_if_over(connecting);
+        fail_if_over(connecting);
 }
 
-static void family_late(struct timer *timer)
+static void family_due(struct timer *timer)
 {
         try_next(OWNER(timer, struct connecting, family_timer));
 }
 
-static void connect_late(struct timer *timer)
+static void connect_due(struct timer *timer)
 {
         struct connecting *connecting = OWNER(timer, struct connecting, connect_timer);
         static const char why[] = "nothing answered in time";
         if (connecting->proxied)
-                report_proxy(connecting->tunnel ? &connecting->target : NULL, why);
-        give_up(connecting, -ETIMEDOUT, why);
+                report_proxy(proxy_shown(), connecting->tunnel ? &connecting->target : NULL, why);
+        fail_connecting(connecting, -ETIMEDOUT, why);
 }
 
-/* Keeps the addresses that may be used. */
-static void take_addresses(struct connecting *connecting, int family, const struct in6_addr *addresses,
+/* Keeps the addresses of an answer that the rules allow. */
+static void keep_addresses(struct connecting *connecting, int family, const struct in6_addr *addresses,
                            size_t count, const char *why)
 {
         connecting->lookups[family] = NULL;
@@ -251,7 +258,7 @@ static void take_addresses(struct connecting *connecting, int family, const stru
         if (count == 0)
                 connecting->why = why;
         for (size_t i = 0; i < count && connecting->counts[family] < ADDRESSES_MAX; i++) {
-                /* The proxy's is not the sandbox's choice. */
+                /* The sandbox does not choose the proxy's address. */
                 enum verdict verdict = connecting->proxied
                                            ? VERDICT_ALLOWED
                                            : target_judge_address(&connecting->target, &addresses[i]);
@@ -271,29 +278,29 @@ static void got_addresses(struct connecting *connecting, int family, const struc
 {
         if (connecting->ended)
                 return;
-        take_addresses(connecting, family, addresses, count, why);
+        keep_addresses(connecting, family, addresses, count, why);
         bool all = connecting->answered[0] && connecting->answered[1];
         if (connecting->trying) {
                 if (!connecting->open)
                         try_next(connecting);
         } else if (connecting->counts[0] || all) {
-                try_next(connecting); /* IPv6 is there, or all that there will be */
+                try_next(connecting); /* there are IPv6 addresses, or nothing more will come */
         } else if (connecting->counts[1]) {
-                timer_start(&connecting->family_timer, TIMER_FAMILY, family_late);
+                timer_start(&connecting->family_timer, TIMER_FAMILY, family_due);
         }
 }
 
-static void got_six(void *context, const struct in6_addr *addresses, size_t count, const char *why)
+static void got_ipv6(void *context, const struct in6_addr *addresses, size_t count, const char *why)
 {
         got_addresses(context, 0, addresses, count, why);
 }
 
-static void got_four(void *context, const struct in6_addr *addresses, size_t count, const char *why)
+static void got_ipv4(void *context, const struct in6_addr *addresses, size_t count, const char *why)
 {
         got_addresses(context, 1, addresses, count, why);
 }
 
-/* A service of the host listens on either loopback address, mostly the older. */
+/* A service of the host listens on either loopback address, most often on 127.0.0.1. */
 static void begin_loopback(struct connecting *connecting)
 {
         static const struct in6_addr six = IN6ADDR_LOOPBACK_INIT;
@@ -306,15 +313,15 @@ static void begin_loopback(struct connecting *connecting)
         try_next(connecting);
 }
 
-/* A literal address is known here, wherever it is connected from. */
-static bool judge_literal(struct connecting *connecting)
+/* Judges a literal address before the proxy is asked to connect to it. */
+static bool judge_literal_address(struct connecting *connecting)
 {
         const struct target *target = &connecting->target;
         enum verdict verdict = target_judge_address(target, &target->address);
         if (verdict == VERDICT_ALLOWED)
                 return true;
         report_denied_address(target, &target->address, verdict);
-        give_up(connecting, -EACCES, "the rules refuse the address");
+        fail_connecting(connecting, -EACCES, "the rules refuse the address");
         return false;
 }
 
@@ -324,10 +331,11 @@ struct connecting *connect_begin(const struct target *target, connect_done *done
         connecting->target = *target;
         connecting->done = done;
         connecting->context = context;
-        connecting->place = *target;
-        connecting->proxied = proxy_carries(target, &connecting->place);
-        timer_start(&connecting->connect_timer, TIMER_CONNECT, connect_late);
-        if (connecting->proxied && !target->name && !judge_literal(connecting))
+        const struct target *proxy = proxy_for(target);
+        connecting->proxied = proxy != NULL;
+        connecting->place = proxy ? *proxy : *target;
+        timer_start(&connecting->connect_timer, TIMER_CONNECT, connect_due);
+        if (connecting->proxied && !target->name && !judge_literal_address(connecting))
                 return NULL;
         if (connecting->place.host_loopback) {
                 begin_loopback(connecting);
@@ -335,14 +343,14 @@ struct connecting *connect_begin(const struct target *target, connect_done *done
         }
         if (!connecting->place.name) {
                 connecting->answered[0] = true;
-                got_four(connecting, &connecting->place.address, 1, NULL);
+                got_ipv4(connecting, &connecting->place.address, 1, NULL);
                 return connecting->ended ? NULL : connecting;
         }
-        struct resolving *six = resolve_begin(connecting->place.name, AF_INET6, got_six, connecting);
+        struct resolving *six = resolve_begin(connecting->place.name, AF_INET6, got_ipv6, connecting);
         if (connecting->ended)
                 return NULL;
         connecting->lookups[0] = six;
-        struct resolving *four = resolve_begin(connecting->place.name, AF_INET, got_four, connecting);
+        struct resolving *four = resolve_begin(connecting->place.name, AF_INET, got_ipv4, connecting);
         if (connecting->ended)
                 return NULL;
         connecting->lookups[1] = four;

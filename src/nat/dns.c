@@ -23,12 +23,13 @@ enum {
         TYPE_SRV = 33,
         TYPE_OPT = 41,
         LABEL_MAX = 63,
-        POINTERS_MAX = 64, /* of one name: as many as it can have labels that save something */
+        POINTERS_MAX = 64, /* in one name, more than compression has a use for */
         RECORD_FIXED = 10, /* type, class, time to live, length */
 };
 
-/* Reads a name that begins at `at`, following pointers only backwards and not into the header. *end is behind
- * it in the message. Labels that no rule can mean make *printable false. False when it is malformed. */
+/* Reads the name at `at`. Pointers may only point backwards and not into the header. Sets *end to the offset
+ * after the name, and *printable to false when a label has a character that no rule can have. False when the
+ * name is malformed. */
 static bool read_name(const uint8_t *message, size_t length, size_t at, char name[NAME_MAX_LENGTH + 1],
                       bool *printable, size_t *end)
 {
@@ -76,7 +77,7 @@ static bool read_name(const uint8_t *message, size_t length, size_t at, char nam
 
 static void read_edns(struct bytes *rest, struct dns_question *question)
 {
-        /* The OPT record of a query: an empty name, its type, the payload, version and flags, options. */
+        /* An OPT record of a query: an empty name, the type, the payload, version and flags, options. */
         if (bytes_number(rest, 1) != 0 || bytes_number(rest, 2) != TYPE_OPT) {
                 question->problem = DNS_FORMAT_ERROR;
                 return;
@@ -128,13 +129,13 @@ bool dns_read_question(const uint8_t *message, size_t length, struct dns_questio
         return true;
 }
 
-static void put(uint8_t *out, size_t at, size_t size, uint32_t value)
+static void put_number(uint8_t *out, size_t at, size_t size, uint32_t value)
 {
         for (size_t i = 0; i < size; i++)
                 out[at + i] = (uint8_t)(value >> 8 * (size - 1 - i));
 }
 
-/* The header, the question as it came, `answers` records to follow. Returns the length so far, 0 when it does
+/* Writes the header and repeats the question; `answers` records follow. Returns the length, or 0 when it does
  * not fit. */
 static size_t begin_answer(const uint8_t *query, const struct dns_question *question, enum dns_code code,
                            uint32_t answers, bool truncated, uint8_t *out, size_t size)
@@ -143,15 +144,15 @@ static size_t begin_answer(const uint8_t *query, const struct dns_question *ques
                 return 0;
         bool has_question = question->question_end > HEADER;
         memcpy(out, query, question->question_end);
-        put(out, 0, 2, question->id);
-        put(out, 2, 2,
-            FLAG_RESPONSE | (truncated ? FLAG_TRUNCATED : 0) |
-                (question->recursion ? FLAG_RECURSION_DESIRED : 0) | FLAG_RECURSION_AVAILABLE |
-                ((uint32_t)code & CODE_MASK));
-        put(out, 4, 2, has_question);
-        put(out, 6, 2, answers);
-        put(out, 8, 2, 0);
-        put(out, 10, 2, question->edns);
+        put_number(out, 0, 2, question->id);
+        put_number(out, 2, 2,
+                   FLAG_RESPONSE | (truncated ? FLAG_TRUNCATED : 0) |
+                       (question->recursion ? FLAG_RECURSION_DESIRED : 0) | FLAG_RECURSION_AVAILABLE |
+                       ((uint32_t)code & CODE_MASK));
+        put_number(out, 4, 2, has_question);
+        put_number(out, 6, 2, answers);
+        put_number(out, 8, 2, 0);
+        put_number(out, 10, 2, question->edns);
         return question->question_end;
 }
 
@@ -164,10 +165,10 @@ static size_t end_answer(const struct dns_question *question, enum dns_code code
         if (length + OPT_LENGTH > size)
                 return 0;
         out[length] = 0;
-        put(out, length + 1, 2, TYPE_OPT);
-        put(out, length + 3, 2, DNS_UDP_MAX);
-        put(out, length + 5, 4, (uint32_t)code >> 4 << 24);
-        put(out, length + 9, 2, 0);
+        put_number(out, length + 1, 2, TYPE_OPT);
+        put_number(out, length + 3, 2, DNS_UDP_MAX);
+        put_number(out, length + 5, 4, (uint32_t)code >> 4 << 24);
+        put_number(out, length + 9, 2, 0);
         return length + OPT_LENGTH;
 }
 
@@ -185,24 +186,24 @@ size_t dns_write_address(const uint8_t *query, const struct dns_question *questi
         size_t length = begin_answer(query, question, DNS_OK, 1, false, out, size);
         if (!length || length + 12 + bytes > size)
                 return 0;
-        put(out, length, 2, 0xc000 | HEADER); /* the question's name */
-        put(out, length + 2, 2, question->type);
-        put(out, length + 4, 2, CLASS_IN);
-        put(out, length + 6, 4, DNS_TTL);
-        put(out, length + 10, 2, (uint32_t)bytes);
+        put_number(out, length, 2, 0xc000 | HEADER); /* a pointer to the question's name */
+        put_number(out, length + 2, 2, question->type);
+        put_number(out, length + 4, 2, CLASS_IN);
+        put_number(out, length + 6, 4, DNS_TTL);
+        put_number(out, length + 10, 2, (uint32_t)bytes);
         memcpy(out + length + 12, address->s6_addr + 16 - bytes, bytes);
         return end_answer(question, DNS_OK, out, length + 12 + bytes, size);
 }
 
-/* Where in a record of this type a name stands that a client would go on to ask for. False for none. An alias
- * is not among them: what it leads to is in the same reply. */
+/* Finds the name in a record of this type that a client asks for next. False when the type has none. CNAME is
+ * not among them, because the same reply holds the records of its target. */
 static bool find_target(uint32_t type, size_t *offset)
 {
         *offset = type == TYPE_MX ? 2 : type == TYPE_SRV ? 6 : 0;
         return type == TYPE_NS || type == TYPE_MX || type == TYPE_SRV;
 }
 
-/* Whether the sandbox may have one record of the answer section; *at moves behind it. */
+/* Whether the sandbox may receive the record of the answer section at *at. Moves *at past the record. */
 static bool may_have_record(const uint8_t *reply, size_t length, size_t *at,
                             const struct dns_question *question, const struct rules *rules)
 {
@@ -223,11 +224,11 @@ static bool may_have_record(const uint8_t *reply, size_t length, size_t *at,
                 return true;
         if (!read_name(reply, length, data + offset, name, &printable, &end) || end != *at || !printable)
                 return false;
-        /* "." says that there is no such service. */
+        /* "." means that the service does not exist (RFC 2782, RFC 7505). */
         return !*name || strcmp(name, question->name) == 0 || rules_cover_name(rules, name);
 }
 
-/* Whether the reply repeats the question; then both are equally long. */
+/* Whether the reply repeats the question; if it does, the question has the same length in both. */
 static bool answers_question(const uint8_t *reply, size_t length, const struct dns_question *question)
 {
         char name[NAME_MAX_LENGTH + 1];
@@ -255,7 +256,7 @@ size_t dns_write_forwarded(const uint8_t *query, const struct dns_question *ques
                 if (!may_have_record(reply, length, &at, question, rules))
                         return dns_write_empty(query, question, DNS_SERVER_FAILURE, false, out, size);
         enum dns_code code = flags & CODE_MASK;
-        /* Pointers in the records stay right, because what stands before them is as long as it was. */
+        /* Pointers in the records stay valid, because what precedes the records keeps its length. */
         size_t records = at - question->question_end;
         size_t written = begin_answer(query, question, code, answers, false, out, size);
         if (!written || records > size - written)

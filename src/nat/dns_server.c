@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The sandbox's resolver, on every address: whoever the sandbox asks, it asks this. An allowed name gets a
- * synthetic address without any question to the world; of other questions only those about allowed names go
- * out. A refused name must never leave the machine in any form.
+ * See dns_server.h. Every address is local in the gateway, so this resolver answers whichever name server the
+ * sandbox asks. An allowed name gets a synthetic address, and nothing is sent for it. Questions of other
+ * types go to the host's name servers, and only if their name is allowed. A refused name must never leave the
+ * machine in any form.
  */
-#include "nat/dns.h"
-#include "nat/nat.h"
-#include "nat/packets.h"
+#include "nat/dns_server.h"
 
 #include "lib/str.h"
+#include "nat/dns.h"
+#include "nat/loop.h"
+#include "nat/nat.h"
+#include "nat/packets.h"
+#include "nat/report.h"
+#include "nat/resolve.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,25 +23,25 @@
 
 enum {
         PER_TURN = 64,
-        TCP_MAX = 64,        /* connections to the resolver at a time */
-        FORWARDED_MAX = 256, /* questions of the sandbox that wait for the world's answer */
+        TCP_MAX = 64,        /* TCP connections at a time */
+        FORWARDED_MAX = 256, /* questions at a time that wait for a name server */
 };
 
-/* A connection to the resolver by TCP (RFC 7766). */
+/* A TCP connection of a client (RFC 7766). */
 struct connection {
         struct source source;
         struct timer idle;
         uint8_t bytes[2 + DNS_MESSAGE_MAX];
         size_t length;
-        size_t waiting; /* of its questions, that were forwarded */
-        bool ended;     /* it will ask nothing more */
+        size_t waiting; /* forwarded questions without an answer */
+        bool ended;     /* the client has shut down its side */
         bool closed;
 };
 
 /* Where an answer goes. */
 struct asker {
-        struct connection *connection; /* NULL: by UDP */
-        int descriptor;                /* of the UDP socket */
+        struct connection *connection; /* NULL: the question came by UDP */
+        int descriptor;                /* the UDP socket */
         struct packet_ends ends;
 };
 
@@ -58,7 +63,7 @@ static void close_connection(struct connection *connection)
                 source_close(&connection->source);
         }
         if (connection->waiting == 0)
-                free_later(connection);
+                loop_free_later(connection);
 }
 
 static void answer(const struct asker *asker, const uint8_t *message, size_t length)
@@ -71,7 +76,7 @@ static void answer(const struct asker *asker, const uint8_t *message, size_t len
         uint8_t head[2] = {(uint8_t)(length >> 8), (uint8_t)length};
         struct iovec parts[] = {{head, sizeof(head)}, {(void *)message, length}};
         struct msghdr out = {.msg_iov = parts, .msg_iovlen = 2};
-        /* A client that does not take its answers loses the connection. */
+        /* A client that does not read its answers loses the connection. */
         if (!connection->closed && sendmsg(connection->source.descriptor, &out,
                                            MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)(length + 2))
                 close_connection(connection);
@@ -86,7 +91,7 @@ static void answer_empty(const struct asker *asker, const uint8_t *query, const 
                 answer(asker, out, length);
 }
 
-static void got_reply(void *context, const uint8_t *reply, size_t length)
+static void got_forwarded_reply(void *context, const uint8_t *reply, size_t length)
 {
         struct forwarded *forwarded = context;
         const struct dns_question *question = &forwarded->question;
@@ -129,7 +134,7 @@ static void forward(const struct asker *asker, const uint8_t *query, const struc
         forwarded_count++;
         if (asker->connection)
                 asker->connection->waiting++;
-        resolve_query(question->name, question->type, got_reply, forwarded);
+        resolve_query(question->name, question->type, got_forwarded_reply, forwarded);
 }
 
 static void answer_address(const struct asker *asker, const uint8_t *query,
@@ -140,9 +145,9 @@ static void answer_address(const struct asker *asker, const uint8_t *query,
         int number = names_number(nat.names, question->name);
         if (number < 0) {
                 report_note(
-                    "network: %d names were asked for in this run, more than there are addresses for; "
-                    "%s gets none",
-                    NAMES_MAX, question->name);
+                    "network: no address for %s: the sandbox has asked for %d names, as many as hutch has "
+                    "addresses for",
+                    question->name, NAMES_MAX);
                 answer_empty(asker, query, question, DNS_SERVER_FAILURE, false);
                 return;
         }
@@ -155,8 +160,9 @@ static void answer_address(const struct asker *asker, const uint8_t *query,
                 answer(asker, out, length);
 }
 
-/* Decides about one question. `query` holds the message it was read from. */
-static void decide(const struct asker *asker, const uint8_t *query, const struct dns_question *question)
+/* Answers one question. `query` is the message that it was read from. */
+static void answer_question(const struct asker *asker, const uint8_t *query,
+                            const struct dns_question *question)
 {
         enum { CLASS_IN = 1 };
         if (question->problem != DNS_OK) {
@@ -204,17 +210,17 @@ static void udp_ready(struct source *source, uint32_t events)
                 if (length < 0)
                         return;
                 if (dns_read_question(message, (size_t)length, &question))
-                        decide(&asker, message, &question);
+                        answer_question(&asker, message, &question);
         }
 }
 
-static void tcp_idle(struct timer *timer)
+static void idle_due(struct timer *timer)
 {
         close_connection(OWNER(timer, struct connection, idle));
 }
 
-/* Answers every whole question that has arrived. */
-static void take_questions(struct connection *connection)
+/* Answers every complete question that has arrived. */
+static void answer_questions(struct connection *connection)
 {
         while (!connection->closed && connection->length >= 2) {
                 size_t length = (size_t)connection->bytes[0] << 8 | connection->bytes[1];
@@ -226,7 +232,7 @@ static void take_questions(struct connection *connection)
                         close_connection(connection);
                         return;
                 }
-                decide(&asker, connection->bytes + 2, &question);
+                answer_question(&asker, connection->bytes + 2, &question);
                 connection->length -= 2 + length;
                 memmove(connection->bytes, connection->bytes + 2 + length, connection->length);
         }
@@ -241,7 +247,7 @@ static void tcp_ready(struct source *source, uint32_t events)
         if (length < 0 && (errno == EAGAIN || errno == EINTR))
                 return;
         if (length == 0 && connection->waiting) {
-                connection->ended = true; /* it still gets its answers */
+                connection->ended = true; /* it still gets the answers that it waits for */
                 source_want(source, 0);
                 return;
         }
@@ -250,8 +256,8 @@ static void tcp_ready(struct source *source, uint32_t events)
                 return;
         }
         connection->length += (size_t)length;
-        timer_start(&connection->idle, TIMER_SNIFF, tcp_idle);
-        take_questions(connection);
+        timer_start(&connection->idle, TIMER_SNIFF, idle_due);
+        answer_questions(connection);
 }
 
 static void tcp_accept(struct source *source, uint32_t events)
@@ -267,17 +273,17 @@ static void tcp_accept(struct source *source, uint32_t events)
                 return;
         }
         connections++;
-        timer_start(&connection->idle, TIMER_SNIFF, tcp_idle);
+        timer_start(&connection->idle, TIMER_SNIFF, idle_due);
 }
 
-void dns_serve_udp(int descriptor)
+void dns_server_add_udp(int descriptor)
 {
         struct source *source = str_or_die(calloc(1, sizeof(*source)));
         if (!source_add(source, descriptor, EPOLLIN, udp_ready))
                 str_or_die(NULL);
 }
 
-void dns_serve_tcp(int descriptor)
+void dns_server_add_tcp(int descriptor)
 {
         struct acceptor *acceptor = str_or_die(calloc(1, sizeof(*acceptor)));
         if (!source_add(&acceptor->source, descriptor, EPOLLIN, tcp_accept))

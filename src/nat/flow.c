@@ -1,24 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One TCP flow of the sandbox, from accept() to its end.
+ * See flow.h. One TCP flow of the sandbox:
  *
- *     accepted ──► judged by its target ──► refused: reset
- *                          │
- *                          ▼
- *     the connection is opened (connect.c) while the client's first bytes are looked at:
- *     a server name or a Host that is not the target's name resets the flow
- *                          │
- *                          ▼
- *     both ends are there and the first bytes, if the client spoke first, are judged ──► relayed
+ *     accepted ──► target judged ──► refused: reset
+ *                       │
+ *                       ▼
+ *     the connection is opened (connect.c) while the client's first bytes are inspected:
+ *     a server name or a Host other than the target's name resets the flow
+ *                       │
+ *                       ▼
+ *     connected, and the first bytes passed, if the client spoke first ──► relayed (relay.c)
  *
- * A server that speaks first is never kept waiting: as soon as it has, the client's silence is no reason to
- * wait. Nothing of the client goes out before it is judged.
+ * Nothing of the client is sent before it is judged. A server that speaks first never waits for the client:
+ * once it has spoken, the client need not speak before the flow is relayed.
  */
-#include "nat/client_hello.h"
-#include "nat/http_head.h"
-#include "nat/relay.h"
+#include "nat/flow.h"
 
 #include "lib/str.h"
+#include "nat/client_hello.h"
+#include "nat/connect.h"
+#include "nat/http_head.h"
+#include "nat/loop.h"
+#include "nat/nat.h"
+#include "nat/proxy.h"
+#include "nat/relay.h"
+#include "nat/report.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -27,39 +33,39 @@
 
 enum {
         ACCEPTS_PER_TURN = 64,
-        REFUSALS_MAX = 256, /* that wait for their client at a time */
+        LATE_RESETS_MAX = 256, /* at a time */
 };
 
 struct listener {
         struct acceptor acceptor;
-        uint16_t host_port; /* of the host's loopback, for a listener on the sandbox's; else 0 */
+        uint16_t host_port; /* of the host, for a listener on the sandbox's loopback; else 0 */
 };
 
 struct flow {
-        struct flow *next, *previous;    /* of all that are open */
-        struct relay_end client, server; /* the sandbox, and the world */
+        struct flow *next, *previous;    /* in open_flows */
+        struct relay_end client, server; /* the sandbox's side and the host's */
         struct target target;
-        struct in6_addr address; /* the real one, once connected */
+        struct in6_addr address; /* that the server side is connected to */
         struct connecting *connecting;
-        struct timer patience; /* TIMER_SNIFF, while a ClientHello or a head is half there */
-        bool judged;           /* what the client sent first may go out */
+        struct timer patience; /* TIMER_SNIFF, while a ClientHello or a request head is incomplete */
+        bool judged;           /* the first bytes may be sent */
         bool connected;
-        bool refused; /* and reported so */
+        bool refused; /* and reported as refused */
         bool ended;
-        uint8_t *head; /* what the client has sent before it was judged */
+        uint8_t *head; /* first bytes, until they may be sent */
         size_t head_length;
         long long began;
 };
 
-/* A connection that is refused as soon as its client has spoken, or had the time to. Some clients (fetch of
- * Node.js) wait for ever when they are reset while they take note of being connected. */
-struct refusal {
+/* A refused connection that is reset once its client has sent something or TIMER_ATTEMPT has passed. Some
+ * clients (fetch of Node.js) wait for ever when the reset arrives while they process the connection. */
+struct late_reset {
         struct source source;
         struct timer timer;
 };
 
 static struct flow *open_flows;
-static size_t refusals;
+static size_t late_resets;
 
 static void reset_now(struct source *source)
 {
@@ -68,38 +74,38 @@ static void reset_now(struct source *source)
         relay_close(&end, true);
 }
 
-static void end_refusal(struct refusal *refusal)
+static void end_late_reset(struct late_reset *late_reset)
 {
-        refusals--;
-        timer_stop(&refusal->timer);
-        reset_now(&refusal->source);
-        free_later(refusal);
+        late_resets--;
+        timer_stop(&late_reset->timer);
+        reset_now(&late_reset->source);
+        loop_free_later(late_reset);
 }
 
-static void refused_has_spoken(struct source *source, uint32_t events)
+static void late_reset_ready(struct source *source, uint32_t events)
 {
         (void)events;
-        end_refusal(OWNER(source, struct refusal, source));
+        end_late_reset(OWNER(source, struct late_reset, source));
 }
 
-static void refused_is_silent(struct timer *timer)
+static void late_reset_due(struct timer *timer)
 {
-        end_refusal(OWNER(timer, struct refusal, timer));
+        end_late_reset(OWNER(timer, struct late_reset, timer));
 }
 
-/* Resets a connection, which is taken over and not in the loop. */
-static void refuse(int descriptor)
+/* Resets a connection that is not in the loop, and takes it over. */
+static void refuse_connection(int descriptor)
 {
         struct source source = {.descriptor = descriptor};
-        bool room = refusals < REFUSALS_MAX && nat.flows + refusals < nat.flows_max;
-        struct refusal *refusal = room ? calloc(1, sizeof(*refusal)) : NULL;
-        if (!refusal || !source_add(&refusal->source, descriptor, EPOLLIN, refused_has_spoken)) {
-                free(refusal);
+        bool room = late_resets < LATE_RESETS_MAX && nat.flows + late_resets < nat.flows_max;
+        struct late_reset *late_reset = room ? calloc(1, sizeof(*late_reset)) : NULL;
+        if (!late_reset || !source_add(&late_reset->source, descriptor, EPOLLIN, late_reset_ready)) {
+                free(late_reset);
                 reset_now(&source);
                 return;
         }
-        refusals++;
-        timer_start(&refusal->timer, TIMER_ATTEMPT, refused_is_silent);
+        late_resets++;
+        timer_start(&late_reset->timer, TIMER_ATTEMPT, late_reset_due);
 }
 
 static void drop_head(struct flow *flow)
@@ -124,11 +130,18 @@ static void end_flow(struct flow *flow, bool reset, const char *why)
         relay_close(&flow->client, reset);
         relay_close(&flow->server, reset);
         if (!flow->refused)
-                report_flow(&flow->target, flow->connected ? &flow->address : NULL, flow->client.taken,
-                            flow->server.taken, flow->began, why);
+                report_flow(&(struct flow_report){
+                    .target = &flow->target,
+                    .address = flow->connected ? &flow->address : NULL,
+                    .proxied = proxy_for(&flow->target) != NULL,
+                    .up = flow->client.taken,
+                    .down = flow->server.taken,
+                    .began = flow->began,
+                    .why = why,
+                });
         drop_head(flow);
         nat.flows--;
-        free_later(flow);
+        loop_free_later(flow);
 }
 
 static void relay(struct flow *flow, struct relay_end *end, uint32_t events)
@@ -146,7 +159,7 @@ static void relay(struct flow *flow, struct relay_end *end, uint32_t events)
         }
 }
 
-/* Both ends are there and the client's first bytes, if any, may go out. */
+/* Relays once the server is connected and the client's first bytes may be sent. */
 static void begin_relay(struct flow *flow)
 {
         if (!flow->connected || !flow->judged)
@@ -159,7 +172,7 @@ static void begin_relay(struct flow *flow)
         relay(flow, &flow->server, 0);
 }
 
-static void judged(struct flow *flow)
+static void pass_head(struct flow *flow)
 {
         flow->judged = true;
         timer_stop(&flow->patience);
@@ -173,13 +186,13 @@ static void refuse_head(struct flow *flow, const char *what, const char *named)
         end_flow(flow, true, "its first bytes were refused");
 }
 
-static void patience_over(struct timer *timer)
+static void patience_due(struct timer *timer)
 {
         struct flow *flow = OWNER(timer, struct flow, patience);
         end_flow(flow, true, "the client did not finish what it began to send");
 }
 
-/* Looks at what the client has sent first. */
+/* Inspects the first bytes. */
 static void judge_head(struct flow *flow)
 {
         char named[NAME_MAX_LENGTH + 1];
@@ -192,11 +205,11 @@ static void judge_head(struct flow *flow)
         }
         switch (sniff) {
         case SNIFF_OTHER:
-                judged(flow);
+                pass_head(flow);
                 return;
         case SNIFF_NAME:
                 if (str_equal(named, flow->target.name))
-                        judged(flow);
+                        pass_head(flow);
                 else
                         refuse_head(flow, what, named);
                 return;
@@ -206,14 +219,14 @@ static void judge_head(struct flow *flow)
                 return;
         case SNIFF_MORE:
                 if (flow->client.input_ended && flow->head_length == 0)
-                        judged(flow);
+                        pass_head(flow);
                 else if (flow->client.input_ended)
-                        refuse_head(flow, what, NULL); /* half a head, which a lenient server might act on */
+                        refuse_head(flow, what, NULL); /* a lenient server might act on a partial head */
                 return;
         }
 }
 
-/* Reads what the client sends before it is judged. */
+/* Reads first bytes of the client. */
 static void read_head(struct flow *flow)
 {
         ssize_t length = recv(flow->client.source.descriptor, nat.buffer, CLIENT_HELLO_MAX, 0);
@@ -238,7 +251,7 @@ static void read_head(struct flow *flow)
         }
         memcpy(head + flow->head_length, nat.buffer, (size_t)length);
         if (!flow->head)
-                timer_start(&flow->patience, TIMER_SNIFF, patience_over);
+                timer_start(&flow->patience, TIMER_SNIFF, patience_due);
         flow->head = head;
         flow->head_length += (size_t)length;
         flow->client.taken += (uint64_t)length;
@@ -254,7 +267,7 @@ static void client_ready(struct source *source, uint32_t events)
                 end_flow(flow, true, "the client went away");
         else if (!flow->judged)
                 read_head(flow);
-        else /* judged, and waiting for the connection: its next bytes wait in the kernel */
+        else /* the connection is not open yet: the kernel keeps the next bytes */
                 source_want(&flow->client.source, 0);
 }
 
@@ -269,9 +282,9 @@ static void server_ready(struct source *source, uint32_t events)
                 end_flow(flow, true, "the server went away");
                 return;
         }
-        /* The server has spoken, or ended, first. What a client has begun is still judged. */
+        /* The server has spoken, or ended, first. Bytes that the client has sent are still judged. */
         if (flow->head_length == 0)
-                judged(flow);
+                pass_head(flow);
         else
                 source_want(&flow->server.source, 0);
 }
@@ -281,14 +294,13 @@ static void connected(void *context, int result, const struct in6_addr *address,
         struct flow *flow = context;
         flow->connecting = NULL;
         if (result < 0) {
-                struct target place;
-                if (!proxy_carries(&flow->target, &place)) /* of the proxy it was said already */
+                if (!proxy_for(&flow->target)) /* proxy.c or connect.c has reported it */
                         report_failed(&flow->target, why);
                 if (flow->client.taken == 0) {
                         int client = flow->client.source.descriptor;
                         source_detach(&flow->client.source);
                         flow->client.source.descriptor = -1;
-                        refuse(client);
+                        refuse_connection(client);
                 }
                 end_flow(flow, true, why);
                 return;
@@ -309,15 +321,15 @@ static void connected(void *context, int result, const struct in6_addr *address,
 static struct flow *new_flow(int descriptor, const struct target *target, bool sole)
 {
         if (nat.flows >= nat.flows_max) {
-                report_note(
-                    "%zu connections are open, as many as the limit of open files allows; refusing more",
-                    nat.flows);
-                refuse(descriptor);
+                report_note("network: refusing more connections: %zu are open, as many as the limit on open "
+                            "files (ulimit -n) allows",
+                            nat.flows);
+                refuse_connection(descriptor);
                 return NULL;
         }
         struct flow *flow = calloc(1, sizeof(*flow));
         if (!flow || !source_add(&flow->client.source, descriptor, RELAY_INPUT, client_ready)) {
-                refuse(descriptor);
+                refuse_connection(descriptor);
                 free(flow);
                 return NULL;
         }
@@ -338,12 +350,12 @@ static void open_flow(int descriptor, const struct target *target)
         struct flow *flow = new_flow(descriptor, target, true);
         if (!flow)
                 return;
-        /* An address that no name was given for promises nothing about the server's name. */
+        /* A literal address promises nothing about the name of the server. */
         flow->judged = target->name == NULL;
         struct connecting *connecting = connect_begin(target, connected, flow);
         if (!flow->ended && !flow->connected)
                 flow->connecting = connecting;
-        /* A client that speaks first has mostly done so by now. */
+        /* A client that speaks first has usually done so by now. */
         if (!flow->ended && (flow->connected || !flow->judged))
                 client_ready(&flow->client.source, EPOLLIN);
 }
@@ -352,7 +364,7 @@ void flow_join(int sandbox, int host, const struct target *target)
 {
         struct flow *flow = new_flow(sandbox, target, false);
         if (!flow) {
-                refuse(host);
+                refuse_connection(host);
                 return;
         }
         flow->judged = true;
@@ -365,13 +377,13 @@ void flow_end_all(const char *why)
                 end_flow(open_flows, true, why);
 }
 
-static void judge_and_open(int accepted)
+static void judge_flow(int accepted)
 {
         struct target target = {.transport = TRANSPORT_TCP};
         struct sockaddr_storage local;
         socklen_t length = sizeof(local);
         if (getsockname(accepted, (struct sockaddr *)&local, &length) < 0) {
-                refuse(accepted);
+                refuse_connection(accepted);
                 return;
         }
         target_load(&local, &target.address, &target.port);
@@ -381,10 +393,10 @@ static void judge_and_open(int accepted)
                 return;
         }
         report_denied(&target, verdict);
-        refuse(accepted);
+        refuse_connection(accepted);
 }
 
-static void accept_some(struct source *source, uint32_t events)
+static void accept_flows(struct source *source, uint32_t events)
 {
         struct listener *listener = OWNER(source, struct listener, acceptor.source);
         (void)events;
@@ -396,29 +408,29 @@ static void accept_some(struct source *source, uint32_t events)
                         struct target target = {.host_loopback = true, .port = listener->host_port};
                         open_flow(accepted, &target);
                 } else {
-                        judge_and_open(accepted);
+                        judge_flow(accepted);
                 }
-                /* Who has little else to do will be back at once, should there be another: asking in vain is
-                 * dear. */
+                /* When the loop has little to do it is back here at once if there is another connection; an
+                 * accept() that finds none is expensive. */
                 if (!nat.busy)
                         return;
         }
 }
 
-static void serve(int descriptor, uint16_t host_port)
+static void serve_listener(int descriptor, uint16_t host_port)
 {
         struct listener *listener = str_or_die(calloc(1, sizeof(*listener)));
         listener->host_port = host_port;
-        if (!source_add(&listener->acceptor.source, descriptor, EPOLLIN, accept_some))
+        if (!source_add(&listener->acceptor.source, descriptor, EPOLLIN, accept_flows))
                 str_or_die(NULL);
 }
 
 void flow_serve(int descriptor)
 {
-        serve(descriptor, 0);
+        serve_listener(descriptor, 0);
 }
 
 void flow_serve_host_port(int descriptor, uint16_t host_port)
 {
-        serve(descriptor, host_port);
+        serve_listener(descriptor, host_port);
 }

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the host's routing table says about an address: whether the host would talk to itself. The kernel is
- * asked each time, because addresses come and go. (Which source address it would choose tells less: for a
- * second address of an interface that is the first one.) It must never do anything with its socket but ask.
+ * See host_routes.h. The kernel is asked for the type of the route. The source address that it would choose
+ * tells less: for the second address of an interface that is the first one. The socket must serve for nothing
+ * but this question.
  */
-#include "nat/nat.h"
+#include "nat/host_routes.h"
 
 #include <errno.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/socket.h>
 
 static int routes = -1;
 
@@ -61,7 +63,7 @@ bool host_routes_leave(const struct in6_addr *address)
         size_t length = write_request(&request, address, ++number);
         if (send(routes, &request, length, MSG_DONTWAIT) != (ssize_t)length)
                 return false;
-        /* The kernel has answered before send() returns; an older answer may lie before it. */
+        /* The kernel has answered before send() returns; an answer to an earlier question may precede it. */
         for (;;) {
                 ssize_t got = recv(routes, &reply, sizeof(reply), MSG_DONTWAIT);
                 if (got < (ssize_t)NLMSG_LENGTH(sizeof(struct rtmsg)))
@@ -69,7 +71,7 @@ bool host_routes_leave(const struct in6_addr *address)
                 if (reply.header.nlmsg_seq != number)
                         continue;
                 if (reply.header.nlmsg_type == NLMSG_ERROR)
-                        return true; /* no route: a connection will fail by itself */
+                        return true; /* no route: the connection will fail anyway */
                 const struct rtmsg *route = NLMSG_DATA(&reply.header);
                 return reply.header.nlmsg_type == RTM_NEWROUTE && leaves(route->rtm_type);
         }

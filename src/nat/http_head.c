@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See http_head.h. Strict where servers differ: whatever two parsers could read as two hosts is refused.
+ * See http_head.h. Strict where servers differ: a head that two parsers could read as two hosts is refused.
  */
 #include "nat/http_head.h"
 
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* A piece of the head. */
+/* A part of the head. */
 struct piece {
         const char *at;
         size_t length;
@@ -42,7 +42,7 @@ static bool is_upper(uint8_t byte)
         return (byte >= 'A' && byte <= 'Z') || byte == '-';
 }
 
-/* How a target of a request begins: a path, an absolute one, or that of OPTIONS. */
+/* Whether a request target may begin so: with a path, with a scheme, or as the target of OPTIONS. */
 static bool begins_target(struct piece piece)
 {
         static const char scheme[] = "http";
@@ -51,9 +51,10 @@ static bool begins_target(struct piece piece)
                strncasecmp(piece.at, scheme, length) == 0;
 }
 
-/* A first line without its end. It is waited for only where HTTP is likely, because what is no HTTP may be a
- * whole command already: a method in upper case, as every client sends it, or any other before a target. */
-static enum sniff look_at_start(struct piece line)
+/* Judges a first line whose end has not arrived. The function waits for it only where HTTP is likely, because
+ * the bytes may be a complete command of another protocol. HTTP is likely after a method in upper case, which
+ * is what every client sends, and after any other method before a target. */
+static enum sniff judge_partial_line(struct piece line)
 {
         enum { METHOD_MIN = 3, METHOD_MAX = 24 };
         size_t method = 0;
@@ -73,9 +74,9 @@ static enum sniff look_at_start(struct piece line)
         return (upper && method >= METHOD_MIN) || begins_target(target) ? SNIFF_MORE : SNIFF_OTHER;
 }
 
-/* A whole first line. Servers differ in what they forgive in one, so that every line with a version of HTTP
- * in it counts, and the request of HTTP/0.9 that has a host in its target. */
-static enum sniff look_at_line(struct piece line)
+/* Judges a complete first line. Servers differ in what they tolerate in it, so every line that contains a
+ * version of HTTP counts as a request, and so does a request of HTTP/0.9 with a host in its target. */
+static enum sniff judge_first_line(struct piece line)
 {
         static const char version[] = "HTTP/", old[] = "GET http";
         for (size_t i = 1; i + sizeof(version) - 1 <= line.length; i++)
@@ -86,25 +87,24 @@ static enum sniff look_at_line(struct piece line)
                                                                                             : SNIFF_OTHER;
 }
 
-/* Whether the bytes so far begin a request: SNIFF_NAME, and its first line is there. */
-static enum sniff look(const uint8_t *bytes, size_t length)
+/* Whether the bytes begin a request. SNIFF_NAME: they do, and the first line is complete. */
+static enum sniff judge_start(const uint8_t *bytes, size_t length)
 {
         size_t skipped = 0;
         while (skipped < length && (bytes[skipped] == '\r' || bytes[skipped] == '\n'))
-                skipped++; /* some servers do: what stands behind is judged, and refused once it is a request
-                            */
+                skipped++; /* some servers skip these too; a request after them is refused (next_line) */
         struct piece line = {(const char *)bytes + skipped, length - skipped};
         if (line.length == 0)
                 return SNIFF_MORE;
         const char *newline = memchr(line.at, '\n', line.length);
         if (!newline)
-                return look_at_start(line);
+                return judge_partial_line(line);
         line.length = (size_t)(newline - line.at);
-        return look_at_line(line);
+        return judge_first_line(line);
 }
 
-/* Takes a line off the head: ended by CR LF, without a CR, LF or NUL inside. False when it is not so. */
-static bool take_line(struct piece *head, struct piece *line)
+/* Cuts the first line off the head. False unless it ends in CR LF and contains no CR, LF or NUL. */
+static bool next_line(struct piece *head, struct piece *line)
 {
         const char *end = memchr(head->at, '\n', head->length);
         if (!end || end == head->at || end[-1] != '\r')
@@ -135,7 +135,7 @@ static bool starts(struct piece piece, const char *text)
         return piece.length >= strlen(text) && strncasecmp(piece.at, text, strlen(text)) == 0;
 }
 
-/* "HOST[:PORT]" as a name. */
+/* Copies the host of "HOST[:PORT]". */
 static bool copy_authority(struct piece piece, char name[NAME_MAX_LENGTH + 1])
 {
         struct in6_addr parsed;
@@ -167,8 +167,8 @@ static bool copy_authority(struct piece piece, char name[NAME_MAX_LENGTH + 1])
                      : destination_is_name(name) || address_parse(name, &parsed);
 }
 
-/* The authority of an absolute target, if it is one. */
-static enum sniff read_target(struct piece target, char name[NAME_MAX_LENGTH + 1])
+/* Reads the authority of the target, if the target is absolute. */
+static enum sniff read_request_target(struct piece target, char name[NAME_MAX_LENGTH + 1])
 {
         if (target.length == 0)
                 return SNIFF_BAD;
@@ -183,7 +183,7 @@ static enum sniff read_target(struct piece target, char name[NAME_MAX_LENGTH + 1
         return copy_authority(authority, name) ? SNIFF_NAME : SNIFF_BAD;
 }
 
-/* "METHOD SP TARGET SP HTTP/1.x". */
+/* Reads "METHOD SP TARGET SP HTTP/1.x". */
 static enum sniff read_request_line(struct piece line, char name[NAME_MAX_LENGTH + 1])
 {
         const char *first = memchr(line.at, ' ', line.length);
@@ -194,11 +194,11 @@ static enum sniff read_request_line(struct piece line, char name[NAME_MAX_LENGTH
         struct piece target = {first + 1, (size_t)(last - first) - 1};
         struct piece version = {last + 1, line.length - (size_t)(last + 1 - line.at)};
         if (!equals(version, "HTTP/1.1") && !equals(version, "HTTP/1.0"))
-                return SNIFF_BAD; /* HTTP/2 without TLS too: PRI * HTTP/2.0 */
+                return SNIFF_BAD; /* also HTTP/2 without TLS: PRI * HTTP/2.0 */
         if (equals(method, "CONNECT") || memchr(target.at, ' ', target.length) ||
             memchr(target.at, '\t', target.length))
                 return SNIFF_BAD;
-        return read_target(target, name);
+        return read_request_target(target, name);
 }
 
 struct fields {
@@ -217,39 +217,39 @@ static void read_field(struct piece line, struct fields *fields)
         }
         for (size_t i = 0; i < key.length; i++)
                 if (!is_token_byte((uint8_t)key.at[i]))
-                        fields->bad = true; /* white space before the colon, a folded line */
+                        fields->bad = true; /* as in white space before the colon, or a folded line */
         struct piece value = trim((struct piece){colon + 1, line.length - key.length - 1});
         if (equals(key, "Host")) {
                 fields->hosts++;
                 if (!copy_authority(value, fields->host))
                         fields->bad = true;
         }
-        /* Behind an upgrade to HTTP/2 each request has a host of its own. */
+        /* After an upgrade to HTTP/2 each request has its own host. */
         if ((equals(key, "Upgrade") && contains(value, "h2c")) || equals(key, "HTTP2-Settings"))
                 fields->bad = true;
 }
 
 enum sniff http_head_name(const uint8_t *bytes, size_t length, char name[NAME_MAX_LENGTH + 1], size_t *end)
 {
-        enum sniff state = look(bytes, length);
+        enum sniff state = judge_start(bytes, length);
         if (state == SNIFF_MORE && length >= HTTP_HEAD_MAX)
                 return SNIFF_BAD;
         if (state != SNIFF_NAME)
                 return state;
         const char *blank = memmem(bytes, length, "\r\n\r\n", 4);
-        /* A head that ends otherwise does so for some servers only. */
+        /* Some servers accept these as the end of the head, others do not. */
         if (!blank && (memmem(bytes, length, "\n\n", 2) || memmem(bytes, length, "\n\r\n", 3)))
                 return SNIFF_BAD;
         if (!blank)
                 return length < HTTP_HEAD_MAX ? SNIFF_MORE : SNIFF_BAD;
         *end = (size_t)(blank + 4 - (const char *)bytes);
         struct piece head = {(const char *)bytes, *end - 2}, line;
-        if (*end > HTTP_HEAD_MAX || !take_line(&head, &line))
+        if (*end > HTTP_HEAD_MAX || !next_line(&head, &line))
                 return SNIFF_BAD;
         enum sniff target = read_request_line(line, name);
         struct fields fields = {0};
         while (head.length) {
-                if (!take_line(&head, &line))
+                if (!next_line(&head, &line))
                         return SNIFF_BAD;
                 read_field(line, &fields);
         }

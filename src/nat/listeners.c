@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See listeners.h. Addresses are wildcards everywhere but on the sandbox's own loopback: in the gateway every
- * address is local, so a wildcard is what "any destination" means. In the host's network
- * namespace it makes one kind of socket: what --publish asks for, on 127.0.0.1.
+ * See listeners.h. The sockets of the gateway are bound to the wildcard address: every address is local
+ * there, so the wildcard means any destination. Only the sockets of the sandbox's loopback and of
+ * --publish, which listens on the host's 127.0.0.1, have an address.
  */
 #include "nat/listeners.h"
 
 #include "lib/fd.h"
-#include "nat/transparent.h"
+#include "nat/tproxy.h"
 #include "nat/wire.h"
 
 #include <arpa/inet.h>
@@ -30,17 +30,17 @@
 enum {
         BACKLOG = 4096, /* the kernel lowers it to net.core.somaxconn */
         DNS_PORT = 53,
-        SNAP = 64, /* bytes of an attempt that are looked at: both headers of IPv6 and TCP */
+        SNAP = 64, /* bytes of an attempt: the headers of IPv6 and TCP */
 };
 
-static bool fail(struct setup_failure *failure, const char *what, uint16_t port)
+static bool listeners_fail(struct setup_failure *failure, const char *what, uint16_t port)
 {
         *failure = (struct setup_failure){.what = what, .port = port, .error = errno};
         return false;
 }
 
-/* Sends one socket; `descriptor` stays the caller's. */
-static bool hand_over(int link, enum nat_socket_kind kind, uint16_t port, int descriptor)
+/* Sends one socket to hutch-nat; `descriptor` stays the caller's. */
+static bool send_socket(int link, enum nat_socket_kind kind, uint16_t port, int descriptor)
 {
         struct nat_socket head = {.kind = kind, .port = port};
         return fd_send(link, &head, sizeof(head), descriptor) == 0;
@@ -52,24 +52,24 @@ static int enable(int descriptor, int level, int option)
         return setsockopt(descriptor, level, option, &on, sizeof(on));
 }
 
-/* A socket of the wanted type, bound to `port` of every address, or of the sandbox's loopback. With IPv6 one
- * socket serves both families; an address of IPv4 then appears in its mapped form. */
+/* Makes a socket of this type for `port` of every address, or of the loopback address. With IPv6 one socket
+ * serves both families, and IPv4 addresses appear in their mapped form. */
 static int make_bound(int type, bool v6, bool loopback, uint16_t port)
 {
         autoclose int made = socket(v6 ? AF_INET6 : AF_INET, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (made < 0)
                 return -1;
-        /* A port that was in use a moment ago, by the run before this, can be had again. */
+        /* The port can be bound again while connections of an earlier run are in TIME_WAIT. */
         if (type == SOCK_STREAM && enable(made, SOL_SOCKET, SO_REUSEADDR) < 0)
                 return -1;
-        /* What is accepted has it too (connect_set_nodelay() in nat.h says why). */
+        /* Accepted connections inherit it; connect_set_nodelay() in connect.h says why it is set. */
         if (type == SOCK_STREAM && enable(made, IPPROTO_TCP, TCP_NODELAY) < 0)
                 return -1;
         if (type == SOCK_DGRAM &&
             (v6 ? enable(made, IPPROTO_IPV6, IPV6_RECVPKTINFO) : enable(made, IPPROTO_IP, IP_PKTINFO)) < 0)
                 return -1;
-        /* IPv6 asks whether the source of an answer is an address of an interface, which a local route is
-         * not. */
+        /* For the source of an answer IPv6 requires an address of an interface, which an address of a local
+         * route is not. */
         if (type == SOCK_DGRAM && v6 && enable(made, IPPROTO_IPV6, IPV6_FREEBIND) < 0)
                 return -1;
         struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
@@ -86,108 +86,110 @@ static int make_bound(int type, bool v6, bool loopback, uint16_t port)
         return fd_take(&made);
 }
 
-static bool serve(int link, enum nat_socket_kind kind, int type, bool v6, bool loopback, uint16_t port)
+static bool make_and_send(int link, enum nat_socket_kind kind, int type, bool v6, bool loopback,
+                          uint16_t port)
 {
         autoclose int made = make_bound(type, v6, loopback, port);
-        return made >= 0 && hand_over(link, kind, port, made);
+        return made >= 0 && send_socket(link, kind, port, made);
 }
 
-/* The listener to which the gateway redirects every port. */
-static bool serve_every_port(int link, bool v6)
+/* Makes the listener to which the gateway redirects every port. */
+static bool make_tproxy(int link, bool v6)
 {
-        autoclose int made = make_bound(SOCK_STREAM, v6, false, TRANSPARENT_PORT);
+        autoclose int made = make_bound(SOCK_STREAM, v6, false, TPROXY_PORT);
         return made >= 0 && enable(made, IPPROTO_IP, IP_TRANSPARENT) == 0 &&
                (!v6 || enable(made, IPPROTO_IPV6, IPV6_TRANSPARENT) == 0) &&
-               hand_over(link, NAT_SOCKET_TCP, 0, made);
+               send_socket(link, NAT_SOCKET_TCP, 0, made);
 }
 
-/* The filter of the attempts: what of it is let through is the first packet of a TCP connection, or any
- * datagram, to a port that nothing listens on. */
+/* The socket filter for attempts. It passes the first packet of a TCP connection and every datagram, if the
+ * port has no listener. */
 enum {
-        PER_PORT = 2, /* instructions */
-        PER_FAMILY = 3 * PER_PORT * (SETUP_PORTS_MAX + 1) + 20,
+        PER_PORT = 2, /* instructions for one port */
+        PER_FAMILY = 3 * PER_PORT * (NETWORK_PORTS_MAX + 1) + 20,
 };
 struct filter {
         struct sock_filter code[2 * PER_FAMILY + 20];
         unsigned short length;
 };
 
-static void put(struct filter *filter, uint16_t code, uint32_t operand, uint8_t if_true, uint8_t if_false)
+static void emit(struct filter *filter, uint16_t code, uint32_t operand, uint8_t if_true, uint8_t if_false)
 {
         filter->code[filter->length++] = (struct sock_filter){code, if_true, if_false, operand};
 }
 
-static void drop(struct filter *filter)
+static void emit_drop(struct filter *filter)
 {
-        put(filter, BPF_RET | BPF_K, 0, 0, 0);
+        emit(filter, BPF_RET | BPF_K, 0, 0, 0);
 }
 
-static void keep(struct filter *filter)
+static void emit_keep(struct filter *filter)
 {
-        put(filter, BPF_RET | BPF_K, SNAP, 0, 0);
+        emit(filter, BPF_RET | BPF_K, SNAP, 0, 0);
 }
 
-/* Loads a port of the transport header, and drops what has one of these. */
-static void drop_ports(struct filter *filter, uint32_t offset, const uint16_t *ports, size_t count)
+/* Loads the port at `offset` of the transport header and drops packets with one of `ports`. */
+static void emit_drop_ports(struct filter *filter, uint32_t offset, const uint16_t *ports, size_t count)
 {
-        put(filter, BPF_LD | BPF_H | BPF_IND, offset, 0, 0);
+        emit(filter, BPF_LD | BPF_H | BPF_IND, offset, 0, 0);
         for (size_t i = 0; i < count; i++) {
-                put(filter, BPF_JMP | BPF_JEQ | BPF_K, ports[i], 0, 1);
-                drop(filter);
+                emit(filter, BPF_JMP | BPF_JEQ | BPF_K, ports[i], 0, 1);
+                emit_drop(filter);
         }
-        put(filter, BPF_JMP | BPF_JEQ | BPF_K, DNS_PORT, 0, 1);
-        drop(filter);
+        emit(filter, BPF_JMP | BPF_JEQ | BPF_K, DNS_PORT, 0, 1);
+        emit_drop(filter);
 }
 
-/* One family: its protocol field, and where the transport header begins is in X. */
-static void keep_attempts(struct filter *filter, const struct gateway_plan *plan, uint32_t protocol_at)
+/* One address family: `protocol_at` is the offset of the protocol field, and X holds the offset of the
+ * transport header. */
+static void emit_family(struct filter *filter, const struct gateway_plan *plan, uint32_t protocol_at)
 {
         enum { SOURCE = 0, DESTINATION = 2, FLAGS = 13, SYN = 0x02, ACK = 0x10 };
-        put(filter, BPF_LD | BPF_B | BPF_ABS, protocol_at, 0, 0);
-        put(filter, BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_UDP, 1, 0);
+        emit(filter, BPF_LD | BPF_B | BPF_ABS, protocol_at, 0, 0);
+        emit(filter, BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_UDP, 1, 0);
         unsigned short jump = filter->length;
-        put(filter, BPF_JMP | BPF_JA, 0, 0, 0);
-        /* Where the sandbox shares the gateway's loopback, hutch-nat's answers are seen too. */
-        drop_ports(filter, SOURCE, plan->udp_ports, plan->udp_count);
-        drop_ports(filter, DESTINATION, plan->udp_ports, plan->udp_count);
-        keep(filter);
+        emit(filter, BPF_JMP | BPF_JA, 0, 0, 0);
+        /* Where the sandbox shares the gateway's loopback, the socket also sees the answers of hutch-nat. */
+        emit_drop_ports(filter, SOURCE, plan->udp_ports, plan->udp_count);
+        emit_drop_ports(filter, DESTINATION, plan->udp_ports, plan->udp_count);
+        emit_keep(filter);
         filter->code[jump].k = (uint32_t)(filter->length - jump - 1);
-        put(filter, BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_TCP, 1, 0);
-        drop(filter);
-        put(filter, BPF_LD | BPF_B | BPF_IND, FLAGS, 0, 0);
-        put(filter, BPF_ALU | BPF_AND | BPF_K, SYN | ACK, 0, 0);
-        put(filter, BPF_JMP | BPF_JEQ | BPF_K, SYN, 1, 0);
-        drop(filter);
+        emit(filter, BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_TCP, 1, 0);
+        emit_drop(filter);
+        emit(filter, BPF_LD | BPF_B | BPF_IND, FLAGS, 0, 0);
+        emit(filter, BPF_ALU | BPF_AND | BPF_K, SYN | ACK, 0, 0);
+        emit(filter, BPF_JMP | BPF_JEQ | BPF_K, SYN, 1, 0);
+        emit_drop(filter);
         if (plan->every_port) {
-                drop(filter);
+                emit_drop(filter);
                 return;
         }
-        drop_ports(filter, DESTINATION, plan->tcp_ports, plan->tcp_count);
-        keep(filter);
+        emit_drop_ports(filter, DESTINATION, plan->tcp_ports, plan->tcp_count);
+        emit_keep(filter);
 }
 
 static void write_filter(struct filter *filter, const struct gateway_plan *plan)
 {
         struct filter four = {0};
-        /* A later fragment of a datagram has no header, and the first one was looked at. */
-        put(&four, BPF_LD | BPF_H | BPF_ABS, 6, 0, 0);
-        put(&four, BPF_JMP | BPF_JSET | BPF_K, 0x1fff, 0, 1);
-        drop(&four);
-        put(&four, BPF_LDX | BPF_B | BPF_MSH, 0, 0, 0);
-        keep_attempts(&four, plan, 9);
+        /* Later fragments of a datagram have no header; the first one was passed. */
+        emit(&four, BPF_LD | BPF_H | BPF_ABS, 6, 0, 0);
+        emit(&four, BPF_JMP | BPF_JSET | BPF_K, 0x1fff, 0, 1);
+        emit_drop(&four);
+        emit(&four, BPF_LDX | BPF_B | BPF_MSH, 0, 0, 0);
+        emit_family(&four, plan, 9);
 
-        put(filter, BPF_LD | BPF_B | BPF_ABS, 0, 0, 0);
-        put(filter, BPF_ALU | BPF_AND | BPF_K, 0xf0, 0, 0);
-        put(filter, BPF_JMP | BPF_JEQ | BPF_K, 0x40, 0, 1);
-        put(filter, BPF_JMP | BPF_JA, 3, 0, 0);
-        put(filter, BPF_JMP | BPF_JEQ | BPF_K, 0x60, 1, 0);
-        drop(filter);
-        put(filter, BPF_JMP | BPF_JA, four.length, 0, 0);
+        emit(filter, BPF_LD | BPF_B | BPF_ABS, 0, 0, 0);
+        emit(filter, BPF_ALU | BPF_AND | BPF_K, 0xf0, 0, 0);
+        emit(filter, BPF_JMP | BPF_JEQ | BPF_K, 0x40, 0, 1);
+        emit(filter, BPF_JMP | BPF_JA, 3, 0, 0);
+        emit(filter, BPF_JMP | BPF_JEQ | BPF_K, 0x60, 1, 0);
+        emit_drop(filter);
+        emit(filter, BPF_JMP | BPF_JA, four.length, 0, 0);
         memcpy(filter->code + filter->length, four.code, four.length * sizeof(*four.code));
         filter->length = (unsigned short)(filter->length + four.length);
-        put(filter, BPF_LDX | BPF_W | BPF_IMM, 40, 0,
-            0); /* headers between are rare, and then not reported */
-        keep_attempts(filter, plan, 6);
+        /* Extension headers are rare, and attempts with them are not reported. */
+        emit(filter, BPF_LDX | BPF_W | BPF_IMM, 40, 0, 0);
+        emit_family(filter, plan, 6);
 }
 
 static bool watch_attempts(const struct gateway_plan *plan, int link, struct setup_failure *failure)
@@ -195,14 +197,14 @@ static bool watch_attempts(const struct gateway_plan *plan, int link, struct set
         struct filter filter = {0};
         write_filter(&filter, plan);
         struct sock_fprog program = {.len = filter.length, .filter = filter.code};
-        /* Without a protocol it hears nothing until it is bound, when the filter stands. */
+        /* A socket without a protocol receives nothing until bind(), which comes after the filter. */
         autoclose int watch = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         struct sockaddr_ll everything = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL)};
         if (watch < 0 || setsockopt(watch, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) < 0 ||
             enable(watch, SOL_PACKET, PACKET_IGNORE_OUTGOING) < 0 ||
             bind(watch, (struct sockaddr *)&everything, sizeof(everything)) < 0 ||
-            !hand_over(link, NAT_SOCKET_ATTEMPTS, 0, watch))
-                return fail(failure, "cannot watch for attempts at other ports", 0);
+            !send_socket(link, NAT_SOCKET_ATTEMPTS, 0, watch))
+                return listeners_fail(failure, "cannot watch for attempts at other ports", 0);
         return true;
 }
 
@@ -215,17 +217,17 @@ static bool have_v6(void)
 bool listeners_make(const struct gateway_plan *plan, int link, bool *v6, struct setup_failure *failure)
 {
         *v6 = have_v6();
-        if (!serve(link, NAT_SOCKET_DNS_UDP, SOCK_DGRAM, *v6, false, DNS_PORT) ||
-            !serve(link, NAT_SOCKET_DNS_TCP, SOCK_STREAM, *v6, false, DNS_PORT))
-                return fail(failure, "cannot make the resolver's sockets", 0);
-        if (plan->every_port && !serve_every_port(link, *v6))
-                return fail(failure, "cannot listen for every port", 0);
+        if (!make_and_send(link, NAT_SOCKET_DNS_UDP, SOCK_DGRAM, *v6, false, DNS_PORT) ||
+            !make_and_send(link, NAT_SOCKET_DNS_TCP, SOCK_STREAM, *v6, false, DNS_PORT))
+                return listeners_fail(failure, "cannot make the resolver's sockets", 0);
+        if (plan->every_port && !make_tproxy(link, *v6))
+                return listeners_fail(failure, "cannot listen for every port", 0);
         for (size_t i = 0; !plan->every_port && i < plan->tcp_count; i++)
-                if (!serve(link, NAT_SOCKET_TCP, SOCK_STREAM, *v6, false, plan->tcp_ports[i]))
-                        return fail(failure, "cannot listen for flows", plan->tcp_ports[i]);
+                if (!make_and_send(link, NAT_SOCKET_TCP, SOCK_STREAM, *v6, false, plan->tcp_ports[i]))
+                        return listeners_fail(failure, "cannot listen for flows", plan->tcp_ports[i]);
         for (size_t i = 0; i < plan->udp_count; i++)
-                if (!serve(link, NAT_SOCKET_UDP, SOCK_DGRAM, *v6, false, plan->udp_ports[i]))
-                        return fail(failure, "cannot listen for datagrams", plan->udp_ports[i]);
+                if (!make_and_send(link, NAT_SOCKET_UDP, SOCK_DGRAM, *v6, false, plan->udp_ports[i]))
+                        return listeners_fail(failure, "cannot listen for datagrams", plan->udp_ports[i]);
         return watch_attempts(plan, link, failure);
 }
 
@@ -233,9 +235,9 @@ bool listeners_make_inner(const struct gateway_plan *plan, int link, bool v6, st
 {
         for (size_t i = 0; i < plan->host_port_count; i++) {
                 uint16_t port = plan->host_ports[i];
-                if (!serve(link, NAT_SOCKET_HOST_PORT, SOCK_STREAM, false, true, port) ||
-                    (v6 && !serve(link, NAT_SOCKET_HOST_PORT, SOCK_STREAM, true, true, port)))
-                        return fail(failure, "cannot listen on the sandbox's loopback", port);
+                if (!make_and_send(link, NAT_SOCKET_HOST_PORT, SOCK_STREAM, false, true, port) ||
+                    (v6 && !make_and_send(link, NAT_SOCKET_HOST_PORT, SOCK_STREAM, true, true, port)))
+                        return listeners_fail(failure, "cannot listen on the sandbox's loopback", port);
         }
         return true;
 }
@@ -243,12 +245,12 @@ bool listeners_make_inner(const struct gateway_plan *plan, int link, bool v6, st
 bool listeners_publish(int link, uint16_t host, uint16_t inside)
 {
         autoclose int made = make_bound(SOCK_STREAM, false, true, host);
-        return made >= 0 && hand_over(link, NAT_SOCKET_PUBLISH, inside, made);
+        return made >= 0 && send_socket(link, NAT_SOCKET_PUBLISH, inside, made);
 }
 
 bool listeners_end(int link, bool v6, struct setup_failure *failure)
 {
-        if (hand_over(link, NAT_SOCKET_END, v6, -1))
+        if (send_socket(link, NAT_SOCKET_END, v6, -1))
                 return true;
-        return fail(failure, "the network helper (hutch-nat) is not there", 0);
+        return listeners_fail(failure, "the network helper (hutch-nat) has ended", 0);
 }

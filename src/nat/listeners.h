@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The sockets in which the kernel ends the sandbox's flows. They are made inside the sandbox's namespaces and
- * handed to hutch-nat, which could not make them itself.
+ * The sockets in which the kernel terminates the flows of the sandbox. They are made inside the sandbox's
+ * namespaces and sent to hutch-nat, which cannot make them itself.
  */
 #ifndef HUTCH_NAT_LISTENERS_H
 #define HUTCH_NAT_LISTENERS_H
 
 #include "nat/setup.h"
 
-/* The gateway's: the resolver, a listener per port, the watch for attempts at other ports. The caller is in
- * the gateway's namespace. *v6 becomes false where the kernel has no IPv6. */
+/* Makes the sockets of the gateway: the resolver's, a listener for each port, the packet socket for attempts
+ * at other ports. The caller is in the gateway's namespace. Sets *v6 to whether the kernel has
+ * IPv6. */
 bool listeners_make(const struct gateway_plan *plan, int link, bool *v6, struct setup_failure *failure);
 
-/* The sandbox's own loopback: plan->host_ports. The caller is in the sandbox's namespace. */
+/* Makes the listeners of the sandbox's loopback, plan->host_ports. The caller is in that namespace. */
 bool listeners_make_inner(const struct gateway_plan *plan, int link, bool v6, struct setup_failure *failure);
 
-/* A port of the host's own 127.0.0.1 for one of the sandbox's; the caller is in the host's namespace. False
- * with errno. */
+/* Makes the listener on `host` of the host's 127.0.0.1 for the port `inside` of the sandbox. The caller is in
+ * the host's namespace. False, with errno, when that fails. */
 bool listeners_publish(int link, uint16_t host, uint16_t inside);
 
-/* Tells hutch-nat that nothing follows. */
+/* Tells hutch-nat that no socket follows. */
 bool listeners_end(int link, bool v6, struct setup_failure *failure);
 
 #endif

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The one loop of hutch-nat: descriptors by epoll, timers by queues of equal durations. It must never block
- * elsewhere than in epoll_wait(), nor free what an event of the same turn may still name.
+ * See loop.h. The loop blocks in epoll_wait() and nowhere else, and memory that an event of the same turn may
+ * still point into is not freed before the turn ends.
  */
-#include "lib/clock.h"
-#include "nat/nat.h"
+#include "nat/loop.h"
 
+#include "lib/clock.h"
 #include "lib/fd.h"
 #include "lib/str.h"
+#include "nat/nat.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <time.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 static const int durations_ms[TIMER_KINDS] = {
@@ -22,20 +23,28 @@ static const int durations_ms[TIMER_KINDS] = {
 
 enum { FEW_EVENTS = 4, CLOSINGS_MAX = 16 };
 
-static unsigned closings; /* that wait for the end of the turn */
-
+/* Freed or closed at the end of the turn. */
 struct garbage {
         struct garbage *next;
         void *pointer;
         int descriptor;
 };
 
+static struct {
+        int epoll;
+        struct timer queues[TIMER_KINDS]; /* the heads of rings */
+        struct garbage *garbage;
+        unsigned closings; /* descriptors in `garbage` */
+        int (*hook_timeout)(void);
+        void (*hook)(void);
+} loop;
+
 bool source_add(struct source *source, int descriptor, uint32_t events,
                 void (*ready)(struct source *source, uint32_t events))
 {
         *source = (struct source){.descriptor = descriptor, .events = events, .ready = ready};
         struct epoll_event event = {.events = events, .data.ptr = source};
-        return epoll_ctl(nat.epoll, EPOLL_CTL_ADD, descriptor, &event) == 0;
+        return epoll_ctl(loop.epoll, EPOLL_CTL_ADD, descriptor, &event) == 0;
 }
 
 void source_want(struct source *source, uint32_t events)
@@ -44,20 +53,20 @@ void source_want(struct source *source, uint32_t events)
                 return;
         source->events = events;
         struct epoll_event event = {.events = events, .data.ptr = source};
-        (void)epoll_ctl(nat.epoll, EPOLL_CTL_MOD, source->descriptor, &event);
+        (void)epoll_ctl(loop.epoll, EPOLL_CTL_MOD, source->descriptor, &event);
 }
 
 void source_detach(struct source *source)
 {
-        (void)epoll_ctl(nat.epoll, EPOLL_CTL_DEL, source->descriptor, NULL);
+        (void)epoll_ctl(loop.epoll, EPOLL_CTL_DEL, source->descriptor, NULL);
         source->events = 0;
 }
 
 void source_close(struct source *source)
 {
         if (source->descriptor >= 0) {
-                /* Closing is not enough: while pid 1 or a child still holds a copy, the loop would go on
-                 * naming it. */
+                /* close() is not enough: while pid 1 or a child holds a copy, epoll keeps reporting the
+                 * source. */
                 source_detach(source);
                 close(source->descriptor);
         }
@@ -76,13 +85,19 @@ void timer_stop(struct timer *timer)
 void timer_start(struct timer *timer, enum timer_kind kind, void (*fired)(struct timer *timer))
 {
         timer_stop(timer);
-        struct timer *queue = &nat.queues[kind];
+        struct timer *queue = &loop.queues[kind];
         timer->due = nat.now + durations_ms[kind];
         timer->fired = fired;
         timer->next = queue;
         timer->previous = queue->previous;
         queue->previous->next = timer;
         queue->previous = timer;
+}
+
+struct timer *timer_first(enum timer_kind kind)
+{
+        struct timer *first = loop.queues[kind].next;
+        return first == &loop.queues[kind] ? NULL : first;
 }
 
 static void accept_again(struct timer *timer)
@@ -107,59 +122,64 @@ int acceptor_next(struct acceptor *acceptor)
 static void leave_for_later(void *pointer, int descriptor)
 {
         struct garbage *item = str_or_die(malloc(sizeof(*item)));
-        *item = (struct garbage){.next = nat.garbage, .pointer = pointer, .descriptor = descriptor};
-        nat.garbage = item;
+        *item = (struct garbage){.next = loop.garbage, .pointer = pointer, .descriptor = descriptor};
+        loop.garbage = item;
 }
 
-void free_later(void *pointer)
+void loop_free_later(void *pointer)
 {
         leave_for_later(pointer, -1);
 }
 
-void close_later(int descriptor)
+void loop_close_later(int descriptor)
 {
-        /* Not so many that there could be none left for a new connection. */
-        if (closings == CLOSINGS_MAX) {
+        /* Bounded, because a new connection may need these descriptors. */
+        if (loop.closings == CLOSINGS_MAX) {
                 close(descriptor);
                 return;
         }
-        closings++;
+        loop.closings++;
         leave_for_later(NULL, descriptor);
 }
 
 static void collect_garbage(void)
 {
-        closings = 0;
-        while (nat.garbage) {
-                struct garbage *item = nat.garbage;
-                nat.garbage = item->next;
+        loop.closings = 0;
+        while (loop.garbage) {
+                struct garbage *item = loop.garbage;
+                loop.garbage = item->next;
                 fd_close(&item->descriptor);
                 free(item->pointer);
                 free(item);
         }
 }
 
+void loop_set_hook(int (*timeout)(void), void (*turn)(void))
+{
+        loop.hook_timeout = timeout;
+        loop.hook = turn;
+}
+
 static int next_timeout(void)
 {
         long long soonest = -1;
-        for (size_t i = 0; i < TIMER_KINDS; i++) {
-                const struct timer *first = nat.queues[i].next;
-                if (first != &nat.queues[i] && (soonest < 0 || first->due < soonest))
+        for (enum timer_kind kind = 0; kind < TIMER_KINDS; kind++) {
+                const struct timer *first = timer_first(kind);
+                if (first && (soonest < 0 || first->due < soonest))
                         soonest = first->due;
         }
-        int resolver = resolve_timeout();
+        int hook = loop.hook ? loop.hook_timeout() : -1;
         if (soonest < 0)
-                return resolver;
-        int own = soonest > nat.now ? (int)(soonest - nat.now) : 0;
-        return resolver >= 0 && resolver < own ? resolver : own;
+                return hook;
+        int timers = soonest > nat.now ? (int)(soonest - nat.now) : 0;
+        return hook >= 0 && hook < timers ? hook : timers;
 }
 
 static void fire_timers(void)
 {
-        for (size_t i = 0; i < TIMER_KINDS; i++) {
-                struct timer *queue = &nat.queues[i];
-                while (queue->next != queue && queue->next->due <= nat.now) {
-                        struct timer *timer = queue->next;
+        for (enum timer_kind kind = 0; kind < TIMER_KINDS; kind++) {
+                struct timer *timer;
+                while ((timer = timer_first(kind)) != NULL && timer->due <= nat.now) {
                         timer_stop(timer);
                         timer->fired(timer);
                 }
@@ -168,29 +188,32 @@ static void fire_timers(void)
 
 bool loop_start(void)
 {
-        nat.epoll = epoll_create1(EPOLL_CLOEXEC);
-        nat.buffer = malloc(NAT_BUFFER);
-        nat.now = clock_now_ms();
+        loop.epoll = epoll_create1(EPOLL_CLOEXEC);
         for (size_t i = 0; i < TIMER_KINDS; i++)
-                nat.queues[i].next = nat.queues[i].previous = &nat.queues[i];
-        return nat.epoll >= 0 && nat.buffer != NULL;
+                loop.queues[i].next = loop.queues[i].previous = &loop.queues[i];
+        return loop.epoll >= 0;
+}
+
+void loop_turn(void)
+{
+        struct epoll_event events[64];
+        int count = epoll_wait(loop.epoll, events, sizeof(events) / sizeof(*events), next_timeout());
+        nat.now = clock_now_ms();
+        nat.busy = count > FEW_EVENTS;
+        for (int i = 0; i < count; i++) {
+                struct source *source = events[i].data.ptr;
+                /* An earlier event of this turn may have closed it. */
+                if (source->descriptor >= 0)
+                        source->ready(source, events[i].events);
+        }
+        fire_timers();
+        if (loop.hook)
+                loop.hook();
+        collect_garbage();
 }
 
 void loop_run(void)
 {
-        struct epoll_event events[64];
-        for (;;) {
-                int count = epoll_wait(nat.epoll, events, sizeof(events) / sizeof(*events), next_timeout());
-                nat.now = clock_now_ms();
-                nat.busy = count > FEW_EVENTS;
-                for (int i = 0; i < count; i++) {
-                        struct source *source = events[i].data.ptr;
-                        /* An earlier event of this turn may have closed it. */
-                        if (source->descriptor >= 0)
-                                source->ready(source, events[i].events);
-                }
-                fire_timers();
-                resolve_turn();
-                collect_garbage();
-        }
+        for (;;)
+                loop_turn();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See names.h. Numbers are given in order and never twice, so an address that a program kept can not come to
- * mean another name.
+ * See names.h. Numbers are given in order and never twice, so an address that a program has kept cannot come
+ * to mean another name.
  */
 #include "nat/names.h"
 
@@ -12,26 +12,25 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-/* 198.18.0.0/15, and its first address that is given to a name: what is below belongs to gateway and sandbox.
- */
+/* 198.18.0.0/15, and its first address for a name: those below are for the gateway and the sandbox. */
 static const uint32_t range4 = 0xc6120000, mask4 = 0xfffe0000, first4 = 0xc6120100;
 static const uint8_t prefix6[8] = {0xfd, 0x68, 0x75, 0x74, 0x63, 0x68, 0, 1};
-/* fd68:7574:6368::/48, all of which is hutch's. */
+/* fd68:7574:6368::/48: all of it is hutch's. */
 enum { RANGE6_BYTES = 6 };
 
-enum { SLOTS = 2 * NAMES_MAX }; /* of an open hash: never more than half full */
+enum { SLOTS = 2 * NAMES_MAX }; /* of a hash table with open addressing that is never more than half full */
 
 struct names {
         char *given[NAMES_MAX];
         int count;
-        int slots[SLOTS]; /* numbers plus one; 0: empty */
-        uint64_t seed;    /* the sandbox chooses the names, but not where they collide */
+        int slots[SLOTS]; /* a number plus one; 0: empty */
+        uint64_t seed;    /* so that the sandbox, which chooses the names, cannot choose the collisions */
 };
 
 struct names *names_new(void)
 {
         struct names *names = str_or_die(calloc(1, sizeof(*names)));
-        /* 16 bytes from the kernel, without a system call (getauxval(3)). */
+        /* The kernel provides 16 random bytes without a system call (getauxval(3)). */
         memcpy(&names->seed, (const void *)getauxval(AT_RANDOM), sizeof(names->seed));
         return names;
 }

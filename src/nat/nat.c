@@ -1,251 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * hutch-nat: the program. It is started by hutch with the descriptors of wire.h, an empty environment and no
- * arguments, takes its rules and sockets, confines itself and runs the loop until the supervisor is gone. It
- * must never open a file or start a program once it is confined; policy/seccomp/nat.json says what is left.
+ * See nat.h.
  */
 #include "nat/nat.h"
 
-#include "lib/fd.h"
-#include "lib/str.h"
-#include "nat/packets.h"
-#include "nat/relay.h"
-#include "nat/wire.h"
-#include "ns/seccomp.h"
-#include "seccomp-nat.h"
+#include "lib/clock.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <linux/capability.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/epoll.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 enum {
-        LINES_MAX = 64 << 20,      /* of a configuration: a hosts file may be long */
         RESERVED_DESCRIPTORS = 64, /* listeners, name servers, the loop: not for flows */
+        FLOW_DESCRIPTORS = 2,      /* the sandbox's side and the host's side */
 };
 
 struct nat nat;
 
-/* The ports of the host's loopback that ports of the sandbox's stand for. */
-static struct port_pair {
-        uint16_t inside, host;
-} host_ports[65536 / 64];
-static size_t host_port_count;
-
-/* What is wanted of it besides. */
-struct wishes {
-        bool log, explain;
-};
-
-static _Noreturn void die(const char *what)
+bool nat_start(size_t descriptors)
 {
-        report_note("the network helper (hutch-nat) cannot start: %s: %s", what, strerror(errno));
-        _exit(EXIT_SETUP);
-}
-
-/* The rest of a line that begins with `word` and a space, or NULL. */
-static const char *after(const char *line, const char *word)
-{
-        size_t length = strlen(word);
-        return strncmp(line, word, length) == 0 && line[length] == ' ' ? line + length + 1 : NULL;
-}
-
-static void take_rule(struct destinations *list, enum destination_use use, const char *text)
-{
-        struct error error = {0};
-        if (!destinations_add(list, use, text, &error)) {
-                errno = EINVAL; /* hutch has parsed it already */
-                die(error.text);
-        }
-}
-
-static void take_host_port(const char *text)
-{
-        unsigned inside, host;
-        if (sscanf(text, "%u %u", &inside, &host) != 2 ||
-            host_port_count == sizeof(host_ports) / sizeof(*host_ports))
-                die("host-port");
-        host_ports[host_port_count++] = (struct port_pair){(uint16_t)inside, (uint16_t)host};
-}
-
-static void take_line(const char *line, struct wishes *wishes)
-{
-        const char *rest;
-        if ((rest = after(line, "nameserver")))
-                resolve_add_server(rest);
-        else if ((rest = after(line, "host")))
-                resolve_add_host(rest);
-        else if ((rest = after(line, "allow")))
-                take_rule(&nat.rules.allow, DESTINATION_ALLOW, rest);
-        else if ((rest = after(line, "deny")))
-                take_rule(&nat.rules.deny, DESTINATION_DENY, rest);
-        else if ((rest = after(line, "host-port")))
-                take_host_port(rest);
-        else if ((rest = after(line, "proxy")))
-                proxy_configure(rest);
-        else if ((rest = after(line, "no-proxy")))
-                proxy_except(rest);
-        else if (str_equal(line, "log"))
-                wishes->log = true;
-        else if (str_equal(line, "explain"))
-                wishes->explain = true;
-}
-
-/* Takes every line of a memory file, which is closed. */
-static void take_lines(int descriptor, struct wishes *wishes)
-{
-        autofree char *lines = NULL;
-        ssize_t length =
-            lseek(descriptor, 0, SEEK_SET) < 0 ? -errno : fd_read_all(descriptor, LINES_MAX, &lines);
-        close(descriptor);
-        if (length < 0) {
-                errno = (int)-length;
-                die("its rules cannot be read");
-        }
-        char *position = NULL;
-        resolve_configure_begin();
-        for (char *line = strtok_r(lines, "\n", &position); line; line = strtok_r(NULL, "\n", &position))
-                take_line(line, wishes);
-        resolve_configure_end();
-}
-
-static uint16_t host_port_of(uint16_t inside)
-{
-        for (size_t i = 0; i < host_port_count; i++)
-                if (host_ports[i].inside == inside)
-                        return host_ports[i].host;
-        return inside;
-}
-
-static void take_socket(const struct nat_socket *head, int descriptor)
-{
-        uint16_t port = (uint16_t)head->port;
-        switch ((enum nat_socket_kind)head->kind) {
-        case NAT_SOCKET_DNS_UDP:
-                dns_serve_udp(descriptor);
-                return;
-        case NAT_SOCKET_DNS_TCP:
-                dns_serve_tcp(descriptor);
-                return;
-        case NAT_SOCKET_TCP:
-                flow_serve(descriptor);
-                return;
-        case NAT_SOCKET_UDP:
-                datagrams_serve(descriptor, port);
-                return;
-        case NAT_SOCKET_HOST_PORT:
-                flow_serve_host_port(descriptor, host_port_of(port));
-                return;
-        case NAT_SOCKET_ATTEMPTS:
-                attempts_watch(descriptor);
-                return;
-        case NAT_SOCKET_PUBLISH:
-                publish_serve(descriptor, port);
-                return;
-        case NAT_SOCKET_END:
-                nat.v6 = port != 0;
-                return;
-        }
-}
-
-/* The sockets, from the child that enters the sandbox, which waits for nothing: they are taken before it can
- * have ended. */
-static void take_sockets(void)
-{
-        struct nat_socket head;
-        int descriptor;
-        do {
-                if (packet_receive_descriptor(NAT_SETUP, &head, sizeof(head), &descriptor) != sizeof(head))
-                        _exit(0); /* the sandbox was never made; hutch says why */
-                take_socket(&head, descriptor);
-        } while (head.kind != NAT_SOCKET_END);
-        close(NAT_SETUP);
-}
-
-static void supervisor_ready(struct source *source, uint32_t events)
-{
-        struct nat_message head;
-        int descriptor;
-        struct wishes wishes; /* that were taken at the start */
-        (void)events;
-        if (packet_receive_descriptor(source->descriptor, &head, sizeof(head), &descriptor) != sizeof(head))
-                _exit(0); /* hutch is gone, and the sandbox with it */
-        if (head.type == NAT_FINISH) {
-                report_finish();
-                flow_end_all("the sandbox ended");
-                datagrams_end_all("the sandbox ended");
-                _exit(0);
-        }
-        if (head.type == NAT_RESOLVER && descriptor >= 0)
-                take_lines(descriptor, &wishes);
-        else if (descriptor >= 0)
-                close(descriptor);
-}
-
-/* Of a caller that is root nothing is kept. */
-static int drop_capabilities(void)
-{
-        struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-        struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
-        return (int)syscall(SYS_capset, &head, none);
-}
-
-static void confine(void)
-{
-        struct seccomp_program filter = {.code = program_nat,
-                                         .length = sizeof(program_nat) / sizeof(*program_nat)};
-        if (drop_capabilities() < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
-            prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-                die("it cannot confine itself");
-        int error = seccomp_install(&filter);
-        if (error < 0) {
-                errno = -error;
-                die("its system call filter cannot be loaded");
-        }
-}
-
-static void prepare(void)
-{
-        struct rlimit limit;
-        signal(SIGPIPE, SIG_IGN);
-        (void)prctl(PR_SET_NAME, "hutch-nat", 0, 0, 0);
-        if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getrlimit(RLIMIT_NOFILE, &limit) < 0)
-                die("prctl");
-        limit.rlim_cur = limit.rlim_max;
-        (void)setrlimit(RLIMIT_NOFILE, &limit);
-        nat.flows_max =
-            limit.rlim_cur <= RESERVED_DESCRIPTORS + 2 ? 1 : (limit.rlim_cur - RESERVED_DESCRIPTORS) / 2;
+        nat.flows_max = descriptors <= RESERVED_DESCRIPTORS + FLOW_DESCRIPTORS
+                            ? 1
+                            : (descriptors - RESERVED_DESCRIPTORS) / FLOW_DESCRIPTORS;
+        nat.now = clock_now_ms();
         nat.names = names_new();
-        if (!loop_start() || !resolve_start())
-                die("memory");
-        if (!relay_prepare())
-                die("a pipe");
-        if (!host_routes_open())
-                die("a netlink socket");
-}
-
-int main(void)
-{
-        static struct source supervisor;
-        struct wishes wishes = {0};
-        report_start(NAT_SUPERVISOR, false);
-        prepare();
-        take_lines(NAT_RULES, &wishes);
-        report_start(NAT_SUPERVISOR, wishes.log);
-        if (!source_add(&supervisor, NAT_SUPERVISOR, EPOLLIN, supervisor_ready) ||
-            (wishes.explain && !refusals_serve()))
-                die("epoll");
-        take_sockets();
-        confine();
-        report_ready();
-        loop_run();
+        nat.buffer = malloc(NAT_BUFFER);
+        return nat.buffer != NULL;
 }

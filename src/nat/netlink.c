@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See netlink.h. libmnl's own socket and batch objects are not used: they allocate, and this runs in a child
+ * See netlink.h. libmnl's socket and batch objects are not used: they allocate, and this code runs in a child
  * that makes system calls only.
  */
 #include "nat/netlink.h"
@@ -25,7 +25,7 @@ int netlink_open(int protocol)
         return socket_;
 }
 
-/* Attributes may have been added to the last request until now. */
+/* Attributes of the last request may have been added until now. */
 static void finish_last(struct netlink_batch *batch)
 {
         if (batch->last)
@@ -48,8 +48,8 @@ struct nlmsghdr *netlink_add(struct netlink_batch *batch, uint16_t type, uint16_
         return batch->last;
 }
 
-/* Notes the answers in one datagram. */
-static void take_answers(const char *answers, size_t length, uint32_t *answered, int *error, uint32_t *failed)
+/* Reads the answers in one datagram. */
+static void read_answers(const char *answers, size_t length, uint32_t *answered, int *error, uint32_t *failed)
 {
         int left = (int)length;
         for (const struct nlmsghdr *header = (const struct nlmsghdr *)answers; mnl_nlmsg_ok(header, left);
@@ -76,8 +76,8 @@ int netlink_run(int socket_, struct netlink_batch *batch, uint32_t *failed)
                 error = -errno;
         while (sent >= 0 && answered < expected) {
                 alignas(NLMSG_ALIGNTO) char answers[8192];
-                /* The kernel works within send(), so that every answer is there. They may be fewer than the
-                 * requests: a transaction that cannot even begin has one for all of them. */
+                /* The kernel executes the requests within send(), so every answer is there. There may be
+                 * fewer answers than requests: a transaction that cannot begin has one for all of them. */
                 ssize_t length = recv(socket_, answers, sizeof(answers), MSG_DONTWAIT);
                 if (length < 0 && errno == EINTR)
                         continue;
@@ -87,7 +87,7 @@ int netlink_run(int socket_, struct netlink_batch *batch, uint32_t *failed)
                         error = length < 0 && errno != EAGAIN ? -errno : -EPROTO;
                         break;
                 }
-                take_answers(answers, (size_t)length, &answered, &error, failed);
+                read_answers(answers, (size_t)length, &answered, &error, failed);
         }
         batch->length = 0;
         batch->count = batch->expected = 0;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The upstream proxy: which flows go through it, and the tunnel that it is asked for (CONNECT, RFC 9110). The
- * rules have judged the flow before. It must never show the credentials, nor take a byte from the proxy that
- * stands behind its answer: that is the server's.
+ * See proxy.h. The rules have judged a flow before it comes here. This module must never show the
+ * credentials, and never read a byte after the proxy's reply, because those are the server's.
  */
-#include "nat/nat.h"
+#include "nat/proxy.h"
+
+#include "lib/str.h"
+#include "nat/loop.h"
 #include "nat/proxy_reply.h"
 #include "nat/relay.h"
-
-#include "lib/fd.h"
-#include "lib/str.h"
+#include "nat/report.h"
 #include "policy/addresses.h"
 #include "policy/no_proxy.h"
 
@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <unistd.h>
 
 struct tunnel {
         struct source source;
@@ -26,16 +27,16 @@ struct tunnel {
         void *context;
         char *request;
         size_t request_length, sent;
-        size_t received; /* of the answer's head */
+        size_t received; /* bytes of the head of the reply */
         uint8_t head[PROXY_REPLY_MAX];
 };
 
 static struct {
-        struct target place; /* port 0: there is no proxy */
+        struct target place; /* port 0: none is set */
         char *shown;
         char *credentials;
         struct str_list except;
-        bool told; /* that names are not checked behind it */
+        bool noted; /* the user knows that names are not checked behind the proxy */
 } proxy;
 
 void proxy_configure(const char *text)
@@ -65,16 +66,15 @@ const char *proxy_shown(void)
         return proxy.shown;
 }
 
-bool proxy_carries(const struct target *target, struct target *place)
+const struct target *proxy_for(const struct target *target)
 {
         if (!proxy.place.port || target->host_loopback || target->transport != TRANSPORT_TCP ||
             no_proxy_covers(&proxy.except, target->name, &target->address, target->port))
-                return false;
-        *place = proxy.place;
-        return true;
+                return NULL;
+        return &proxy.place;
 }
 
-/* The target as CONNECT and Host name it. Names were checked, so nothing in it can end the line. */
+/* Writes the CONNECT request. The target's name was checked, so it cannot end the line. */
 static char *make_request(const struct target *target)
 {
         char address[ADDRESS_TEXT];
@@ -86,63 +86,63 @@ static char *make_request(const struct target *target)
                           proxy.credentials ? proxy.credentials : "", proxy.credentials ? "\r\n" : "");
 }
 
-static void forget(struct tunnel *tunnel)
+static void tunnel_free(struct tunnel *tunnel)
 {
         explicit_bzero(tunnel->request, tunnel->request_length);
         free(tunnel->request);
         source_close(&tunnel->source);
         relay_release(sizeof(*tunnel));
-        free_later(tunnel);
+        loop_free_later(tunnel);
 }
 
 void proxy_cancel(struct tunnel *tunnel)
 {
-        forget(tunnel);
+        tunnel_free(tunnel);
 }
 
-static void fail(struct tunnel *tunnel, int error, const char *why)
+static void tunnel_fail(struct tunnel *tunnel, int error, const char *why)
 {
-        forget(tunnel);
-        report_proxy(&tunnel->target, why);
+        tunnel_free(tunnel);
+        report_proxy(proxy.shown, &tunnel->target, why);
         tunnel->done(tunnel->context, error, why);
 }
 
-static void refuse_answer(struct tunnel *tunnel, int status)
+static void refuse_reply(struct tunnel *tunnel, int status)
 {
         char why[96];
         if (status == 407) {
-                fail(tunnel, -EACCES,
-                     proxy.credentials
-                         ? "it does not accept the user name and password of the proxy variable (407)"
-                         : "it wants a user name and password; write them into the proxy variable as "
-                           "http://USER:PASSWORD@HOST:PORT (407)");
+                tunnel_fail(tunnel, -EACCES,
+                            proxy.credentials
+                                ? "it does not accept the user name and password of the proxy variable (407)"
+                                : "it wants a user name and password; write them into the proxy variable as "
+                                  "http://USER:PASSWORD@HOST:PORT (407)");
                 return;
         }
         if (status < 0)
-                snprintf(why, sizeof(why), "its answer is not one of an HTTP proxy");
+                snprintf(why, sizeof(why), "its answer is not that of an HTTP proxy");
         else
                 snprintf(why, sizeof(why), "it refuses with status %d", status);
-        fail(tunnel, -ECONNREFUSED, why);
+        tunnel_fail(tunnel, -ECONNREFUSED, why);
 }
 
-/* The answer's head is there. */
-static void judge_answer(struct tunnel *tunnel)
+/* The head of the reply is complete. */
+static void judge_reply(struct tunnel *tunnel)
 {
         int status = proxy_reply_status(tunnel->head, tunnel->received);
         if (status < 200 || status > 299) {
-                refuse_answer(tunnel, status);
+                refuse_reply(tunnel, status);
                 return;
         }
         int connected = tunnel->source.descriptor;
         source_detach(&tunnel->source);
         tunnel->source.descriptor = -1;
-        forget(tunnel);
+        tunnel_free(tunnel);
         tunnel->done(tunnel->context, connected, NULL);
 }
 
-/* Takes the head and nothing behind it: what there is is looked at first, because the server may have spoken.
- */
-static void read_answer(struct tunnel *tunnel)
+/* Reads the head of the reply and nothing after it: the function peeks first, because the server may have
+ * sent something already. */
+static void read_reply(struct tunnel *tunnel)
 {
         int from = tunnel->source.descriptor;
         uint8_t *into = tunnel->head + tunnel->received;
@@ -150,20 +150,20 @@ static void read_answer(struct tunnel *tunnel)
         if (length < 0 && (errno == EAGAIN || errno == EINTR))
                 return;
         if (length <= 0) {
-                fail(tunnel, -ECONNRESET, "it closed the connection");
+                tunnel_fail(tunnel, -ECONNRESET, "it closed the connection");
                 return;
         }
         size_t end = proxy_reply_end(tunnel->head, tunnel->received + (size_t)length);
         size_t taken = end ? end - tunnel->received : (size_t)length;
         if (recv(from, into, taken, 0) != (ssize_t)taken) {
-                fail(tunnel, -ECONNRESET, "it closed the connection");
+                tunnel_fail(tunnel, -ECONNRESET, "it closed the connection");
                 return;
         }
         tunnel->received += taken;
         if (end)
-                judge_answer(tunnel);
+                judge_reply(tunnel);
         else if (tunnel->received == sizeof(tunnel->head))
-                refuse_answer(tunnel, -1);
+                refuse_reply(tunnel, -1);
 }
 
 static void tunnel_ready(struct source *source, uint32_t events)
@@ -171,13 +171,13 @@ static void tunnel_ready(struct source *source, uint32_t events)
         struct tunnel *tunnel = OWNER(source, struct tunnel, source);
         (void)events;
         if (tunnel->sent == tunnel->request_length) {
-                read_answer(tunnel);
+                read_reply(tunnel);
                 return;
         }
         ssize_t sent = send(source->descriptor, tunnel->request + tunnel->sent,
                             tunnel->request_length - tunnel->sent, MSG_NOSIGNAL);
         if (sent < 0 && errno != EAGAIN && errno != EINTR) {
-                fail(tunnel, -errno, "it closed the connection");
+                tunnel_fail(tunnel, -errno, "it closed the connection");
                 return;
         }
         tunnel->sent += sent > 0 ? (size_t)sent : 0;
@@ -198,14 +198,13 @@ struct tunnel *proxy_begin(int connected, const struct target *target, proxy_don
         tunnel->request = make_request(target);
         tunnel->request_length = strlen(tunnel->request);
         if (!source_add(&tunnel->source, connected, EPOLLOUT, tunnel_ready)) {
-                forget(tunnel);
+                tunnel_free(tunnel);
                 return NULL;
         }
-        if (target->name && !proxy.told)
+        if (target->name && !proxy.noted)
                 report_note("network: connections go through the proxy %s, which looks the names up: hutch "
-                            "cannot see "
-                            "there whether a name leads to a private address",
+                            "cannot check whether a name leads to a private address",
                             proxy.shown);
-        proxy.told |= target->name != NULL;
+        proxy.noted |= target->name != NULL;
         return tunnel;
 }

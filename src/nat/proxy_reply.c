@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See proxy_reply.h. Fields are checked for form and otherwise ignored: what stands behind the head of a 2xx
- * answer is the tunnel, whatever Content-Length says (RFC 9110, 9.3.6).
+ * See proxy_reply.h. Fields are checked for form and otherwise ignored: what follows the head of a 2xx reply
+ * is the tunnel, whatever Content-Length says (RFC 9110, 9.3.6).
  */
 #include "nat/proxy_reply.h"
 
@@ -18,7 +18,7 @@ static int is_text(uint8_t byte)
         return byte == '\t' || (byte >= 0x20 && byte != 0x7f);
 }
 
-/* A token, a colon, text. */
+/* Whether the line is a token, a colon, and text. */
 static int is_field(const uint8_t *line, size_t length)
 {
         const uint8_t *colon = memchr(line, ':', length);
@@ -33,7 +33,7 @@ static int is_field(const uint8_t *line, size_t length)
         return 1;
 }
 
-/* "HTTP/1.x 200", then nothing or a space and text. */
+/* Reads "HTTP/1.x 200", then nothing, or a space and text. The status, or -1. */
 static int read_status(const uint8_t *line, size_t length)
 {
         static const char version[] = "HTTP/1.";

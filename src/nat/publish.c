@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * --publish: connections of the host to a port that the server listens on. A socket inside the sandbox can
- * only be made inside, so pid 1 is asked for one per connection; it answers in order.
+ * See publish.h. Only a process inside the sandbox can make a socket of the sandbox, so hutch-nat asks pid 1
+ * for one for each connection. Pid 1 answers in order.
  */
-#include "nat/nat.h"
-#include "nat/wire.h"
+#include "nat/publish.h"
 
 #include "lib/str.h"
+#include "nat/connect.h"
+#include "nat/flow.h"
+#include "nat/loop.h"
+#include "nat/nat.h"
 #include "nat/packets.h"
+#include "nat/report.h"
+#include "nat/wire.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,17 +23,17 @@ enum { WAITING_MAX = 256 };
 
 struct published {
         struct acceptor acceptor;
-        uint16_t port; /* the sandbox's */
+        uint16_t port; /* of the sandbox */
 };
 
-/* One connection of the host until the sandbox's end of it is there. */
+/* A connection of the host that waits for the sandbox's end. */
 struct joining {
-        struct source source; /* the sandbox's end, while it is being connected */
-        struct joining *next; /* in the queue of those that wait for pid 1 */
+        struct source source; /* the sandbox's end, while the kernel connects it */
+        struct joining *next; /* in the queue for pid 1 */
         struct timer patience;
         int host;
         bool v6;
-        bool queued; /* pid 1 owes an answer, which keeps its place */
+        bool queued; /* pid 1 has not answered: the place in the queue stays */
         bool over;
         uint16_t port;
 };
@@ -39,25 +44,25 @@ static struct {
         size_t waiting;
 } dialler = {.source = {.descriptor = -1}, .last = &dialler.first};
 
-static void give_up(struct joining *joining)
+static void drop_joining(struct joining *joining)
 {
         joining->over = true;
         timer_stop(&joining->patience);
         source_close(&joining->source);
         close(joining->host);
         if (!joining->queued)
-                free_later(joining);
+                loop_free_later(joining);
 }
 
-static void is_late(struct timer *timer)
+static void patience_due(struct timer *timer)
 {
         struct joining *joining = OWNER(timer, struct joining, patience);
         report_note("the server did not accept a connection to its published port %u in time", joining->port);
-        give_up(joining);
+        drop_joining(joining);
 }
 
-/* Asks pid 1; the answer comes in its turn. */
-static bool ask(struct joining *joining)
+/* Asks pid 1 for a socket. */
+static bool request_socket(struct joining *joining)
 {
         struct nat_dial request = {.port = joining->port, .v6 = joining->v6};
         if (dialler.waiting >= WAITING_MAX || send(dialler.source.descriptor, &request, sizeof(request),
@@ -71,7 +76,7 @@ static bool ask(struct joining *joining)
         return true;
 }
 
-static void is_connected(struct source *source, uint32_t events)
+static void sandbox_ready(struct source *source, uint32_t events)
 {
         struct joining *joining = OWNER(source, struct joining, source);
         int error = 0;
@@ -80,14 +85,14 @@ static void is_connected(struct source *source, uint32_t events)
         (void)getsockopt(source->descriptor, SOL_SOCKET, SO_ERROR, &error, &length);
         if (error) {
                 source_close(source);
-                /* A server may listen on the other loopback address. */
+                /* The server may listen on the other loopback address. */
                 if (joining->v6 || !nat.v6) {
-                        give_up(joining);
+                        drop_joining(joining);
                         return;
                 }
                 joining->v6 = true;
-                if (!ask(joining))
-                        give_up(joining);
+                if (!request_socket(joining))
+                        drop_joining(joining);
                 return;
         }
         struct target target = {.host_loopback = true, .port = joining->port, .transport = TRANSPORT_TCP};
@@ -98,7 +103,7 @@ static void is_connected(struct source *source, uint32_t events)
         connect_set_nodelay(sandbox);
         flow_join(sandbox, joining->host, &target);
         joining->over = true;
-        free_later(joining);
+        loop_free_later(joining);
 }
 
 static void dialler_ready(struct source *source, uint32_t events)
@@ -111,7 +116,7 @@ static void dialler_ready(struct source *source, uint32_t events)
                 return;
         struct joining *joining = dialler.first;
         if (length != sizeof(answer) || !joining) {
-                source_close(source); /* pid 1 is ending, and with it the sandbox */
+                source_close(source); /* pid 1 has ended, and the sandbox with it */
                 return;
         }
         dialler.waiting--;
@@ -119,18 +124,18 @@ static void dialler_ready(struct source *source, uint32_t events)
         if (!dialler.first)
                 dialler.last = &dialler.first;
         joining->queued = false;
-        if (!joining->over && made >= 0 && source_add(&joining->source, made, EPOLLOUT, is_connected))
+        if (!joining->over && made >= 0 && source_add(&joining->source, made, EPOLLOUT, sandbox_ready))
                 return;
         if (made >= 0)
                 close(made);
         joining->source.descriptor = -1;
         if (joining->over)
-                free_later(joining);
+                loop_free_later(joining);
         else
-                give_up(joining);
+                drop_joining(joining);
 }
 
-static void host_connects(struct source *source, uint32_t events)
+static void host_ready(struct source *source, uint32_t events)
 {
         struct published *published = OWNER(source, struct published, acceptor.source);
         (void)events;
@@ -147,16 +152,16 @@ static void host_connects(struct source *source, uint32_t events)
                 return;
         }
         *joining = (struct joining){.source.descriptor = -1, .host = host, .port = published->port};
-        timer_start(&joining->patience, TIMER_SNIFF, is_late);
-        if (!ask(joining))
-                give_up(joining);
+        timer_start(&joining->patience, TIMER_SNIFF, patience_due);
+        if (!request_socket(joining))
+                drop_joining(joining);
 }
 
 void publish_serve(int descriptor, uint16_t port)
 {
         struct published *published = str_or_die(calloc(1, sizeof(*published)));
         published->port = port;
-        if (!source_add(&published->acceptor.source, descriptor, EPOLLIN, host_connects) ||
+        if (!source_add(&published->acceptor.source, descriptor, EPOLLIN, host_ready) ||
             (dialler.source.descriptor < 0 &&
              !source_add(&dialler.source, NAT_DIALLER, EPOLLIN, dialler_ready)))
                 str_or_die(NULL);

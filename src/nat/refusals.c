@@ -1,41 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What was refused, for hutch-filter, which tells the model (--explain). It must never send what it was not
- * asked for: so the sandbox cannot make it fill a queue, and what it keeps has its size from the start.
- *
- * Theory of operation. hutch-filter asks when it holds an answer of the server's that says that a call
- * failed. Whatever refusal the server knew of when it wrote that was complete before the question was sent,
- * so before it is read here: this process has one thread, and finishes one event before it takes the next.
- * Only what the kernel refuses by itself (attempts.c) may wait in a socket still; the kernel put it there
- * before it refused it, so catching up is enough.
+ * See refusals.h.
  */
-#include "nat/nat.h"
-#include "nat/wire.h"
+#include "nat/refusals.h"
 
 #include "lib/clock.h"
+#include "nat/wire.h"
 
-#include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <unistd.h>
 
 enum { REFUSAL_MAX = NAT_TEXT_MAX / (NAT_REFUSALS_KEPT + 1) };
 
 struct refusal {
-        long long at; /* when it was last so: clock_now_ns() */
+        long long at; /* clock_now_ns() of the last time */
         char what[REFUSAL_MAX];
 };
 
 static struct {
         bool wanted;
         size_t count;
-        struct refusal list[NAT_REFUSALS_KEPT]; /* in the order of `at` */
-        long long forgotten_at;                 /* the last one that had to make room was so */
-        struct source source;
+        struct refusal list[NAT_REFUSALS_KEPT]; /* ordered by `at` */
+        long long forgotten_at;                 /* `at` of the last one that made room */
 } refusals;
 
-static void drop(size_t i)
+static void remove_refusal(size_t i)
 {
         refusals.count--;
         memmove(&refusals.list[i], &refusals.list[i + 1], (refusals.count - i) * sizeof(*refusals.list));
@@ -49,18 +39,17 @@ void refusals_keep(const char *what)
         while (same < refusals.count && strncmp(refusals.list[same].what, what, REFUSAL_MAX - 1) != 0)
                 same++;
         if (same < refusals.count) {
-                drop(same);
+                remove_refusal(same);
         } else if (refusals.count == NAT_REFUSALS_KEPT) {
                 refusals.forgotten_at = refusals.list[0].at;
-                drop(0);
+                remove_refusal(0);
         }
         struct refusal *refusal = &refusals.list[refusals.count++];
         refusal->at = clock_now_ns();
         snprintf(refusal->what, sizeof(refusal->what), "%s", what);
 }
 
-/* Writes what was refused since then; returns its length. */
-static size_t write_refusals(long long since, char *out, size_t size)
+size_t refusals_write(long long since, char *out, size_t size)
 {
         size_t length = 0;
         for (size_t i = 0; i < refusals.count; i++)
@@ -72,27 +61,7 @@ static size_t write_refusals(long long since, char *out, size_t size)
         return length;
 }
 
-static void filter_ready(struct source *source, uint32_t events)
-{
-        struct {
-                struct nat_asked head;
-                char text[NAT_TEXT_MAX];
-        } answer;
-        (void)events;
-        ssize_t got = recv(source->descriptor, &answer.head, sizeof(answer.head), MSG_DONTWAIT);
-        if (got < 0 && (errno == EAGAIN || errno == EINTR))
-                return;
-        if (got != sizeof(answer.head)) { /* it has ended, and so does the sandbox */
-                source_close(source);
-                return;
-        }
-        attempts_catch_up();
-        size_t length = write_refusals(answer.head.since, answer.text, sizeof(answer.text));
-        (void)send(source->descriptor, &answer, sizeof(answer.head) + length, MSG_NOSIGNAL | MSG_DONTWAIT);
-}
-
-bool refusals_serve(void)
+void refusals_start(void)
 {
         refusals.wanted = true;
-        return source_add(&refusals.source, NAT_FILTER, EPOLLIN, filter_ready);
 }

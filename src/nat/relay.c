@@ -1,39 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See relay.h. One buffer serves all flows, because what is read is written at once; only what an end does
- * not take is kept, and then nothing more is read for it: memory is bounded by one buffer per stalled
- * direction.
+ * See relay.h. One buffer serves all flows, because bytes that are read are written at once. Only bytes that
+ * an end does not accept are kept, and nothing more is read for that end until it has accepted them: each
+ * stalled direction holds at most one buffer.
  *
- * Little is copied through the buffer; where there is more, the rest goes through a pipe, in which the kernel
- * passes pages on without copying them. The pipe serves all flows as well: it must be empty whenever a flow's
- * turn is over, or its bytes would reach another.
+ * The first bytes of a turn are copied through the buffer. When there are more, the rest goes through a pipe
+ * with splice(2), which moves pages without copying them. One pipe serves all flows too: it must be empty
+ * whenever the turn of a flow ends, or its bytes would reach another flow.
  */
 #include "nat/relay.h"
+
+#include "nat/nat.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum {
-        TURN_BYTES = 4 * NAT_BUFFER, /* how much one end may move before the others have their turn */
-        HELD_MAX = 128 << 20,        /* bytes that wait, of all flows */
-        HELD_MUCH = HELD_MAX / 4,    /* from here on a flow reads only so much at a time: */
+        TURN_BYTES = 4 * NAT_BUFFER, /* what one end may move before other flows have their turn */
+        HELD_MAX = 128 << 20,        /* bytes that wait in all flows together */
+        HELD_MUCH = HELD_MAX / 4,    /* from here on a flow reads at most SMALL_BUFFER at a time */
         SMALL_BUFFER = NAT_BUFFER >> 6,
-        COPIED_MAX = 64 << 10,     /* what is copied before pages are passed on */
-        PASSAGE_BYTES = 128 << 10, /* by the kernel's count: a slot of 4 KiB may hold more */
+        COPIED_MAX = 64 << 10,  /* what is copied before splice() is used */
+        PIPE_BYTES = 128 << 10, /* as the kernel counts: a slot of 4 KiB may hold more */
 };
 
 static size_t held;
-static int passage[2]; /* the pipe */
+static int splice_pipe[2]; /* read end, write end */
 
 bool relay_prepare(void)
 {
-        if (pipe2(passage, O_CLOEXEC | O_NONBLOCK) < 0)
+        if (pipe2(splice_pipe, O_CLOEXEC | O_NONBLOCK) < 0)
                 return false;
-        /* It stays as it is where the account has too many large pipes already. */
-        (void)fcntl(passage[1], F_SETPIPE_SZ, PASSAGE_BYTES);
+        /* The pipe keeps its size where the user has too many large pipes already. */
+        (void)fcntl(splice_pipe[1], F_SETPIPE_SZ, PIPE_BYTES);
         return true;
 }
 
@@ -79,7 +82,7 @@ static void drop_pending(struct relay_end *end)
         end->pending_from = end->pending_to = 0;
 }
 
-/* Writes what is pending. False when the end is broken. */
+/* Writes pending bytes. False when the end is broken. */
 static bool flush(struct relay_end *end)
 {
         while (end->pending) {
@@ -95,7 +98,7 @@ static bool flush(struct relay_end *end)
         return true;
 }
 
-/* Passes an end of input on, once everything before it is out. */
+/* Passes the end of input on, once every byte before it is written. */
 static void pass_end(struct relay_end *from, struct relay_end *to)
 {
         if (!from->input_ended || to->pending || to->output_ended)
@@ -104,8 +107,9 @@ static void pass_end(struct relay_end *from, struct relay_end *to)
         (void)shutdown(to->source.descriptor, SHUT_WR);
 }
 
-/* What a call has read of an end: its length, 0 when there is nothing now or nothing more, or negative. */
-static ssize_t take(struct relay_end *from, ssize_t length, size_t *moved)
+/* Notes the result of a read. Returns the length, 0 when there is nothing now or nothing more, or a negative
+ * errno. */
+static ssize_t note_input(struct relay_end *from, ssize_t length, size_t *moved)
 {
         if (length < 0)
                 return errno == EAGAIN || errno == EINTR ? 0 : -errno;
@@ -115,15 +119,16 @@ static ssize_t take(struct relay_end *from, ssize_t length, size_t *moved)
         return length;
 }
 
-/* Moves one buffer. 1: there may be more; 0: not now; negative: an end is broken. */
+/* Moves at most one buffer. Returns 1 when there may be more, 0 when there is nothing now, a negative errno
+ * when an end is broken. */
 static int move_copied(struct relay_end *from, struct relay_end *to, bool ends, size_t *moved)
 {
         size_t most = held < HELD_MUCH ? COPIED_MAX : SMALL_BUFFER;
-        ssize_t length = take(from, recv(from->source.descriptor, nat.buffer, most, 0), moved);
+        ssize_t length = note_input(from, recv(from->source.descriptor, nat.buffer, most, 0), moved);
         if (length <= 0)
                 return (int)length;
-        /* A short read has emptied the socket: asking again would cost a call for nothing, unless there is an
-         * end to be heard of, which then leaves in one packet with the last bytes. */
+        /* A short read has emptied the socket, and another read would waste a system call, unless the hang-up
+         * was reported. Another read then finds the end, which leaves in one packet with the last bytes. */
         bool more = (size_t)length == most || ends;
         ssize_t sent =
             send(to->source.descriptor, nat.buffer, (size_t)length, MSG_NOSIGNAL | (ends ? MSG_MORE : 0));
@@ -136,12 +141,12 @@ static int move_copied(struct relay_end *from, struct relay_end *to, bool ends, 
         return more;
 }
 
-/* Empties the pipe: the `left` bytes in it are kept for an end that could not take them. */
-static int keep_passage(struct relay_end *to, size_t left)
+/* Keeps the `left` bytes in the pipe for an end that does not accept them. */
+static int empty_pipe(struct relay_end *to, size_t left)
 {
         ssize_t length;
         int error = 0;
-        while ((length = read(passage[0], nat.buffer, NAT_BUFFER)) > 0) {
+        while ((length = read(splice_pipe[0], nat.buffer, NAT_BUFFER)) > 0) {
                 if (error == 0 && !relay_push(to, nat.buffer, (size_t)length))
                         error = -ENOMEM;
                 left -= (size_t)length;
@@ -149,27 +154,28 @@ static int keep_passage(struct relay_end *to, size_t left)
         return left ? -EIO : error;
 }
 
-/* The same as move_copied() by pages. */
+/* As move_copied(), with splice(). */
 static int move_pages(struct relay_end *from, struct relay_end *to, size_t *moved)
 {
         size_t most = held < HELD_MUCH ? NAT_BUFFER : SMALL_BUFFER;
-        ssize_t length = take(
-            from, splice(from->source.descriptor, NULL, passage[1], NULL, most, SPLICE_F_NONBLOCK), moved);
+        ssize_t length = note_input(
+            from, splice(from->source.descriptor, NULL, splice_pipe[1], NULL, most, SPLICE_F_NONBLOCK),
+            moved);
         if (length <= 0)
                 return (int)length;
         size_t left = (size_t)length;
         ssize_t sent = 0;
         do
-                sent = splice(passage[0], NULL, to->source.descriptor, NULL, left, SPLICE_F_NONBLOCK);
+                sent = splice(splice_pipe[0], NULL, to->source.descriptor, NULL, left, SPLICE_F_NONBLOCK);
         while (sent > 0 && (left -= (size_t)sent) > 0);
         if (left == 0)
                 return 1;
         int error = sent == 0 || errno == EAGAIN || errno == EINTR ? 0 : -errno;
-        int kept = keep_passage(to, left);
+        int kept = empty_pipe(to, left);
         return error ? error : kept;
 }
 
-/* False, with errno, when an end is broken. */
+/* Moves what there is. False, with errno, when an end is broken. */
 static bool move_direction(struct relay_end *from, struct relay_end *to, bool ends)
 {
         size_t moved = 0;
@@ -201,8 +207,8 @@ static bool is_broken(const struct relay_end *end)
         return error != 0;
 }
 
-/* Waits for what an end can still do. One that has ended both ways, and waits for the other, would report its
- * hang-up for ever. */
+/* Waits for what an end can still do. An end that has ended both ways while the other goes on is detached,
+ * because epoll would report its hang-up in every turn. */
 static void wait_for(struct relay_end *end, const struct relay_end *other)
 {
         if (end->input_ended && end->output_ended)
@@ -213,7 +219,7 @@ static void wait_for(struct relay_end *end, const struct relay_end *other)
 
 enum relay_result relay_move(struct relay_end *end, struct relay_end *other, uint32_t events)
 {
-        /* An error is reported whatever was asked for, and would be again. */
+        /* epoll reports an error whatever the source waits for, in every turn. */
         if ((events & EPOLLERR) && is_broken(end))
                 return RELAY_BROKEN;
         bool had_pending = end->pending;
@@ -221,10 +227,10 @@ enum relay_result relay_move(struct relay_end *end, struct relay_end *other, uin
                 return RELAY_BROKEN;
         if ((events & (RELAY_INPUT | EPOLLHUP)) && !move_direction(end, other, events & EPOLLRDHUP))
                 return RELAY_BROKEN;
-        /* Nothing was read for an end that did not take what it had. */
+        /* Nothing was read from the other end while this one had pending bytes. */
         if (events && had_pending && !move_direction(other, end, false))
                 return RELAY_BROKEN;
-        /* Closing says the same as both ends' shutdown(). */
+        /* Closing both ends says the same as shutdown() would. */
         if (end->input_ended && other->input_ended && !end->pending && !other->pending)
                 return RELAY_ENDED;
         pass_end(end, other);
@@ -241,7 +247,7 @@ void relay_close(struct relay_end *end, bool reset)
                 (void)setsockopt(end->source.descriptor, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
         }
         if (end->sole && end->source.descriptor >= 0) {
-                close_later(end->source.descriptor);
+                loop_close_later(end->source.descriptor);
                 end->source.descriptor = -1;
         }
         source_close(&end->source);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What hutch-nat tells the supervisor. A hostile sandbox can make refusals without end, so each destination
- * is said once, only so many are said at all, and a supervisor that does not read costs nothing but the
- * report. Names in reports were checked (dns.h, client_hello.h): none of their characters needs quoting.
+ * See report.h. The sandbox can cause refusals without end, so the user reads of each destination once and of
+ * REPORTED_MAX destinations at most, and a supervisor that does not read loses messages but delays nothing.
+ * The names in messages were checked (dns.h, client_hello.h): none of their characters needs quoting.
  */
-#include "nat/nat.h"
-#include "nat/wire.h"
+#include "nat/report.h"
 
 #include "lib/fd.h"
 #include "lib/str.h"
+#include "nat/nat.h"
+#include "nat/refusals.h"
+#include "nat/wire.h"
 #include "policy/addresses.h"
 
 #include <inttypes.h>
@@ -19,10 +21,10 @@
 #include <sys/socket.h>
 
 enum {
-        SAID_MAX = 128, /* sentences about refused destinations in a run */
-        /* Records of the log: so many of a kind in so long. Of each, because what is cheap to cause (a
-         * question) must not hide what is wanted; in so short a time, because the supervisor's queue has room
-         * for some 400. */
+        REPORTED_MAX = 128, /* destinations that are reported in one run */
+        /* Records of each kind in a time window. The bound is for each kind, because one that is cheap to
+         * cause (a question) must not displace others. The window is short, because the supervisor's queue
+         * has room for some 400 messages. */
         WINDOW_MS = 200,
         RECORDS_PER_WINDOW = 100,
 };
@@ -32,12 +34,12 @@ enum record_kind { RECORD_QUESTION, RECORD_DENIED, RECORD_FLOW, RECORD_KINDS };
 static struct {
         int supervisor;
         bool log;
-        struct str_list said;  /* the destinations that were */
-        struct str_list noted; /* the formats of notes that were */
-        long long window;      /* of the records that were counted */
+        struct str_list reported; /* destinations, and other sentences, that the user has read */
+        struct str_list noted;    /* the formats of notes that the user has read */
+        long long window;         /* the window that `records` counts */
         unsigned records[RECORD_KINDS];
         unsigned dropped; /* records that were not sent */
-        bool last;        /* the supervisor waits for what is left */
+        bool last;        /* the supervisor reads to the end */
 } report = {.supervisor = -1};
 
 void report_start(int supervisor, bool log)
@@ -63,7 +65,7 @@ void report_ready(void)
         (void)send_text(NAT_READY, "");
 }
 
-/* One record of the log, unless there are too many. */
+/* Sends one record of the log, unless there are too many. */
 static void record(enum record_kind kind, const char *members)
 {
         if (!report.log)
@@ -91,8 +93,8 @@ void report_finish(void)
                 record(RECORD_FLOW, "\"event\":\"dropped\"");
 }
 
-/* "HOST:PORT" as --network-allow spells it. */
-static const char *spell(const struct target *target, char *out, size_t size)
+/* Writes "HOST:PORT" as --network-allow spells it. */
+static const char *format_target(const struct target *target, char *out, size_t size)
 {
         char address[ADDRESS_TEXT];
         const char *udp = target->transport == TRANSPORT_UDP ? "/udp" : "";
@@ -108,35 +110,35 @@ static const char *spell(const struct target *target, char *out, size_t size)
         return out;
 }
 
-enum { SPELLING = NAME_MAX_LENGTH + 32 };
+enum { TARGET_TEXT = NAME_MAX_LENGTH + 32 };
 
-/* True the first time, while there is room. */
-static bool is_new(const char *destination)
+/* True the first time, until REPORTED_MAX is reached. */
+static bool is_new_report(const char *destination)
 {
-        if (report.said.count >= SAID_MAX || str_list_has(&report.said, destination))
+        if (report.reported.count >= REPORTED_MAX || str_list_has(&report.reported, destination))
                 return false;
-        str_list_add(&report.said, destination);
-        if (report.said.count == SAID_MAX)
+        str_list_add(&report.reported, destination);
+        if (report.reported.count == REPORTED_MAX)
                 report_note(
-                    "network: so many destinations were refused that no more are shown; --log FILE has all");
-        return report.said.count < SAID_MAX;
+                    "network: refused so many destinations that no more are shown; --log FILE records all");
+        return report.reported.count < REPORTED_MAX;
 }
 
-static void say(enum nat_message_type type, const char *format, va_list values)
+static void send_sentence(enum nat_message_type type, const char *format, va_list values)
     __attribute__((format(printf, 2, 0)));
-static void say(enum nat_message_type type, const char *format, va_list values)
+static void send_sentence(enum nat_message_type type, const char *format, va_list values)
 {
         char text[NAT_TEXT_MAX];
         vsnprintf(text, sizeof(text), format, values);
         (void)send_text(type, text);
 }
 
-static void say_denied(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void say_denied(const char *format, ...)
+static void send_denied(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void send_denied(const char *format, ...)
 {
         va_list values;
         va_start(values, format);
-        say(NAT_DENIED, format, values);
+        send_sentence(NAT_DENIED, format, values);
         va_end(values);
 }
 
@@ -147,16 +149,16 @@ void report_note(const char *format, ...)
                 return;
         str_list_add(&report.noted, format);
         va_start(values, format);
-        say(NAT_NOTE, format, values);
+        send_sentence(NAT_NOTE, format, values);
         va_end(values);
 }
 
-static void say_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void say_note(const char *format, ...)
+static void send_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void send_note(const char *format, ...)
 {
         va_list values;
         va_start(values, format);
-        say(NAT_NOTE, format, values);
+        send_sentence(NAT_NOTE, format, values);
         va_end(values);
 }
 
@@ -194,89 +196,89 @@ static const char *reason_of(enum verdict verdict)
 
 void report_denied(const struct target *target, enum verdict verdict)
 {
-        char destination[SPELLING];
-        spell(target, destination, sizeof(destination));
+        char destination[TARGET_TEXT];
+        format_target(target, destination, sizeof(destination));
         record_denied(destination, reason_of(verdict));
-        if (!is_new(destination))
+        if (!is_new_report(destination))
                 return;
         if (verdict == VERDICT_DENIED || verdict == VERDICT_METADATA || verdict == VERDICT_RESERVED) {
-                say_denied("network: refused %s: %s", destination, reason_of(verdict));
+                send_denied("network: refused %s: %s", destination, reason_of(verdict));
                 return;
         }
         autofree char *suggestion =
             rules_suggest(&nat.rules, target->name, &target->address, target->port, target->transport);
-        say_denied("network: refused %s: %s; to permit it: --network-allow %s", destination,
-                   reason_of(verdict), suggestion);
+        send_denied("network: refused %s: %s; to permit it: --network-allow %s", destination,
+                    reason_of(verdict), suggestion);
 }
 
 void report_denied_address(const struct target *target, const struct in6_addr *address, enum verdict verdict)
 {
-        char destination[SPELLING], text[ADDRESS_TEXT];
-        spell(target, destination, sizeof(destination));
+        char destination[TARGET_TEXT], text[ADDRESS_TEXT];
+        format_target(target, destination, sizeof(destination));
         address_format(address, text);
         record_denied(destination, reason_of(verdict));
-        if (!is_new(destination))
+        if (!is_new_report(destination))
                 return;
         if (verdict == VERDICT_SPECIAL)
-                say_denied(
+                send_denied(
                     "network: refused %s: it leads to %s, and %s; to permit it: --network-allow %s/private",
                     destination, text, reason_of(verdict), destination);
         else
-                say_denied("network: refused %s: it leads to %s, and %s", destination, text,
-                           reason_of(verdict));
+                send_denied("network: refused %s: it leads to %s, and %s", destination, text,
+                            reason_of(verdict));
 }
 
 void report_mismatch(const struct target *target, const char *what, const char *named)
 {
-        char destination[SPELLING], once[2 * SPELLING];
-        spell(target, destination, sizeof(destination));
+        char destination[TARGET_TEXT], once[2 * TARGET_TEXT];
+        format_target(target, destination, sizeof(destination));
         snprintf(once, sizeof(once), "%s as %s", destination, named ? named : "?");
-        record_denied(destination, named ? "the server name differs" : "no server name, or a malformed one");
-        if (!is_new(once))
+        record_denied(destination,
+                      named ? "the server name differs" : "the server name is missing or malformed");
+        if (!is_new_report(once))
                 return;
         if (named)
-                say_denied(
+                send_denied(
                     "network: refused a connection to %s: its %s is %s; to permit that: --network-allow %s",
                     destination, what, named, named);
         else
-                say_denied("network: refused a connection to %s: its %s is missing or cannot be read",
-                           destination, what);
+                send_denied("network: refused a connection to %s: its %s is missing or cannot be read",
+                            destination, what);
 }
 
 void report_name(const char *name)
 {
-        if (!is_new(name))
+        if (!is_new_report(name))
                 return;
         if (rules_judge_name(&nat.rules, name, 443, TRANSPORT_TCP) == VERDICT_DENIED) {
-                say_denied("network: refused to look up %s: %s", name, reason_of(VERDICT_DENIED));
+                send_denied("network: refused to look up %s: %s", name, reason_of(VERDICT_DENIED));
                 return;
         }
         autofree char *suggestion = rules_suggest(&nat.rules, name, NULL, 443, TRANSPORT_TCP);
-        say_denied("network: refused to look up %s: no rule allows it; to permit it: --network-allow %s",
-                   name, suggestion);
+        send_denied("network: refused to look up %s: no rule allows it; to permit it: --network-allow %s",
+                    name, suggestion);
 }
 
 void report_failed(const struct target *target, const char *why)
 {
-        char destination[SPELLING];
-        spell(target, destination, sizeof(destination));
-        if (is_new(destination))
-                say_note("network: cannot reach %s: %s", destination, why);
+        char destination[TARGET_TEXT];
+        format_target(target, destination, sizeof(destination));
+        if (is_new_report(destination))
+                send_note("network: cannot reach %s: %s", destination, why);
 }
 
-void report_proxy(const struct target *target, const char *why)
+void report_proxy(const char *proxy, const struct target *target, const char *why)
 {
-        char destination[SPELLING] = "", once[2 * SPELLING];
+        char destination[TARGET_TEXT] = "", once[2 * TARGET_TEXT];
         if (target)
-                spell(target, destination, sizeof(destination));
+                format_target(target, destination, sizeof(destination));
         snprintf(once, sizeof(once), "%s by proxy: %s", destination, why);
-        if (!is_new(once))
+        if (!is_new_report(once))
                 return;
         if (!target)
-                say_denied("network: no connection to the proxy %s: %s", proxy_shown(), why);
+                send_denied("network: no connection to the proxy %s: %s", proxy, why);
         else
-                say_denied("network: the proxy %s gives no connection to %s: %s", proxy_shown(), destination,
-                           why);
+                send_denied("network: the proxy %s gives no connection to %s: %s", proxy, destination, why);
 }
 
 void report_question(const char *name, uint16_t type, bool allowed)
@@ -292,20 +294,18 @@ void report_question(const char *name, uint16_t type, bool allowed)
         refusals_keep(members);
 }
 
-void report_flow(const struct target *target, const struct in6_addr *address, uint64_t up, uint64_t down,
-                 long long began, const char *why)
+void report_flow(const struct flow_report *flow)
 {
-        char destination[SPELLING], text[ADDRESS_TEXT] = "", members[NAT_TEXT_MAX];
-        struct target place;
+        char destination[TARGET_TEXT], text[ADDRESS_TEXT] = "", members[NAT_TEXT_MAX];
         if (!report.log)
                 return;
-        bool proxied = proxy_carries(target, &place);
-        if (address)
-                address_format(address, text);
+        if (flow->address)
+                address_format(flow->address, text);
         snprintf(members, sizeof(members),
                  "\"event\":\"connection\",\"decision\":\"allowed\",\"destination\":\"%s\",\"%s\":\"%s\","
                  "\"bytes_up\":%" PRIu64 ",\"bytes_down\":%" PRIu64 ",\"duration_ms\":%lld,\"end\":\"%s\"",
-                 spell(target, destination, sizeof(destination)), proxied ? "proxy_address" : "address", text,
-                 up, down, nat.now - began, why ? why : "closed");
+                 format_target(flow->target, destination, sizeof(destination)),
+                 flow->proxied ? "proxy_address" : "address", text, flow->up, flow->down,
+                 nat.now - flow->began, flow->why ? flow->why : "closed");
         record(RECORD_FLOW, members);
 }

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names of the host's world. Questions go to the host's name servers through c-ares, which gets them from the
- * supervisor: nothing here opens a file once the nat is confined. Equal questions that are under way are
- * asked once, and answers are kept as long as they say, so that a thousand flows to one name cost one
- * question.
+ * See resolve.h. c-ares sends the questions to the host's name servers, which the supervisor names: this
+ * module opens no file once the process is confined. Equal questions in progress are asked once, and answers
+ * are kept as long as their time to live permits, so a thousand flows to one name cost one question.
  */
-#include "nat/nat.h"
+#include "nat/resolve.h"
 
 #include "lib/fd.h"
 #include "lib/str.h"
+#include "nat/loop.h"
+#include "nat/nat.h"
+#include "nat/target.h"
 #include "policy/addresses.h"
 
 #include <ares.h>
@@ -18,27 +20,28 @@
 #include <sys/epoll.h>
 
 enum {
-        TIMEOUT_MS = 1200, /* of one try at one server; c-ares doubles it on each round */
+        TIMEOUT_MS = 1200, /* of one try at one server; c-ares doubles it in each round */
         TRIES = 3,
         ADDRESSES_MAX = 12,
         CACHE_SIZE = 256,
-        LOOKUPS_MAX = 2048, /* at a time: c-ares numbers its questions with 16 bits, and looks for a free
-                             * number until it finds one */
-        KEEP_MAX_S = 60,    /* an answer is not kept longer than this */
-        KEEP_NONE_S = 5,    /* "no such address": most names have no IPv6 one, and each flow asks for both */
+        LOOKUPS_MAX = 2048, /* at a time: c-ares numbers its questions with 16 bits, and searches for a free
+                               number until it finds one */
+        KEEP_MAX_S = 60,    /* the longest time to keep an answer */
+        KEEP_NONE_S = 5, /* for an answer without address: most names have no IPv6 address, and each flow asks
+                            for both */
         PAYLOAD = 1232,
 };
 
-/* One question for addresses that is under way. */
+/* A question for addresses that is in progress. */
 struct lookup {
         struct lookup *next;
         char name[NAME_MAX_LENGTH + 1];
         int family;
         struct resolving *waiting;
-        bool again; /* the name servers changed meanwhile */
+        bool again; /* to be asked in the next turn: it is new, or the name servers have changed */
 };
 
-/* Somebody who waits for it. */
+/* A caller that waits for a lookup. */
 struct resolving {
         struct resolving *next;
         struct lookup *lookup;
@@ -49,8 +52,8 @@ struct resolving {
 struct answer {
         char name[NAME_MAX_LENGTH + 1];
         int family;
-        long long until; /* monotonic ms; 0: the place is free */
-        const char *why; /* without an address */
+        long long until; /* monotonic ms; 0: unused */
+        const char *why; /* when it has no address */
         size_t count;
         struct in6_addr addresses[ADDRESSES_MAX];
 };
@@ -66,7 +69,7 @@ struct ares_source {
         struct ares_source *next;
 };
 
-/* A name server with a link-local address, and the interface that it is behind. */
+/* A name server with a link-local address, and the index of its interface. */
 struct zone {
         struct in6_addr address;
         unsigned interface;
@@ -81,7 +84,7 @@ static struct {
         size_t lookup_count;
         struct host *hosts;
         size_t host_count;
-        char *servers; /* comma-separated, as c-ares takes them; "" without any */
+        char *servers; /* comma-separated, as c-ares takes them; "" when there are none */
         bool changing;
         struct answer cache[CACHE_SIZE];
 } resolver;
@@ -93,7 +96,7 @@ static void ares_ready(struct source *source, uint32_t events)
                         events & EPOLLOUT ? own : none);
 }
 
-/* c-ares says what it waits for; neither means that it is about to close the descriptor. */
+/* c-ares reports what it waits for. Nothing at all means that it is about to close the descriptor. */
 static void ares_wants(void *context, ares_socket_t descriptor, int readable, int writable)
 {
         uint32_t events = (readable ? EPOLLIN : 0) | (writable ? EPOLLOUT : 0);
@@ -108,7 +111,7 @@ static void ares_wants(void *context, ares_socket_t descriptor, int readable, in
                 *link = found->next;
                 source_detach(&found->source);
                 found->source.descriptor = -1;
-                free_later(found);
+                loop_free_later(found);
         } else if (events) {
                 found = str_or_die(calloc(1, sizeof(*found)));
                 found->next = resolver.sources;
@@ -117,8 +120,8 @@ static void ares_wants(void *context, ares_socket_t descriptor, int readable, in
         }
 }
 
-/* c-ares of some versions cannot be told the interface of a link-local server: the sockets are given it here.
- */
+/* Some versions of c-ares do not let a caller name the interface of a link-local server, so the interface is
+ * set here. */
 static int connect_server(ares_socket_t made, const struct sockaddr *address, ares_socklen_t length,
                           void *context)
 {
@@ -133,7 +136,7 @@ static int connect_server(ares_socket_t made, const struct sockaddr *address, ar
         return connect(made, (struct sockaddr *)&six, sizeof(six));
 }
 
-/* c-ares takes all of these calls or none. */
+/* c-ares requires either all of these functions or none. */
 static ares_socket_t make_socket(int family, int type, int protocol, void *context)
 {
         (void)context;
@@ -160,37 +163,6 @@ static ares_ssize_t send_vector(ares_socket_t to, const struct iovec *parts, int
         return sendmsg(to, &message, MSG_NOSIGNAL);
 }
 
-bool resolve_start(void)
-{
-        /* Everything is given, so that no configuration of the host's is read here: it might be a fifo. */
-        char lookups[] = "b";
-        struct ares_options options = {
-            .flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES | ARES_FLAG_EDNS,
-            .timeout = TIMEOUT_MS,
-            .tries = TRIES,
-            .lookups = lookups,
-            .sock_state_cb = ares_wants,
-            .ednspsz = PAYLOAD,
-            .ndots = 1,
-        };
-        int given = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS |
-                    ARES_OPT_SOCK_STATE_CB | ARES_OPT_EDNSPSZ | ARES_OPT_DOMAINS | ARES_OPT_NDOTS |
-                    ARES_OPT_SORTLIST | ARES_OPT_SERVERS;
-        resolver.servers = str_copy("");
-        static const struct ares_socket_functions functions = {
-            .asocket = make_socket,
-            .aclose = close_socket,
-            .aconnect = connect_server,
-            .arecvfrom = receive,
-            .asendv = send_vector,
-        };
-        if (ares_library_init(ARES_LIB_INIT_ALL) != ARES_SUCCESS ||
-            ares_init_options(&resolver.channel, &options, given) != ARES_SUCCESS)
-                return false;
-        ares_set_socket_functions(resolver.channel, &functions, NULL);
-        return true;
-}
-
 static struct answer *cache_place(const char *name, int family)
 {
         uint32_t hash = (uint32_t)family;
@@ -199,7 +171,7 @@ static struct answer *cache_place(const char *name, int family)
         return &resolver.cache[hash % CACHE_SIZE];
 }
 
-/* Tells everybody who waits, and forgets the lookup. */
+/* Answers every caller that waits and frees the lookup. */
 static void answer_all(struct lookup *lookup, const struct in6_addr *addresses, size_t count, const char *why)
 {
         for (struct lookup **link = &resolver.lookups; *link; link = &(*link)->next)
@@ -208,7 +180,7 @@ static void answer_all(struct lookup *lookup, const struct in6_addr *addresses, 
                         resolver.lookup_count--;
                         break;
                 }
-        /* One that is told may cancel others of the same lookup. */
+        /* A caller may cancel others of the same lookup. */
         while (lookup->waiting) {
                 struct resolving *first = lookup->waiting;
                 lookup->waiting = first->next;
@@ -234,11 +206,11 @@ static size_t read_addresses(const struct ares_addrinfo *found, struct in6_addr 
         return count;
 }
 
-static const char *why_not(int status)
+static const char *lookup_error(int status)
 {
         switch (status) {
         case ARES_ENOTFOUND:
-                return "there is no such name";
+                return "the name does not exist";
         case ARES_ENODATA:
                 return "the name has no address";
         case ARES_ETIMEOUT:
@@ -250,7 +222,7 @@ static const char *why_not(int status)
         }
 }
 
-static void got_answer(void *context, int status, int timeouts, struct ares_addrinfo *found)
+static void got_lookup_answer(void *context, int status, int timeouts, struct ares_addrinfo *found)
 {
         struct lookup *lookup = context;
         struct in6_addr addresses[ADDRESSES_MAX];
@@ -261,7 +233,7 @@ static void got_answer(void *context, int status, int timeouts, struct ares_addr
                 return;
         }
         size_t count = status == ARES_SUCCESS ? read_addresses(found, addresses, &keep_s) : 0;
-        const char *why = count ? NULL : why_not(status == ARES_SUCCESS ? ARES_ENODATA : status);
+        const char *why = count ? NULL : lookup_error(status == ARES_SUCCESS ? ARES_ENODATA : status);
         if (status == ARES_SUCCESS || status == ARES_ENODATA || status == ARES_ENOTFOUND) {
                 struct answer *place = cache_place(lookup->name, lookup->family);
                 memcpy(place->name, lookup->name, sizeof(place->name));
@@ -276,14 +248,14 @@ static void got_answer(void *context, int status, int timeouts, struct ares_addr
                 ares_freeaddrinfo(found);
 }
 
-static void ask(struct lookup *lookup)
+static void start_lookup(struct lookup *lookup)
 {
         struct ares_addrinfo_hints hints = {.ai_flags = ARES_AI_NOSORT, .ai_family = lookup->family};
         lookup->again = false;
-        ares_getaddrinfo(resolver.channel, lookup->name, NULL, &hints, got_answer, lookup);
+        ares_getaddrinfo(resolver.channel, lookup->name, NULL, &hints, got_lookup_answer, lookup);
 }
 
-/* The hosts file decides alone about the names in it, as in the C library. True when it did. */
+/* The hosts file alone decides about the names in it, as in the C library. True when the name is in it. */
 static bool answer_from_hosts(const char *name, int family, resolve_done *done, void *context)
 {
         struct in6_addr addresses[ADDRESSES_MAX];
@@ -299,7 +271,7 @@ static bool answer_from_hosts(const char *name, int family, resolve_done *done, 
                         addresses[count++] = host->address;
         }
         if (listed)
-                done(context, addresses, count, "the hosts file has no such address for it");
+                done(context, addresses, count, "the hosts file has no address of this family for it");
         return listed;
 }
 
@@ -343,7 +315,8 @@ struct resolving *resolve_begin(const char *name, int family, resolve_done *done
         resolver.lookups = lookup;
         resolver.lookup_count++;
         resolving->lookup = lookup;
-        /* c-ares answers at once when it cannot even send: the loop's turn makes that late enough. */
+        /* c-ares calls back at once when it cannot even send. The turn of the loop comes after
+         * resolve_begin() has returned. */
         lookup->again = true;
         return resolving;
 }
@@ -363,10 +336,10 @@ struct query {
         void *context;
 };
 
-static void got_reply(void *context, int status, int timeouts, unsigned char *reply, int length)
+static void got_query_reply(void *context, int status, int timeouts, unsigned char *reply, int length)
 {
         struct query *query = context;
-        (void)status; /* a reply that says "no" is a reply */
+        (void)status; /* a negative reply is a reply */
         (void)timeouts;
         query->done(query->context, reply, reply && length > 0 ? (size_t)length : 0);
         free(query);
@@ -380,7 +353,7 @@ void resolve_query(const char *name, uint16_t type, query_done *done, void *cont
         }
         struct query *query = str_or_die(malloc(sizeof(*query)));
         *query = (struct query){.done = done, .context = context};
-        ares_query(resolver.channel, name, ns_c_in, type, got_reply, query);
+        ares_query(resolver.channel, name, ns_c_in, type, got_query_reply, query);
 }
 
 void resolve_configure_begin(void)
@@ -396,8 +369,8 @@ void resolve_configure_begin(void)
         memset(resolver.cache, 0, sizeof(resolver.cache));
 }
 
-/* Splits "FIRST REST" in two. */
-static char *take_word(const char *text, const char **rest)
+/* Splits "FIRST REST". The caller frees FIRST. */
+static char *split_word(const char *text, const char **rest)
 {
         size_t length = strcspn(text, " ");
         *rest = text[length] ? text + length + 1 : text + length;
@@ -407,7 +380,7 @@ static char *take_word(const char *text, const char **rest)
 void resolve_add_server(const char *address_and_port)
 {
         const char *port;
-        autofree char *address = take_word(address_and_port, &port);
+        autofree char *address = split_word(address_and_port, &port);
         struct in6_addr parsed;
         bool six = strchr(address, ':') != NULL;
         char *zone = strchr(address, '%');
@@ -418,7 +391,7 @@ void resolve_add_server(const char *address_and_port)
         if (zone && resolver.zone_count < sizeof(resolver.zones) / sizeof(*resolver.zones))
                 resolver.zones[resolver.zone_count++] =
                     (struct zone){.address = parsed, .interface = (unsigned)strtoul(zone, NULL, 10)};
-        /* Always with a port: c-ares refuses the whole list for brackets without one. */
+        /* Always with a port: c-ares refuses the whole list when brackets have none. */
         char *servers = str_format("%s%s%s%s%s:%s", resolver.servers, *resolver.servers ? "," : "",
                                    six ? "[" : "", address, six ? "]" : "", *port ? port : "53");
         free(resolver.servers);
@@ -428,7 +401,7 @@ void resolve_add_server(const char *address_and_port)
 void resolve_add_host(const char *address_and_name)
 {
         const char *name;
-        autofree char *address = take_word(address_and_name, &name);
+        autofree char *address = split_word(address_and_name, &name);
         struct in6_addr parsed;
         if (!*name || !address_parse(address, &parsed))
                 return;
@@ -445,7 +418,7 @@ void resolve_configure_end(void)
         resolver.changing = false;
 }
 
-int resolve_timeout(void)
+static int resolve_timeout(void)
 {
         struct timeval left, *soonest;
         for (const struct lookup *lookup = resolver.lookups; lookup; lookup = lookup->next)
@@ -455,7 +428,7 @@ int resolve_timeout(void)
         return soonest ? (int)(soonest->tv_sec * 1000 + (soonest->tv_usec + 999) / 1000) : -1;
 }
 
-void resolve_turn(void)
+static void resolve_turn(void)
 {
         for (;;) {
                 struct lookup *lookup = resolver.lookups;
@@ -463,7 +436,40 @@ void resolve_turn(void)
                         lookup = lookup->next;
                 if (!lookup)
                         break;
-                ask(lookup);
+                start_lookup(lookup);
         }
         ares_process_fd(resolver.channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
+}
+
+bool resolve_start(void)
+{
+        /* Every option is set, so that c-ares reads no configuration of the host: a file of it might be a
+         * fifo. */
+        char lookups[] = "b";
+        struct ares_options options = {
+            .flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES | ARES_FLAG_EDNS,
+            .timeout = TIMEOUT_MS,
+            .tries = TRIES,
+            .lookups = lookups,
+            .sock_state_cb = ares_wants,
+            .ednspsz = PAYLOAD,
+            .ndots = 1,
+        };
+        int given = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS |
+                    ARES_OPT_SOCK_STATE_CB | ARES_OPT_EDNSPSZ | ARES_OPT_DOMAINS | ARES_OPT_NDOTS |
+                    ARES_OPT_SORTLIST | ARES_OPT_SERVERS;
+        resolver.servers = str_copy("");
+        static const struct ares_socket_functions functions = {
+            .asocket = make_socket,
+            .aclose = close_socket,
+            .aconnect = connect_server,
+            .arecvfrom = receive,
+            .asendv = send_vector,
+        };
+        if (ares_library_init(ARES_LIB_INIT_ALL) != ARES_SUCCESS ||
+            ares_init_options(&resolver.channel, &options, given) != ARES_SUCCESS)
+                return false;
+        ares_set_socket_functions(resolver.channel, &functions, NULL);
+        loop_set_hook(resolve_timeout, resolve_turn);
+        return true;
 }

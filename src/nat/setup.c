@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See setup.h. rtnetlink(7) through libmnl; no `ip`, no ioctl.
+ * See setup.h. This module uses rtnetlink(7) through libmnl; no `ip`, no ioctl.
  *
  * Theory of operation. The sandbox's namespace has `eth0`, the gateway namespace the other end, `gw0`. In the
- * gateway every address there is counts as its own (a `local` route for all of them), so the kernel itself
- * ends every flow of the sandbox in a wildcard socket, and getsockname() tells where the flow was meant to
- * go. Nothing forwards: the gateway has no other interface, and what has no listener is refused by the kernel
- * at once. The sockets are made here and then belong to hutch-nat, which lives in the host's namespace.
+ * gateway a `local` route covers every address, so the kernel itself terminates every flow of the sandbox in
+ * a wildcard socket, and getsockname() returns the destination that the sandbox meant. Nothing is forwarded:
+ * the gateway has no other interface, and the kernel refuses at once what has no listener. The sockets are
+ * made here and then belong to hutch-nat, which runs in the host's namespace.
  *
- * Both ends have one hardware address and do no ARP: nothing has to be asked before the first packet.
+ * Both ends have the same hardware address and do no ARP, so the first packet leaves without a question.
  */
 #include "nat/setup.h"
 
 #include "lib/fd.h"
 #include "nat/listeners.h"
 #include "nat/netlink.h"
-#include "nat/transparent.h"
+#include "nat/tproxy.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -30,12 +30,12 @@
 #include <sys/socket.h>
 
 /* The kernel gives `lo` the first index of every namespace. The two ends differ, because a link whose peer
- * has its own index counts as one without a peer. */
+ * has the same index counts as one without a peer. */
 enum { LOOPBACK = 1, SANDBOX_LINK = 2, GATEWAY_LINK = 3 };
 enum { UP_WAIT_MS = 2000, LINK_MTU = 65535 };
 
 #ifndef SETUP_LINK_KIND
-#define SETUP_LINK_KIND "veth" /* a test names one that no kernel has */
+#define SETUP_LINK_KIND "veth" /* a test names a kind that no kernel has */
 #endif
 
 static const uint8_t hardware_address[6] = {0x02, 0, 0, 0, 0, 0x01};
@@ -56,7 +56,7 @@ static void add_up(struct netlink_batch *batch, int index)
         link->ifi_change = IFF_UP;
 }
 
-/* No link-local address: it would be announced, and waited for. */
+/* No link-local address: the kernel would announce it and wait for it. */
 static void add_no_own_addresses(struct netlink_batch *batch, int index)
 {
         add_link(batch, 0, index);
@@ -71,7 +71,7 @@ static void describe_end(struct nlmsghdr *header, const char *name)
 {
         mnl_attr_put_strz(header, IFLA_IFNAME, name);
         mnl_attr_put(header, IFLA_ADDRESS, sizeof(hardware_address), hardware_address);
-        /* As large as it goes, like lo's: nothing between the ends needs packets of a network's size. */
+        /* As large as possible, like that of lo: no network between the ends limits the size of packets. */
         mnl_attr_put_u32(header, IFLA_MTU, LINK_MTU);
 }
 
@@ -118,7 +118,8 @@ static void add_address(struct netlink_batch *batch, int index, const char *text
         put_address(header, IFA_ADDRESS, text);
 }
 
-/* A route of `family`: to `destination`/`prefix` (NULL: to everything), by `gateway` (NULL: directly). */
+/* Adds a route of `family` to `destination`/`prefix` (NULL: to everything) through `gateway` (NULL:
+ * directly). */
 static void add_route(struct netlink_batch *batch, int family, uint8_t table, uint8_t type, int index,
                       const char *destination, uint8_t prefix, const char *gateway)
 {
@@ -138,14 +139,14 @@ static void add_route(struct netlink_batch *batch, int family, uint8_t table, ui
         mnl_attr_put_u32(header, RTA_OIF, (uint32_t)index);
 }
 
-static bool fail(struct setup_failure *failure, const char *what, int error)
+static bool setup_fail(struct setup_failure *failure, const char *what, int error)
 {
         failure->what = what;
         failure->error = error < 0 ? -error : error;
         return false;
 }
 
-static int run(int socket_, struct netlink_batch *batch)
+static int run_batch(int socket_, struct netlink_batch *batch)
 {
         uint32_t failed;
         return netlink_run(socket_, batch, &failed);
@@ -158,26 +159,27 @@ int setup_loopback(void)
                 return socket_;
         struct netlink_batch batch = {0};
         add_up(&batch, LOOPBACK);
-        return run(socket_, &batch);
+        return run_batch(socket_, &batch);
 }
 
-/* Both namespaces, once the pair exists: addresses, routes, links up. */
+/* Addresses, routes and the link of the gateway, once the pair exists; address_sandbox() does the same for
+ * the sandbox. */
 static bool address_gateway(int socket_, bool v6, struct setup_failure *failure)
 {
         struct netlink_batch batch = {0};
         if (v6)
                 add_no_own_addresses(&batch, GATEWAY_LINK);
         add_up(&batch, GATEWAY_LINK);
-        add_route(&batch, AF_INET, RT_TABLE_LOCAL, RTN_UNICAST, GATEWAY_LINK, SETUP_SANDBOX4, 32, NULL);
+        add_route(&batch, AF_INET, RT_TABLE_LOCAL, RTN_UNICAST, GATEWAY_LINK, NETWORK_SANDBOX4, 32, NULL);
         add_route(&batch, AF_INET, RT_TABLE_LOCAL, RTN_LOCAL, LOOPBACK, NULL, 0, NULL);
         if (v6) {
-                add_address(&batch, GATEWAY_LINK, SETUP_GATEWAY6, 128);
-                add_route(&batch, AF_INET6, RT_TABLE_MAIN, RTN_UNICAST, GATEWAY_LINK, SETUP_SANDBOX6, 128,
+                add_address(&batch, GATEWAY_LINK, NETWORK_GATEWAY6, 128);
+                add_route(&batch, AF_INET6, RT_TABLE_MAIN, RTN_UNICAST, GATEWAY_LINK, NETWORK_SANDBOX6, 128,
                           NULL);
                 add_route(&batch, AF_INET6, RT_TABLE_MAIN, RTN_LOCAL, LOOPBACK, NULL, 0, NULL);
         }
-        int error = run(socket_, &batch);
-        return error == 0 || fail(failure, "cannot set up the gateway's routes", error);
+        int error = run_batch(socket_, &batch);
+        return error == 0 || setup_fail(failure, "cannot set up the gateway's routes", error);
 }
 
 static bool address_sandbox(int socket_, bool v6, struct setup_failure *failure)
@@ -186,19 +188,19 @@ static bool address_sandbox(int socket_, bool v6, struct setup_failure *failure)
         if (v6)
                 add_no_own_addresses(&batch, SANDBOX_LINK);
         add_up(&batch, SANDBOX_LINK);
-        add_address(&batch, SANDBOX_LINK, SETUP_SANDBOX4, 15);
-        add_route(&batch, AF_INET, RT_TABLE_MAIN, RTN_UNICAST, SANDBOX_LINK, NULL, 0, SETUP_GATEWAY4);
+        add_address(&batch, SANDBOX_LINK, NETWORK_SANDBOX4, 15);
+        add_route(&batch, AF_INET, RT_TABLE_MAIN, RTN_UNICAST, SANDBOX_LINK, NULL, 0, NETWORK_GATEWAY4);
         if (v6) {
-                add_address(&batch, SANDBOX_LINK, SETUP_SANDBOX6, 64);
-                /* The kernel's own route to the address comes later, from a thread: what arrived before would
-                 * be lost. */
-                add_route(&batch, AF_INET6, RT_TABLE_LOCAL, RTN_LOCAL, SANDBOX_LINK, SETUP_SANDBOX6, 128,
+                add_address(&batch, SANDBOX_LINK, NETWORK_SANDBOX6, 64);
+                /* The kernel's own route to the address comes later, from a thread, and packets before it
+                 * would be lost. */
+                add_route(&batch, AF_INET6, RT_TABLE_LOCAL, RTN_LOCAL, SANDBOX_LINK, NETWORK_SANDBOX6, 128,
                           NULL);
                 add_route(&batch, AF_INET6, RT_TABLE_MAIN, RTN_UNICAST, SANDBOX_LINK, NULL, 0,
-                          SETUP_GATEWAY6);
+                          NETWORK_GATEWAY6);
         }
-        int error = run(socket_, &batch);
-        return error == 0 || fail(failure, "cannot set up the sandbox's routes", error);
+        int error = run_batch(socket_, &batch);
+        return error == 0 || setup_fail(failure, "cannot set up the sandbox's routes", error);
 }
 
 static int note_state(const struct nlattr *attribute, void *state)
@@ -208,7 +210,7 @@ static int note_state(const struct nlattr *attribute, void *state)
         return MNL_CB_OK;
 }
 
-/* True when one of the link messages says that link `index` is up. */
+/* True when a link message says that link `index` is up. */
 static bool says_up(const char *messages, size_t length, int index)
 {
         int left = (int)length;
@@ -225,9 +227,9 @@ static bool says_up(const char *messages, size_t length, int index)
         return false;
 }
 
-/* Whether link `index` is up now. Since Linux 6.8 the question itself makes the link watch see to the link
- * (the answer is not to be ahead of what the link can do), which otherwise is left to a kernel thread that
- * may have to wait for its turn. */
+/* Whether link `index` is up now. Since Linux 6.8 the question itself makes the link watch process the link,
+ * so that the answer matches what the link can do. Before, only a kernel thread does that, and it may have to
+ * wait for its turn. */
 static bool is_up(int requests, int index)
 {
         alignas(NLMSG_ALIGNTO) char answer[8192];
@@ -241,8 +243,8 @@ static bool is_up(int requests, int index)
         return length > 0 && says_up(answer, (size_t)length, index);
 }
 
-/* A link that was just set up drops packets until the kernel's link watch has run, and a first SYN that is
- * dropped costs a second. `watch` has heard of every change since before the link was set up. */
+/* Waits until link `index` is up. Until the kernel's link watch has run, a new link drops packets, and a
+ * dropped first SYN costs a second. `watch` has received every change since before the link was set up. */
 static bool wait_up(int requests, int watch, int index, struct setup_failure *failure)
 {
         alignas(NLMSG_ALIGNTO) char messages[8192];
@@ -254,7 +256,8 @@ static bool wait_up(int requests, int watch, int index, struct setup_failure *fa
                 if (ready < 0 && errno == EINTR)
                         continue;
                 if (ready <= 0)
-                        return fail(failure, "the sandbox's link did not come up", ready ? errno : ETIMEDOUT);
+                        return setup_fail(failure, "the sandbox's link did not come up",
+                                          ready ? errno : ETIMEDOUT);
                 ssize_t length = recv(watch, messages, sizeof(messages), 0);
                 if (length > 0 && says_up(messages, (size_t)length, index))
                         return true;
@@ -270,7 +273,7 @@ static int open_link_watch(void)
         return socket_;
 }
 
-/* Everything of the gateway that its namespace must be entered for. */
+/* What keeps the gateway reachable after the caller has left its namespace. */
 struct gateway {
         int namespace;
         int requests; /* rtnetlink sockets stay in the namespace they were made in */
@@ -282,54 +285,57 @@ static bool make_gateway(const struct gateway_plan *plan, int link, struct gatew
                          struct setup_failure *failure)
 {
         if (unshare(CLONE_NEWNET) < 0)
-                return fail(failure, "cannot make the gateway's network namespace", errno);
+                return setup_fail(failure, "cannot make the gateway's network namespace", errno);
         int error = setup_loopback();
         if (error < 0)
-                return fail(failure, "cannot set up the gateway's loopback", error);
+                return setup_fail(failure, "cannot set up the gateway's loopback", error);
         gateway->namespace = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
         gateway->requests = netlink_open(NETLINK_ROUTE);
         gateway->watch = open_link_watch();
         if (gateway->namespace < 0 || gateway->requests < 0 || gateway->watch < 0)
-                return fail(failure, "cannot hold the gateway's network namespace", errno);
+                return setup_fail(failure, "cannot hold the gateway's network namespace", errno);
         if (!listeners_make(plan, link, &gateway->v6, failure))
                 return false;
-        error = plan->every_port ? transparent_redirect(TRANSPARENT_PORT) : 0;
+        error = plan->every_port ? tproxy_redirect(TPROXY_PORT) : 0;
         return error == 0 ||
-               fail(failure, "cannot catch every port (nftables with tproxy); name 64 ports or fewer", error);
+               setup_fail(failure,
+                          "cannot redirect every port (nftables with tproxy); allow 64 ports or fewer",
+                          error);
 }
 
-/* Where the kernel has no veth: the sandbox lives in the gateway itself, where every address is local too.
- * The sandbox could take a port that the nat does not listen on, for itself alone; nothing else differs. */
+/* For a kernel without veth: the sandbox shares the namespace of the gateway, where every address is local
+ * too. The only difference is that the sandbox can bind a port that hutch-nat does not listen on, for itself
+ * alone. */
 static bool share_gateway(const struct gateway *gateway, struct setup_failure *failure)
 {
         if (setns(gateway->namespace, CLONE_NEWNET) < 0)
-                return fail(failure, "cannot enter the gateway's network namespace", errno);
+                return setup_fail(failure, "cannot enter the gateway's network namespace", errno);
         struct netlink_batch batch = {0};
         add_route(&batch, AF_INET, RT_TABLE_LOCAL, RTN_LOCAL, LOOPBACK, NULL, 0, NULL);
         if (gateway->v6)
                 add_route(&batch, AF_INET6, RT_TABLE_MAIN, RTN_LOCAL, LOOPBACK, NULL, 0, NULL);
-        int error = run(gateway->requests, &batch);
-        return error == 0 || fail(failure, "cannot set up the gateway's routes", error);
+        int error = run_batch(gateway->requests, &batch);
+        return error == 0 || setup_fail(failure, "cannot set up the gateway's routes", error);
 }
 
-/* Leaves the gateway for a namespace of the sandbox's own and connects both. */
+/* Moves the caller from the gateway into a new namespace for the sandbox and connects both. */
 static bool join_sandbox(const struct gateway *gateway, struct setup_failure *failure)
 {
         if (unshare(CLONE_NEWNET) < 0)
-                return fail(failure, "cannot make the sandbox's network namespace", errno);
+                return setup_fail(failure, "cannot make the sandbox's network namespace", errno);
         autoclose int requests = netlink_open(NETLINK_ROUTE);
         autoclose int watch = open_link_watch();
         if (requests < 0 || watch < 0)
-                return fail(failure, "cannot open rtnetlink in the sandbox", errno);
+                return setup_fail(failure, "cannot open rtnetlink in the sandbox", errno);
 
         struct netlink_batch batch = {0};
         add_up(&batch, LOOPBACK);
         add_pair(&batch, gateway->namespace);
-        int error = run(requests, &batch);
+        int error = run_batch(requests, &batch);
         if (error == -EOPNOTSUPP)
                 return share_gateway(gateway, failure);
         if (error < 0)
-                return fail(failure, "cannot connect the sandbox's network namespace (veth)", error);
+                return setup_fail(failure, "cannot connect the sandbox's network namespace (veth)", error);
         return address_sandbox(requests, gateway->v6, failure) &&
                address_gateway(gateway->requests, gateway->v6, failure) &&
                wait_up(requests, watch, SANDBOX_LINK, failure) &&

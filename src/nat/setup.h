@@ -1,51 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Setting up the sandbox's network namespaces by rtnetlink, from inside them.
+ * Sets up the network namespaces of the sandbox with rtnetlink, from inside them.
  */
 #ifndef HUTCH_NAT_SETUP_H
 #define HUTCH_NAT_SETUP_H
+
+#include "policy/network.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Addresses of the sandbox's network. Names get theirs from the rest of 198.18.0.0/15 (set aside for
- * benchmarks by RFC 2544, so that no host is shadowed) and from a unique local prefix. */
-#define SETUP_GATEWAY4 "198.18.0.1" /* what the resolv.conf inside names */
-#define SETUP_SANDBOX4 "198.18.0.2"
-#define SETUP_GATEWAY6 "fd68:7574:6368::1"
-#define SETUP_SANDBOX6 "fd68:7574:6368::2"
-
-enum {
-        SETUP_PORTS_MAX = 64,      /* listeners of single ports; more ports take one transparent listener */
-        SETUP_HOST_PORTS_MAX = 64, /* of --host-port */
-};
-
-/* What the gateway listens for. */
+/* What the gateway listens on. */
 struct gateway_plan {
-        const uint16_t *tcp_ports; /* sorted, none twice */
-        size_t tcp_count;          /* up to SETUP_PORTS_MAX, unless every_port */
-        bool every_port;           /* one transparent listener for all TCP ports */
+        const uint16_t *tcp_ports; /* sorted, without duplicates */
+        size_t tcp_count;          /* at most NETWORK_PORTS_MAX, unless every_port */
+        bool every_port;           /* one transparent listener serves all TCP ports */
         const uint16_t *udp_ports;
         size_t udp_count;
-        const uint16_t *host_ports; /* ports of the sandbox's own 127.0.0.1 that the nat answers */
+        const uint16_t *host_ports; /* ports of the sandbox's 127.0.0.1 that hutch-nat serves */
         size_t host_port_count;
 };
 
-/* What could not be made: half a sentence for the person, and why. */
+/* What failed: half a sentence for the user, and why. */
 struct setup_failure {
         const char *what;
-        uint16_t port; /* 0: it is about no port */
+        uint16_t port; /* 0: no port is concerned */
         int error;     /* errno */
 };
 
-/* Brings `lo` up in the caller's network namespace, so that programs of the sandbox can talk to each other on
- * 127.0.0.1 and ::1. 0 or a negative errno. */
+/* Brings `lo` up in the caller's network namespace, so that programs of the sandbox can reach each other on
+ * 127.0.0.1 and ::1. Returns 0 or a negative errno. */
 int setup_loopback(void);
 
-/* Leaves the caller's network namespace for a gateway namespace and that for the sandbox's, which is the
- * caller's afterwards, and connects the two. Every socket that hutch-nat needs goes through `link` (wire.h).
- * Needs every capability in the user namespace. False with *failure set. */
+/* Moves the caller into a gateway namespace, and from there into a new namespace for the sandbox, where it
+ * stays; connects the two. Sends every socket that hutch-nat needs through `link` (wire.h). Needs every
+ * capability in the user namespace. False, with *failure set, when a step fails. */
 bool setup_gateway(const struct gateway_plan *plan, int link, struct setup_failure *failure);
 
 #endif

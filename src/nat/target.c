@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a flow of the sandbox is allowed to mean. It must judge by the rules alone, and again by the real
- * address once that is known: a name's owner decides what it resolves to.
+ * See target.h. This module judges by the rules alone, and again by the real address once that is known,
+ * because the owner of a name decides what it resolves to.
  */
-#include "nat/nat.h"
+#include "nat/target.h"
 
+#include "nat/host_routes.h"
+#include "nat/nat.h"
 #include "policy/addresses.h"
 
 #include <string.h>
-#include <sys/socket.h>
 
 enum verdict target_judge(struct target *target)
 {
@@ -16,7 +17,7 @@ enum verdict target_judge(struct target *target)
                 return rules_judge_address(&nat.rules, NULL, &target->address, target->port,
                                            target->transport);
         if (!target->name)
-                return VERDICT_NO_RULE; /* an address that was never given to a name */
+                return VERDICT_NO_RULE; /* no name has this address */
         return rules_judge_name(&nat.rules, target->name, target->port, target->transport);
 }
 
@@ -58,7 +59,7 @@ enum verdict target_judge_address(const struct target *target, const struct in6_
             rules_judge_address(&nat.rules, target->name, address, target->port, target->transport);
         if (verdict != VERDICT_ALLOWED)
                 return verdict;
-        /* Nobody owns a documentation address: where one is the host's, somebody plays the internet on it. */
+        /* Nobody owns a documentation address: a host that has one simulates the internet. */
         if (address_is_documentation(address) || host_routes_leave(address) ||
             rules_name_address(&nat.rules, address, target->port, target->transport))
                 return VERDICT_ALLOWED;

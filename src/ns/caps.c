@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Giving up every capability of the sandbox's user namespace, for good, once nothing more is to be mounted.
+ * See caps.h.
  */
-#include "ns/entering.h"
+#include "ns/caps.h"
+
 #include "ns/layers.h"
 
 #include <errno.h>
@@ -10,15 +11,15 @@
 #include <sys/capability.h>
 #include <sys/prctl.h>
 
-/* Every bit and its lock: being or becoming uid 0 never gives capabilities, and none is kept or raised
- * (capabilities(7), "The securebits flags"). */
+/* Every bit and its lock. Then neither being nor becoming uid 0 gives a capability, and none can be kept or
+ * raised (capabilities(7), "The securebits flags"). */
 enum {
         SECURE_BITS = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
                       SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |
                       SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED
 };
 
-/* The bounding set has one call per capability; EINVAL marks the end of what the kernel knows. */
+/* Drops capability after capability; EINVAL means that the kernel knows no higher one. */
 static int drop_bounding_set(void)
 {
         for (cap_value_t capability = 0;; capability++)
@@ -28,8 +29,8 @@ static int drop_bounding_set(void)
 
 void caps_drop(const struct entering *entering)
 {
-        /* No new privileges: neither setuid bits nor file capabilities count in any execve() from here on,
-         * and seccomp and Landlock may be loaded without a capability. */
+        /* From here on execve() ignores setuid bits and file capabilities, and seccomp and Landlock need no
+         * capability. */
         if (layer_enabled(LAYER_NO_NEW_PRIVS) && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
                 entering_fail(entering, STAGE_CAPABILITIES, errno, "no_new_privs");
         if (!layer_enabled(LAYER_CAPABILITIES))
@@ -40,8 +41,8 @@ void caps_drop(const struct entering *entering)
         if (prctl(PR_SET_SECUREBITS, SECURE_BITS, 0, 0, 0) < 0)
                 entering_fail(entering, STAGE_CAPABILITIES, errno, "securebits");
 
-        /* Empty permitted, effective and inheritable sets; the ambient set empties with them. Read back: a
-         * security module may have said yes and done nothing. */
+        /* Empties the permitted, effective and inheritable sets; the kernel empties the ambient set with
+         * them. They are read back, because a security module may have ignored the call. */
         cap_t none = cap_init(), now = NULL;
         if (!none || cap_set_proc(none) < 0 || !(now = cap_get_proc()) || cap_compare(none, now) != 0)
                 entering_fail(entering, STAGE_CAPABILITIES, errno, "capabilities");

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The sandbox's /dev: the six devices that every program may expect, a private devpts, and links. Nothing
- * else of the host's /dev appears, whoever the caller is. /dev/shm is an ordinary memory folder of the box.
+ * See dev.h.
+ *
+ * /dev holds the six devices that every program may expect, a private devpts, and links. No other device of
+ * the host appears, whoever the caller is. /dev/shm is an ordinary memory directory of the box.
  */
+#include "ns/dev.h"
+
 #include "lib/fd.h"
-#include "ns/entering.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,12 +16,12 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-/* The machine has 4096 (kernel.pty.max) for everybody. */
+/* All users of the machine together have 4096 (kernel.pty.max). */
 #define TERMINALS_MOST "256"
 
-enum { ZERO = 1, FULL = 2 }; /* their places below */
+enum { ZERO = 1, FULL = 2 }; /* indices of devices[] */
 
-/* Numbers from Documentation/admin-guide/devices.txt: the name alone proves nothing in a container. */
+/* Numbers from Documentation/admin-guide/devices.txt. In a container another device may have the name. */
 static const struct {
         const char *name;
         unsigned major, minor;
@@ -33,17 +36,18 @@ static const struct {
     {"stderr", "/proc/self/fd/2"}, {"ptmx", "pts/ptmx"},
 };
 
-/* The sandbox's /dev is a folder of the root's own tmpfs, in which only this module makes anything. `made`:
- * what making the mount point returned. */
+/* Attaches `tree` at the path `inside`. `made` is the result of the call that made the mount point. The
+ * sandbox's /dev is a directory of the root's own tmpfs, in which only this module makes anything, so its
+ * paths can be trusted. */
 static void attach(const struct entering *entering, int tree, const char *inside, int made)
 {
         if (made < 0 || move_mount(tree, "", entering->root, inside + 1, MOVE_MOUNT_F_EMPTY_PATH) < 0)
                 entering_fail(entering, STAGE_DEVICES, errno, inside);
 }
 
-/* A device is attached without the NODEV that every other mount has. Read-only keeps nobody from writing to
- * what it stands for, but keeps root's sandbox from changing mode and owner of the machine's /dev/null, and a
- * user's from opening the terminal to everybody. */
+/* Devices have no NODEV, which every other mount has. A read-only mount still lets programs write to the
+ * device. It prevents a sandbox of root from changing mode and owner of the machine's /dev/null, and a
+ * sandbox of a user from giving everybody access to the terminal. */
 static void make_read_only(const struct entering *entering, int tree, const char *inside)
 {
         struct mount_attr attributes = {
@@ -99,9 +103,9 @@ static void mount_pts(const struct entering *entering, const char *inside)
         attach(entering, pts, inside, mkdirat(entering->root, inside + 1, 0755));
 }
 
-/* The terminal that `run` passes through, also as /dev/console: ttyname(3) looks for a name in /dev, and the
- * caller's pts is not in the sandbox's devpts. Without a path here (the terminal of another mount namespace,
- * as under some containers) it works too, only without a name. */
+/* Mounts the terminal that `run` passes through as /dev/console: ttyname(3) looks for its name in /dev, and
+ * the sandbox's devpts does not have the caller's pts. Under some containers the terminal belongs to another
+ * mount namespace and has no path here; it then works without a name. */
 static void mount_console(const struct entering *entering, const char *inside)
 {
         char link[64], source[256];

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pid 1 as the way in for --publish: it makes a socket of the sandbox's network, begins to connect it to the
- * sandbox's loopback and hands it out. It never waits, and never connects anywhere else.
+ * See dial.h. Pid 1 must never wait here, nor connect to anything but the sandbox's loopback.
  */
+#include "ns/dial.h"
+
 #include "nat/wire.h"
-#include "ns/entering.h"
 
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* A socket that is being connected, or -1. A refusal may show at once or later: whoever gets it asks. */
-static int begin(const struct nat_dial *request)
+/* Starts to connect a new socket and returns it, or -1. The receiver checks whether the connection succeeds.
+ */
+static int dial_begin(const struct nat_dial *request)
 {
         struct sockaddr_in four = {
             .sin_family = AF_INET,
@@ -42,7 +43,7 @@ bool dial_answer(int dialler)
                 return true;
         if (length != sizeof(request))
                 return false;
-        int made = begin(&request);
+        int made = dial_begin(&request);
         struct iovec part = {.iov_base = &request, .iov_len = sizeof(request)};
         union {
                 struct cmsghdr align;
@@ -57,8 +58,8 @@ bool dial_answer(int dialler)
                 control.align.cmsg_len = CMSG_LEN(sizeof(int));
                 memcpy(CMSG_DATA(&control.align), &made, sizeof(made));
         }
-        /* The answers are in order, so there must be one, even where no descriptor can be sent: the server
-         * can use up what its account may have under way (ETOOMANYREFS). */
+        /* hutch-nat expects the answers in order, so each request gets one, also where no descriptor can be
+         * sent: the server can use up how many its user may have in flight (ETOOMANYREFS). */
         if (sendmsg(dialler, &answer, MSG_NOSIGNAL) < 0 && made >= 0) {
                 answer.msg_control = NULL;
                 answer.msg_controllen = 0;

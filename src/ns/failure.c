@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From {stage, errno, path} to one sentence: which step, why, what to do. The causes that a person can act on
- * are told apart by looking at the machine, only after something has failed.
+ * See failure.h. Only after a failure does this module look at the machine, to tell the causes apart that the
+ * user can act on.
  */
+#include "ns/failure.h"
+
 #include "lib/fd.h"
 #include "lib/str.h"
-#include "ns/launch.h"
-#include "ns/reasons.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-/* The step in words, after "cannot". %s is the path where there is one. */
+/* Each step in words, between "cannot" and the path. */
 static const char *const stages[STAGE_COUNT] = {
     [STAGE_NAMESPACES] = "create user namespaces",
     [STAGE_ID_MAP] = "map the user id in the new user namespace",
@@ -54,11 +54,10 @@ static const char *explain_exec(int error)
                        "--ro";
         case EACCES:
         case EPERM:
-                return "it is not executable for you; check its mode (chmod +x) and that its file system is "
-                       "not "
+                return "you may not execute it; check its mode (chmod +x) and that its file system is not "
                        "mounted noexec";
         case ENOEXEC:
-                return "it is no program of this machine and has no #! line";
+                return "it is not a program for this machine and has no #! line";
         case E2BIG:
                 return "its arguments and environment are too long";
         default:
@@ -66,23 +65,22 @@ static const char *explain_exec(int error)
         }
 }
 
-/* Of a file that is sent in: why it could not be read, or be put in its place. */
+/* Why a file of --file could not be read, or not be written at its destination. */
 static const char *explain_file(enum stage stage, int error)
 {
         if (stage == STAGE_FILE_READ)
                 return error == ESTALE ? "it grew or shrank while it was copied; start again" : NULL;
         switch (error) {
         case EEXIST:
-                return "what is there is no regular file, and hutch replaces nothing else; remove it, or "
-                       "name "
-                       "another place";
+                return "the destination exists and is not a regular file, and hutch replaces nothing else; "
+                       "remove it or name another destination";
         case ENOTDIR:
         case ELOOP:
-                return "a part of the path is a link or no folder; name the real path";
+                return "a part of the path is a link or not a directory; name the real path";
         case ENOSPC:
         case EDQUOT:
-                return "there is no room; in memory all that is writable shares one budget, and --tmpfs "
-                       "PATH:SIZE has its own";
+                return "there is no room; directories in memory share the size of --disk, and one of "
+                       "--tmpfs PATH:SIZE has its own";
         case EACCES:
         case EPERM:
         case EROFS:
@@ -96,25 +94,23 @@ static const char *explain_file(enum stage stage, int error)
 static const char *explain_path(enum stage stage, int error, const char *path)
 {
         if (stage == STAGE_SWAPPED)
-                return "something else was put in its place while hutch started; nobody else should be able "
-                       "to "
-                       "write there";
+                return "something else was put in its place while hutch started; make sure that nobody else "
+                       "can write there";
         if (stage == STAGE_MOUNT_POINT && (error == ENOENT || error == EROFS))
-                return "it lies in a granted folder that has no such path, and hutch creates nothing on the "
-                       "host; "
+                return "the granted directory has no such path, and hutch creates nothing on the host; "
                        "create it first";
         if (stage == STAGE_MOUNT_POINT && (error == ELOOP || error == ENOTDIR || error == EXDEV))
-                return "a part of the path is a link or a file inside a granted folder; name the real path";
+                return "a part of the path is a link or a file inside a granted directory; name the real "
+                       "path";
         if (stage == STAGE_SOURCE && is_refusal(error))
                 return "you may not enter it, or its file system refuses you in a user namespace (a FUSE or "
                        "root-squashed mount)";
         if (stage == STAGE_OVERLAY && error == EINVAL)
-                return "another file system is mounted below it, or overlayfs does not take its own; name a "
-                       "folder without, or grant it with --ro";
+                return "another file system is mounted below it, or overlayfs does not support the one that "
+                       "it is on; name another directory, or grant it with --ro";
         if (stage == STAGE_OVERLAY && (is_refusal(error) || error == ENODEV))
                 return "overlayfs is missing, or this kernel does not permit it in user namespaces (Linux "
-                       "5.11 "
-                       "does); grant the folder with --ro";
+                       "5.11 does); grant the directory with --ro";
         if (stage == STAGE_CWD)
                 return access(path, F_OK) == 0
                            ? "it exists, but is not visible inside; grant it with --ro or --rw"
@@ -122,37 +118,37 @@ static const char *explain_path(enum stage stage, int error, const char *path)
         if (stage == STAGE_MOUNT_POINT && error == ENAMETOOLONG)
                 return "the path is too long";
         if ((stage == STAGE_NETWORK || stage == STAGE_FORK) && (error == EAGAIN || error == ENOMEM))
-                return "the limit on processes (ulimit -u, or that of a control group) or memory is reached; "
-                       "close other programs or raise it";
+                return "the limit on processes (ulimit -u, or that of a cgroup) or memory is reached; close "
+                       "other programs or raise it";
         return NULL;
 }
 
-/* The call itself is missing, not the permission. */
+/* True when the kernel lacks the call, rather than the process the permission. */
 static bool is_missing_call(enum stage stage, int error)
 {
         return error == ENOSYS || (error == ENODEV && stage != STAGE_DEVICES && stage != STAGE_OVERLAY);
 }
 
-/* The steps that a policy about namespaces may refuse; the later ones need no authority in them. */
+/* True for the steps that a policy about namespaces may refuse. Later steps need no capability in them. */
 static bool is_refused_step(enum stage stage, int error)
 {
         return is_refusal(error) && stage < STAGE_STDIO && stage != STAGE_SOURCE && stage != STAGE_SWAPPED;
 }
 
-bool failure_find_reason(const struct failure *failure, const struct machine *machine, struct reason *reason)
+bool failure_diagnose(const struct failure *failure, const struct machine *machine, struct reason *reason)
 {
         enum stage stage = (enum stage)failure->stage;
         if (stage == STAGE_NAMESPACES)
-                return reason_of_namespaces(machine, failure->error, reason);
+                return diagnose_namespaces(machine, failure->error, reason);
         if (stage == STAGE_NETWORK && failure->error == ENOSPC)
-                return reason_of_namespaces(machine, ENOSPC, reason);
+                return diagnose_namespaces(machine, ENOSPC, reason);
         if (!is_refused_step(stage, failure->error))
                 return false;
-        reason_of_refused_step(machine, stage == STAGE_PROC, failure->error, reason);
+        diagnose_refused_step(machine, stage == STAGE_PROC, failure->error, reason);
         return true;
 }
 
-/* What follows the errno, or NULL. The caller frees. */
+/* The part of the sentence that follows the errno, or NULL. The caller frees. */
 static char *explain(const struct failure *failure, enum stage stage)
 {
         const char *why = NULL;
@@ -171,8 +167,8 @@ static char *explain(const struct failure *failure, enum stage stage)
         struct machine machine;
         struct reason reason = {0};
         machine_look(&machine, "");
-        return failure_find_reason(failure, &machine, &reason) ? str_format("%s; %s", reason.why, reason.fix)
-                                                               : NULL;
+        return failure_diagnose(failure, &machine, &reason) ? str_format("%s; %s", reason.why, reason.fix)
+                                                            : NULL;
 }
 
 void failure_explain(const struct failure *failure, struct error *error)

@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pid 1 of the sandbox. It starts the server, reaps whatever is orphaned, forwards what the supervisor says
- * and ends when the server or the supervisor does; its end is the end of every process inside, because the
- * kernel kills a pid namespace with its first process. It holds no privilege, no descriptor of the client,
- * and is not dumpable. What it may call is in policy/seccomp/init.json.
+ * See init.h.
+ *
+ * Pid 1 reaps orphans and passes the supervisor's signals on. It ends when the server or the supervisor does,
+ * and the kernel then kills every process inside, because a pid namespace ends with its first process. Pid 1
+ * has no privilege and no descriptor of the client, and it is not dumpable. policy/seccomp/init.json lists
+ * the system calls that it may make.
  */
+#include "ns/init.h"
+
 #include "lib/fd.h"
 #include "lib/pages.h"
 #include "ns/control.h"
-#include "ns/launch.h"
+#include "ns/dial.h"
+#include "ns/landlock.h"
 #include "ns/layers.h"
+#include "ns/rlimits.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,17 +31,18 @@
 
 enum { FAILURE_DESCRIPTOR = 3 };
 
-/* Puts the server in a session or a process group of its own: `kill 0` inside then reaches the sandbox only,
- * never hutch and what was started beside it. */
-static void leave_group(const struct entering *entering, bool foreground)
+/* Puts the server in a new session or process group, so that `kill 0` inside never reaches hutch and what was
+ * started beside it. */
+static void leave_group(const struct entering *entering)
 {
         if (entering->terminal < 0) {
                 if (layer_enabled(LAYER_SESSION) && setsid() < 0)
                         entering_fail(entering, STAGE_STDIO, errno, "setsid");
                 return;
         }
-        /* SIGTTOU is still blocked, or the kernel would stop a background group that takes the terminal. */
-        if (setpgid(0, 0) < 0 || (foreground && tcsetpgrp(entering->terminal, getpid()) < 0))
+        /* SIGTTOU is still blocked; otherwise the kernel would stop a background group that takes the
+         * terminal. */
+        if (setpgid(0, 0) < 0 || (entering->foreground && tcsetpgrp(entering->terminal, getpid()) < 0))
                 entering_fail(entering, STAGE_STDIO, errno, "terminal");
 }
 
@@ -46,9 +53,10 @@ static bool is_terminal(int fd, const struct stat *terminal)
                status.st_rdev == terminal->st_rdev;
 }
 
-/* Gives the server a way of its own to the terminal, through the read-only mount of dev.c. By the caller's
- * descriptors it could open the terminal to every user of the machine (fchmod), and leave flags behind. Where
- * the caller may not open it (the terminal of an su) it is not the caller's, whose descriptors then serve. */
+/* Opens the terminal again for the server, through the read-only mount of dev.c. With the caller's
+ * descriptors the server could give every user of the machine access to the terminal (fchmod), and leave file
+ * flags behind. A terminal that the caller may not open (after su) is not the caller's; the server then keeps
+ * the caller's descriptors. */
 static void reopen_terminal(struct entering *entering)
 {
         struct stat terminal;
@@ -56,13 +64,14 @@ static void reopen_terminal(struct entering *entering)
                 return;
         int fd = open("/dev/console", O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
         if (!is_terminal(fd, &terminal) || fcntl(fd, F_SETFL, O_RDWR) < 0)
-                return; /* what is open is closed with the rest */
+                return; /* take_descriptors() closes fd */
         for (int i = 0; i < 3; i++)
                 if (is_terminal(entering->server[i], &terminal))
                         entering->server[i] = fd;
 }
 
-/* Leaves the server with 0, 1, 2 and, until execve(), the failure pipe. */
+/* Moves the server's descriptors to 0, 1 and 2, and closes all others but the failure pipe, which execve()
+ * closes. */
 static void take_descriptors(struct entering *entering)
 {
         for (int i = 0; i < 3; i++)
@@ -78,27 +87,27 @@ static void take_descriptors(struct entering *entering)
 
 static void reset_signals(void)
 {
-        /* SIGPIPE is the only one that hutch ignores; what its caller ignored (nohup) stays ignored. */
+        /* hutch itself ignores SIGPIPE only. What its caller ignored (nohup) stays ignored. */
         sigset_t none;
         signal(SIGPIPE, SIG_DFL);
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* The forked child that becomes the server. */
-static _Noreturn void become_server(struct entering *entering, bool foreground)
+/* The forked child: turns into the server. */
+static _Noreturn void become_server(struct entering *entering)
 {
         const struct box *box = entering->box;
-        leave_group(entering, foreground);
+        leave_group(entering);
         reopen_terminal(entering);
         take_descriptors(entering);
-        limits_set_open_files(entering);
+        rlimits_set_open_files(entering);
         if (chdir(box->cwd) < 0)
                 entering_fail(entering, STAGE_CWD, errno, box->cwd);
         reset_signals();
 
         landlock_enter(entering);
-        /* The argument filter first: once the profile is loaded, no further filter need be permitted. */
+        /* The argument filter first: the profile need not permit another filter then. */
         int error = 0;
         if (layer_enabled(LAYER_SECCOMP_ARGUMENTS))
                 error = seccomp_install(&entering->arguments);
@@ -117,7 +126,7 @@ static void tell_supervisor(const struct entering *entering, enum control_type t
         (void)send(entering->control, &message, sizeof(message), MSG_NOSIGNAL);
 }
 
-/* Reaps what has ended. Returns when nothing is left to reap now. */
+/* Reaps every child that has ended. Ends pid 1, and with it the sandbox, when the server is one of them. */
 static void reap(const struct entering *entering, pid_t server)
 {
         int status;
@@ -140,7 +149,7 @@ static void obey(const struct entering *entering, pid_t server)
         ssize_t length = recv(entering->control, &message, sizeof(message), 0);
         if (length < 0 && errno == EINTR)
                 return;
-        if (length != sizeof(message)) /* 0: the supervisor is gone */
+        if (length != sizeof(message)) /* 0: the supervisor has gone */
                 _exit(0);
         if (message.type == CONTROL_SETTLE) {
                 pages_forget_start();
@@ -153,8 +162,8 @@ static void obey(const struct entering *entering, pid_t server)
         }
 }
 
-/* Closes everything that pid 1 does not use; a descriptor of the server's pipes held here would keep the
- * client waiting after the server has gone. */
+/* Closes every descriptor that pid 1 does not use. With an end of the server's pipes open here, the client
+ * would see no end of file after the server has gone. */
 static void keep_only(struct entering *entering, int signals)
 {
         int keep[] = {entering->control, signals, entering->terminal, entering->dialler};
@@ -177,7 +186,7 @@ static void keep_only(struct entering *entering, int signals)
                 _exit(EXIT_SETUP);
 }
 
-void init_run(struct entering *entering, bool foreground)
+void init_run(struct entering *entering)
 {
         sigset_t child_ended;
         sigemptyset(&child_ended);
@@ -187,11 +196,11 @@ void init_run(struct entering *entering, bool foreground)
         if (signals < 0)
                 entering_fail(entering, STAGE_FORK, errno, NULL);
 
-        /* The child only makes system calls until execve() and never returns: it may borrow this memory,
-         * which saves copying it. What it changes in *entering is of no further use here. */
+        /* The child makes system calls only until execve() and never returns, so it can share this memory,
+         * which saves a copy. Pid 1 does not use what the child changes in *entering. */
         pid_t server = vfork(); /* NOLINT(clang-analyzer-security.insecureAPI.vfork) */
         if (server == 0)
-                become_server(entering, foreground); /* NOLINT(clang-analyzer-unix.Vfork): it never returns */
+                become_server(entering); /* NOLINT(clang-analyzer-unix.Vfork): it never returns */
         if (server < 0)
                 entering_fail(entering, STAGE_FORK, errno, NULL);
 

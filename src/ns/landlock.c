@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Landlock: a second, independent layer under the mounts. Whatever mistake the mount tree may contain, the
- * server can create, change and remove only below what was granted writable; and it can neither connect to
- * abstract sockets nor send signals outside its sandbox (version 6 of the interface), nor connect to a socket
- * that lies in a grant and was not made inside (version 9).
+ * See landlock.h.
  *
- * One ruleset only: of two stacked ones each would have to permit a rename's both ends, which breaks renames
- * that either alone permits. Reading is not restricted: the mount tree holds nothing that must not be read.
+ * Landlock is independent of the mounts. Whatever mistake the mount tree contains, the server can create,
+ * change and remove files only below writable grants. From version 6 of the interface it can neither connect
+ * to abstract sockets nor send signals outside of its sandbox. From version 9 it cannot connect to a socket
+ * in a grant that was made outside.
  *
- * The constants are our own because distribution headers are older than the kernels people run
+ * There is one ruleset. Each of two stacked ones would have to permit both ends of a rename, which breaks
+ * renames that either permits alone. Reading is not restricted: the mount tree holds nothing that must not be
+ * read.
+ *
+ * The constants are defined here because the headers of distributions are older than the kernels in use
  * (linux/landlock.h of 7.1 and Documentation/userspace-api/landlock.rst).
  */
+#include "ns/landlock.h"
+
 #include "lib/fd.h"
-#include "ns/entering.h"
 #include "ns/layers.h"
 
 #include <errno.h>
@@ -33,8 +37,8 @@
 #define ACCESS_REFER       (1ULL << 13) /* version 2 */
 #define ACCESS_TRUNCATE    (1ULL << 14) /* version 3 */
 
-/* Version 9. It is asked when a socket is looked up by its path, for connect(2) and sendmsg(2); one that was
- * made in the same domain, by the server or what it started, needs no rule. */
+/* Version 9. connect(2) and sendmsg(2) need this right when they look a socket up by its path. A socket that
+ * was made in the same domain, by the server or its children, needs no rule. */
 #define ACCESS_RESOLVE_UNIX (1ULL << 16)
 
 #define SCOPE_ABSTRACT_UNIX_SOCKET (1ULL << 0) /* version 6 */
@@ -71,8 +75,7 @@ bool landlock_guards_files(const struct box *box, int abi, const char **why)
         *why = NULL;
         if (abi == 0)
                 *why = "this kernel has no Landlock, or it is not enabled (lsm=landlock,… at boot)";
-        else if (abi <
-                 ABI_REFER) /* it refuses every rename from one folder to another: worse than no layer */
+        else if (abi < ABI_REFER) /* it refuses every rename between directories, which breaks programs */
                 *why = "this kernel's Landlock is too old to permit renames; Linux 5.19 or newer has what is "
                        "needed";
         else if (box->userns == USERNS_FULL)
@@ -104,7 +107,7 @@ static void allow_below(const struct entering *entering, int ruleset, const char
         struct stat status;
         if (parent < 0 || fstat(parent, &status) < 0)
                 entering_fail(entering, STAGE_LANDLOCK, errno, path);
-        /* The kernel refuses rights of folders on anything else (EINVAL). */
+        /* The kernel refuses rights of directories on anything else (EINVAL). */
         if (!S_ISDIR(status.st_mode))
                 access &= ACCESS_WRITE_FILE | ACCESS_TRUNCATE | ACCESS_RESOLVE_UNIX;
         struct path_beneath_attribute rule = {.allowed_access = access, .parent_fd = parent};
@@ -112,24 +115,23 @@ static void allow_below(const struct entering *entering, int ruleset, const char
                 entering_fail(entering, STAGE_LANDLOCK, errno, path);
 }
 
-/* What the place of one mount permits, of the `handled` rights; 0: nothing. */
-static uint64_t rights_at(const struct mount *mount, uint64_t handled, enum box_userns userns)
+uint64_t landlock_mount_rights(const struct mount *mount, uint64_t handled, enum userns_mode userns)
 {
         uint64_t resolve = handled & ACCESS_RESOLVE_UNIX;
         switch (mount->kind) {
         case MOUNT_MEMORY:
                 return handled;
         case MOUNT_OVERLAY:
-                return handled & ~resolve; /* it shows the host's sockets */
+                return handled & ~resolve; /* the overlay shows the host's sockets */
         case MOUNT_BIND: {
-                /* A socket that is granted itself was meant. */
+                /* A grant of the socket file itself permits the connection. */
                 uint64_t rights = mount->writable ? handled & ~resolve : 0;
-                return rights | (mount->is_folder ? 0 : resolve);
+                return rights | (mount->is_directory ? 0 : resolve);
         }
         case MOUNT_DEV:
-                return ACCESS_WRITE_FILE; /* to /dev/null and terminals, not making nodes */
+                return ACCESS_WRITE_FILE; /* to /dev/null and terminals; no new nodes */
         case MOUNT_PROC:
-                return userns != USERNS_NONE ? ACCESS_WRITE_FILE : 0; /* id maps of nested ones */
+                return userns != USERNS_NONE ? ACCESS_WRITE_FILE : 0; /* id maps of nested sandboxes */
         default:
                 return 0;
         }
@@ -150,14 +152,15 @@ void landlock_enter(const struct entering *entering)
         if (!attribute.handled_access_fs && !attribute.scoped)
                 return;
 
-        /* An older kernel knows a shorter structure; it refuses a longer one only when the tail is not zero,
-         * which the version checks above rule out. */
+        /* An older kernel knows a shorter structure and refuses a longer one only when the tail is not zero.
+         * The version checks above keep it zero. */
         autoclose int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attribute, sizeof(attribute), 0);
         if (ruleset < 0)
                 entering_fail(entering, STAGE_LANDLOCK, errno, NULL);
 
         for (size_t i = 0; files && i < box->mount_count; i++) {
-                uint64_t rights = rights_at(&box->mounts[i], attribute.handled_access_fs, box->userns);
+                uint64_t rights =
+                    landlock_mount_rights(&box->mounts[i], attribute.handled_access_fs, box->userns);
                 if (rights)
                         allow_below(entering, ruleset, box->mounts[i].destination, rights);
         }

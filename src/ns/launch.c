@@ -1,17 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How a sandbox starts, top to bottom. The supervisor clones one child into new namespaces. The
- * child builds the sandbox around itself, gives up every privilege it has there, forks the server and stays
- * as pid 1. No step is retried in a weaker form: what fails ends the child, and nothing was run.
+ * How a sandbox starts. Read launch_start(), in which the supervisor prepares and clones, and then enter(),
+ * which is the child. launch.h has the theory of operation.
  */
 #include "ns/launch.h"
 
-#include "box/sockets.h"
-
+#include "grants/sockets.h"
 #include "lib/fd.h"
+#include "lib/messages.h"
+#include "ns/caps.h"
+#include "ns/cgroup_entry.h"
 #include "ns/control.h"
+#include "ns/copy_in.h"
+#include "ns/init.h"
+#include "ns/landlock.h"
 #include "ns/layers.h"
-#include "report/messages.h"
+#include "ns/memory_watch.h"
+#include "ns/network.h"
+#include "ns/rlimits.h"
+#include "ns/rootfs.h"
+#include "ns/userns.h"
+#include "seccomp/arguments.h"
+#include "seccomp/builtin.h"
+#include "seccomp/cache.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,15 +35,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-/* All but the network namespace, which takes longest: network.c makes it in the meantime. */
-static unsigned long new_namespaces(bool groups)
-{
-        return (layer_enabled(LAYER_USER) ? CLONE_NEWUSER : 0UL) |
-               (layer_enabled(LAYER_MOUNT) ? CLONE_NEWNS : 0UL) |
-               (layer_enabled(LAYER_PID) ? CLONE_NEWPID : 0UL) |
-               (layer_enabled(LAYER_IPC) ? CLONE_NEWIPC : 0UL) |
-               (layer_enabled(LAYER_NAMES) ? CLONE_NEWUTS | (groups ? CLONE_NEWCGROUP : 0) : 0UL);
-}
+/* ---- the child ---- */
 
 static struct {
         char *start;
@@ -42,7 +45,7 @@ static struct {
 void launch_remember_arguments(int argc, char **argv, char **environment)
 {
         char *end = argc > 0 ? argv[argc - 1] + strlen(argv[argc - 1]) + 1 : NULL;
-        /* The kernel lays the environment right behind argv; anything else was put there by the C library. */
+        /* The kernel puts the environment directly behind argv. The C library put the rest elsewhere. */
         for (; end && *environment == end; environment++)
                 end += strlen(end) + 1;
         if (end) {
@@ -51,20 +54,11 @@ void launch_remember_arguments(int argc, char **argv, char **environment)
         }
 }
 
-void entering_fail(const struct entering *entering, enum stage stage, int error, const char *path)
-{
-        struct failure failure = {.stage = stage, .error = error};
-        if (path)
-                memccpy(failure.path, path, 0, sizeof(failure.path) - 1);
-        (void)fd_write_all(entering->failure, &failure, sizeof(failure));
-        _exit(EXIT_SETUP);
-}
-
-/* Ties the child's life to the supervisor's. In this order there is no moment at which the supervisor can die
- * unnoticed: first the child lets go of its own copy of the supervisor's end, so that the socket can hang up;
- * then it asks for the signal; then it looks whether the hang-up has already happened. getppid() would not
- * do: it is 0 in a new pid namespace, dead parent or not. */
-static void hold_lifeline(const struct entering *entering)
+/* Ties the child's life to the supervisor's. The supervisor cannot die unnoticed in this order: first the
+ * child closes its copy of the supervisor's end, so that the socket can hang up; then it asks for the signal;
+ * then it checks whether the hang-up has already happened. getppid() cannot tell: in a new pid namespace it
+ * is 0 whether the parent lives or not. */
+static void tie_to_supervisor(const struct entering *entering)
 {
         close(entering->supervisor);
         if (entering->permission >= 0)
@@ -74,65 +68,81 @@ static void hold_lifeline(const struct entering *entering)
                 _exit(EXIT_SETUP);
 }
 
-/* The child, from its first instruction. */
-static _Noreturn void enter(struct entering *entering, bool foreground)
+/* /proc/1/cmdline shows this memory to every process inside, also while pid 1 is not dumpable. */
+static void blank_arguments(void)
 {
-        hold_lifeline(entering);
-
-        /* /proc/1/cmdline shows this memory to everyone inside, dumpable or not. */
         memset(arguments.start, 0, arguments.length);
         (void)prctl(PR_SET_NAME, "hutch-init", 0, 0, 0);
-
-        /* 1. Become someone: from here on the process has every capability, in its own namespaces only. */
-        if (layer_enabled(LAYER_LIMITS))
-                limits_offer_to_killer(entering);
-        if (layer_enabled(LAYER_USER))
-                userns_map_ids(entering);
-        if (layer_enabled(LAYER_NETWORK))
-                network_begin(entering);
-
-        /* 2. What the sandbox will see, beside what hutch still sees. */
-        if (layer_enabled(LAYER_MOUNT))
-                rootfs_build(entering);
-        files_open(entering);
-        if (layer_enabled(LAYER_NAMES) && sethostname(BOX_HOST, strlen(BOX_HOST)) < 0)
-                entering_fail(entering, STAGE_HOST_NAME, errno, NULL);
-        if (layer_enabled(LAYER_NETWORK))
-                network_enter(entering);
-
-        /* 3. What it may take of the kernel. */
-        limits_await(entering);
-        if (layer_enabled(LAYER_MOUNT))
-                limits_hide_unseen(entering);
-        entering->arguments = seccomp_arguments((entering->box->userns != USERNS_NONE ? SECCOMP_USERNS : 0U) |
-                                                limits_refused_calls(&entering->limits));
-        if (layer_enabled(LAYER_BUDGETS))
-                userns_set_budgets(entering);
-        if (layer_enabled(LAYER_LIMITS))
-                limits_set(entering);
-        /* Without namespaces of its own this would be the machine's. */
-        if (layer_enabled(LAYER_LIMITS) && layer_enabled(LAYER_PID) && layer_enabled(LAYER_USER))
-                limits_set_pid_max(entering);
-        if (layer_enabled(LAYER_MOUNT))
-                limits_show(entering);
-
-        /* 4. No way back: one root, no capability. */
-        if (layer_enabled(LAYER_MOUNT))
-                rootfs_pivot(entering);
-        caps_drop(entering);
-
-        /* 5. What is sent in, by nothing but the command's own rights. */
-        files_write(entering);
-
-        /* 6. The server; it adds Landlock and seccomp to itself, last of all. */
-        init_run(entering, foreground);
 }
 
-/* Clones with every new namespace. 0 in the child, the child's pid in the caller with *pidfd set, or a
- * negative errno. Raw calls: glibc wraps neither without a stack of its own. */
+static void set_host_name(const struct entering *entering)
+{
+        if (layer_enabled(LAYER_NAMES) && sethostname(BOX_HOST, strlen(BOX_HOST)) < 0)
+                entering_fail(entering, STAGE_HOST_NAME, errno, NULL);
+}
+
+static struct seccomp_program choose_argument_filter(const struct entering *entering)
+{
+        const struct limits *limits = &entering->limits;
+        return seccomp_arguments((entering->box->userns != USERNS_NONE ? SECCOMP_USERNS : 0U) |
+                                 (limits->memory == LIMIT_WATCHDOG ? SECCOMP_NO_UNSEEN : 0U) |
+                                 (limits->processors == LIMIT_AFFINITY ? SECCOMP_NO_AFFINITY : 0U));
+}
+
+/* The child, from its first instruction. */
+static _Noreturn void enter(struct entering *entering)
+{
+        tie_to_supervisor(entering);
+        blank_arguments();
+
+        /* 1. An identity. From here on the process has every capability, in its own namespaces only. */
+        memory_watch_raise_oom_score(entering);
+        userns_map_ids(entering);
+
+        /* 2. What the server will see, built beside what hutch still sees. The network namespace takes
+         * longest and is made meanwhile. */
+        network_begin(entering);
+        rootfs_build(entering);
+        copy_in_open(entering);
+        set_host_name(entering);
+        network_enter(entering);
+
+        /* 3. What the sandbox may take of the machine. */
+        cgroup_entry_await(entering);
+        memory_watch_hide_devices(entering);
+        entering->arguments = choose_argument_filter(entering);
+        userns_set_budgets(entering);
+        rlimits_set(entering);
+        memory_watch_send(entering);
+
+        /* 4. No way back: one root, no capability. */
+        rootfs_pivot(entering);
+        caps_drop(entering);
+
+        /* 5. The files of --file, written with no more rights than the server has. */
+        copy_in_write(entering);
+
+        /* 6. Pid 1 forks the server, which restricts itself with Landlock and seccomp and is executed. */
+        init_run(entering);
+}
+
+/* ---- the supervisor ---- */
+
+/* All but the network namespace: see network.c. */
+static unsigned long new_namespaces(bool cgroup)
+{
+        return (layer_enabled(LAYER_USER) ? CLONE_NEWUSER : 0UL) |
+               (layer_enabled(LAYER_MOUNT) ? CLONE_NEWNS : 0UL) |
+               (layer_enabled(LAYER_PID) ? CLONE_NEWPID : 0UL) |
+               (layer_enabled(LAYER_IPC) ? CLONE_NEWIPC : 0UL) |
+               (layer_enabled(LAYER_NAMES) ? CLONE_NEWUTS | (cgroup ? CLONE_NEWCGROUP : 0) : 0UL);
+}
+
+/* Clones into new namespaces. Returns 0 in the child, and in the caller the child's pid with *pidfd set, or a
+ * negative errno. The calls are raw because glibc's wrappers insist on a new stack. */
 static pid_t clone_child(const struct entering *entering, int *pidfd)
 {
-        unsigned long namespaces = new_namespaces(!entering->own_groups);
+        unsigned long namespaces = new_namespaces(!entering->cgroup_namespace);
         struct clone_args arguments3 = {
             .flags = namespaces | CLONE_PIDFD | (entering->group >= 0 ? CLONE_INTO_CGROUP : 0),
             .pidfd = (uintptr_t)pidfd,
@@ -140,7 +150,7 @@ static pid_t clone_child(const struct entering *entering, int *pidfd)
             .cgroup = entering->group >= 0 ? (unsigned)entering->group : 0,
         };
         long child = syscall(SYS_clone3, &arguments3, sizeof(arguments3));
-        /* A container's filter cannot look into clone3's structure and answers ENOSYS, so that callers use
+        /* A container's filter cannot read the structure of clone3. It answers ENOSYS, so that callers use
          * clone. */
         if (child < 0 && errno == ENOSYS) {
                 unsigned long flags = namespaces | CLONE_PIDFD | SIGCHLD;
@@ -150,7 +160,7 @@ static pid_t clone_child(const struct entering *entering, int *pidfd)
                 child = syscall(SYS_clone, flags, NULL, pidfd, NULL, 0);
 #endif
                 if (child == 0 && entering->group >= 0)
-                        limits_join_group(entering);
+                        cgroup_entry_join(entering);
         }
         return child < 0 ? -errno : (pid_t)child;
 }
@@ -165,14 +175,15 @@ static bool prepare_filters(const struct box *box, struct entering *entering, st
         return true;
 }
 
-/* The second file layer: without it the mounts alone stand, which is said once, or refused. */
-static bool check_layers(const struct box *box, int abi, struct error *error)
+/* Says when Landlock cannot be enforced, so that the mounts are the only file layer. False when --require
+ * asks for it. */
+static bool check_landlock(const struct box *box, int abi, struct error *error)
 {
         const char *why;
         if (box->verbose && !landlock_guards_sockets(box, abi) && sockets_can_appear(box))
                 message_verbose(
-                    "a socket that another program makes below a grant from now on can be connected "
-                    "to: Landlock 9 (Linux 7.1) would refuse it");
+                    "the server can connect to a socket that another program makes below a grant from now "
+                    "on: Landlock 9 (Linux 7.1) would refuse it");
         if (landlock_guards_files(box, abi, &why))
                 return true;
         if (box->required & REQUIRE_LANDLOCK)
@@ -181,54 +192,59 @@ static bool check_layers(const struct box *box, int abi, struct error *error)
         return true;
 }
 
+static bool make_pipe(int *reader, int *writer, struct error *error)
+{
+        int ends[2];
+        if (pipe2(ends, O_CLOEXEC) < 0)
+                return error_set(error, EXIT_SETUP, "cannot make a pipe: %s", strerror(errno));
+        *reader = ends[0];
+        *writer = ends[1];
+        return true;
+}
+
 bool launch_start(const struct box *box, const struct launch_stdio *stdio, struct launch *launch,
                   struct error *error)
 {
-        int control[2], failure[2];
+        int control[2];
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0)
                 return error_set(error, EXIT_SETUP, "cannot make a socket: %s", strerror(errno));
         autoclose int supervisor = control[0], sandbox = control[1];
-        if (pipe2(failure, O_CLOEXEC) < 0)
-                return error_set(error, EXIT_SETUP, "cannot make a pipe: %s", strerror(errno));
-        autoclose int failure_read = failure[0], failure_write = failure[1];
+        autoclose int failure_read = -1, failure_write = -1, permission_read = -1, permission_write = -1;
+        if (!make_pipe(&failure_read, &failure_write, error))
+                return false;
+        /* systemd moves the child into a cgroup after the clone, so the child waits for the answer. */
+        if (stdio->limits->way == CGROUP_WAY_SYSTEMD &&
+            !make_pipe(&permission_read, &permission_write, error))
+                return false;
 
         struct entering entering = {
             .box = box,
             .failure = failure_write,
             .control = sandbox,
             .supervisor = supervisor,
+            .permission = permission_read,
+            .permit = permission_write,
             .server = {stdio->server[0], stdio->server[1], stdio->server[2]},
             .terminal = stdio->terminal,
+            .foreground = stdio->foreground,
+            .root = -1,
             .nat = box_has_network(box) ? stdio->nat : -1,
             .dialler = box->network.publish_count ? stdio->dialler : -1,
             .limits = *stdio->limits,
-            .permission = -1,
             .group = stdio->group,
-            .own_groups = stdio->limits->way != CGROUP_WAY_NONE && layer_enabled(LAYER_NAMES),
+            .cgroup_namespace = stdio->limits->way != CGROUP_WAY_NONE && layer_enabled(LAYER_NAMES),
             .spread = (unsigned)getpid(),
             .watchdog = stdio->watchdog,
             .proc = -1,
             .landlock_abi = landlock_abi(),
-            .root = -1,
         };
-        if (!check_layers(box, entering.landlock_abi, error) || !prepare_filters(box, &entering, error))
+        if (!check_landlock(box, entering.landlock_abi, error) || !prepare_filters(box, &entering, error))
                 return false;
-
-        autoclose int permission_read = -1, permission_write = -1;
-        if (stdio->limits->way == CGROUP_WAY_SYSTEMD) {
-                int permission[2];
-                if (pipe2(permission, O_CLOEXEC) < 0)
-                        return error_set(error, EXIT_SETUP, "cannot make a pipe: %s", strerror(errno));
-                permission_read = permission[0];
-                permission_write = permission[1];
-                entering.permission = permission_read;
-                entering.permit = permission_write;
-        }
 
         int pidfd = -1;
         pid_t child = clone_child(&entering, &pidfd);
         if (child == 0)
-                enter(&entering, stdio->foreground);
+                enter(&entering);
         seccomp_free(&entering.profile);
         if (child < 0) {
                 struct failure failed = {.stage = STAGE_NAMESPACES, .error = -child};

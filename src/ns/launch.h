@@ -1,56 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Starting a sandbox by Linux namespaces. Reads the box, never options or policy files.
+ * Starting a sandbox with Linux namespaces.
+ *
+ * Theory of operation. The supervisor clones one child into new namespaces. The child builds the sandbox
+ * around itself from the box, gives up all its privileges, forks the server and stays as pid 1 (launch.c
+ * names the steps in their order; each is a module of this directory). Every decision was taken before the
+ * clone: a step reads the box and never an option or a policy file. No step is retried in a weaker form. One
+ * that fails ends the child before the server exists, and the supervisor turns {stage, errno, path} into one
+ * sentence (failure.h).
+ *
+ * Who is hostile: the server, from its first instruction, and whoever can rename files in a grant while the
+ * sandbox starts. So each source is compared with the device and inode that were judged, and no path below a
+ * mount is resolved through a link.
  */
 #ifndef HUTCH_NS_LAUNCH_H
 #define HUTCH_NS_LAUNCH_H
 
 #include "box/box.h"
-#include "ns/entering.h"
-#include "ns/reasons.h"
 
 #include <sys/types.h>
 
-/* How the server is connected; every descriptor stays the caller's. */
+/* What the sandbox is connected to and bounded by. Every descriptor stays the caller's; -1: none. */
 struct launch_stdio {
-        int server[3];   /* what the server gets as 0, 1, 2 */
-        int terminal;    /* the terminal that is passed through, or -1: a new session without one */
+        int server[3];   /* the server's descriptors 0, 1, 2 */
+        int terminal;    /* the terminal that is passed through; -1: the server gets a session without one */
         bool foreground; /* the server's process group gets the terminal */
-        int nat;         /* where hutch-nat gets its sockets, if the box has a network */
-        int dialler;     /* where it asks for connections to published ports, if there are any */
-        const struct limits *limits; /* the box's, with what holds them as far as it is known */
-        int group;                   /* the control group to begin in, or -1 */
-        int watchdog;                /* where the watchdog over memory gets what it looks at, or -1 */
+        int nat;         /* hutch-nat gets its sockets here, if the box has a network */
+        int dialler;     /* hutch-nat asks for connections to published ports here, if there are any */
+        const struct limits *limits; /* the box's, with the mechanism of each as far as it is known */
+        int group;                   /* the directory of the cgroup to start in */
+        int watchdog;                /* the watchdog over memory gets what it measures here */
 };
 
-/* A sandbox that was started, as its supervisor holds it. */
+/* A started sandbox, as its supervisor holds it. The caller closes the descriptors. */
 struct launch {
-        int init;    /* pidfd of pid 1 of the sandbox */
-        int control; /* control.h; close-on-exec */
-        int failure; /* reads one struct failure if a step fails, or end of file once the server was executed
-                      */
-        pid_t process;  /* its number, as this process sees it */
-        int permission; /* takes what the control group holds (limits.h), one byte; -1: nobody waits for it */
+        int init;       /* pidfd of the sandbox's pid 1 */
+        int control;    /* control.h; close-on-exec */
+        int failure;    /* one struct failure if a step failed; end of file once the server was executed */
+        pid_t process;  /* pid 1's number outside */
+        int permission; /* pid 1 waits here for one byte, what the cgroup holds (limits.h); -1: it does not */
         int refused;    /* when launch_start() is false: the errno of the clone, or 0 when it failed before */
 };
 
-/* Clones pid 1 of a new sandbox, which goes through all the steps on its own. Returns at once: whether they
- * succeed is to be read from launch->failure. False with a sentence when not even the clone succeeded. Must
- * be called from the main thread (the kernel's parent-death signal follows the thread that cloned). */
+/* Clones pid 1 of a new sandbox and returns without waiting for its steps: launch->failure reports on them.
+ * False, with a sentence, when there was no clone. Call it from the main thread: the kernel sends the
+ * parent-death signal when the cloning thread ends. */
 bool launch_start(const struct box *box, const struct launch_stdio *stdio, struct launch *launch,
                   struct error *error);
 
-/* Where the kernel keeps this process's argv and environment, so that pid 1 can blank its copy; call first in
- * main(), before anything changes the environment. */
+/* Notes where the kernel keeps this process's argv and environment, so that pid 1 can blank its copy. Call it
+ * first in main(), before anything changes the environment. */
 void launch_remember_arguments(int argc, char **argv, char **environment);
-
-/* failure.c: turns a failed step into one sentence with its cause and what to do, and the exit status. */
-void failure_explain(const struct failure *failure, struct error *error);
-
-/* failure.c: what of this machine made the step fail, where it is a matter of the machine; else false. */
-bool failure_find_reason(const struct failure *failure, const struct machine *machine, struct reason *reason);
-
-/* init.c: the rest of pid 1's life: starts the server, then reaps and forwards. */
-_Noreturn void init_run(struct entering *entering, bool foreground);
 
 #endif

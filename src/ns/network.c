@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The sandbox's network namespace. Making one takes the kernel longer than everything else that a sandbox
- * needs (0.8 of 1.4 ms of the clone, measured), so it is made while the root file system is built: by a
- * second task that ends as soon as the namespace is open. The sandbox enters it before anything of the server
- * exists.
+ * See network.h.
  *
- * Without a network the task shares this process's memory, because it makes two calls. With one it makes
- * hundreds (setup.c), of which some may fail and be answered, so it is a process with a memory of its own.
+ * A network namespace takes the kernel longer than everything else that a sandbox needs (0.8 of 1.4 ms of the
+ * clone, measured). So a second task makes it while this one builds the root file system, and ends when the
+ * namespace is open. The sandbox enters it before the server exists.
+ *
+ * Without a network rule the task makes two calls and shares this process's memory. With one it makes
+ * hundreds of calls (nat/setup.c), handles those that fail, and is a process with separate memory.
  */
+#include "ns/network.h"
+
 #include "lib/fd.h"
 #include "lib/str.h"
 #include "nat/setup.h"
-#include "ns/entering.h"
+#include "ns/layers.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +25,7 @@
 
 enum { STACK_SIZE = 16384 };
 
-/* The second task. It shares errno too, so it touches it only when it fails, which ends the sandbox anyway.
+/* The second task. It shares errno with this one and changes it only when it fails, which ends the sandbox.
  */
 static int make_namespace(void *descriptor)
 {
@@ -35,18 +38,17 @@ static int make_namespace(void *descriptor)
         return 0;
 }
 
-/* What the maker of a gateway leaves behind: in shared memory, and the namespace in the shared table of
- * descriptors. */
+/* The result of make_gateway(), in shared memory. */
 struct network_result {
         struct setup_failure failure;
-        int namespace;
+        int namespace; /* a descriptor: the two processes share one table of them */
 };
 
 static _Noreturn void make_gateway(const struct entering *entering)
 {
         const struct network *network = &entering->box->network;
         struct network_result *result = entering->network_result;
-        uint16_t host_ports[SETUP_HOST_PORTS_MAX];
+        uint16_t host_ports[NETWORK_HOST_PORTS_MAX];
         for (size_t i = 0; i < network->host_port_count; i++)
                 host_ports[i] = network->host_ports[i].inside;
         struct gateway_plan plan = {
@@ -72,7 +74,7 @@ static void begin_gateway(struct entering *entering)
                                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         if (entering->network_result == MAP_FAILED)
                 entering_fail(entering, STAGE_NETWORK, errno, NULL);
-        /* A fork that shares the descriptors. */
+        /* As fork(2), but the child shares the table of descriptors. */
         long maker = syscall(SYS_clone, CLONE_FILES, NULL, NULL, NULL, NULL);
         if (maker == 0)
                 make_gateway(entering);
@@ -83,20 +85,22 @@ static void begin_gateway(struct entering *entering)
 
 void network_begin(struct entering *entering)
 {
+        if (!layer_enabled(LAYER_NETWORK))
+                return;
         if (entering->nat >= 0) {
                 begin_gateway(entering);
                 return;
         }
         static char stack[STACK_SIZE] __attribute__((aligned(16)));
         entering->network = -1;
-        /* No signal at its end: pid 1 does not yet listen to any. */
+        /* The task ends without a signal: pid 1 does not listen to any yet. */
         entering->network_maker =
             clone(make_namespace, stack + sizeof(stack), CLONE_VM | CLONE_FILES, &entering->network);
         if (entering->network_maker < 0)
                 entering_fail(entering, STAGE_NETWORK, errno, NULL);
 }
 
-/* The maker has ended. */
+/* Takes the namespace that make_gateway() made, once its process has ended. */
 static void take_gateway(struct entering *entering)
 {
         const struct network_result *result = entering->network_result;
@@ -115,6 +119,8 @@ static void take_gateway(struct entering *entering)
 
 void network_enter(struct entering *entering)
 {
+        if (!layer_enabled(LAYER_NETWORK))
+                return;
         int status = 0;
         while (waitpid(entering->network_maker, &status, __WALL) < 0)
                 if (errno != EINTR)
@@ -127,7 +133,7 @@ void network_enter(struct entering *entering)
                 entering_fail(entering, STAGE_NETWORK, errno, NULL);
         close(entering->network);
         if (entering->network_result)
-                return; /* its loopback is up */
+                return; /* setup_gateway() has brought the loopback up */
         int error = setup_loopback();
         if (error < 0)
                 entering_fail(entering, STAGE_NETWORK, -error, NULL);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * --overlay: a folder of the host below, an empty folder of the sandbox's memory above. It must never write
- * to the folder below, nor leave it reachable by another way than the overlay.
+ * See overlay.h. The lower directory is the host's, the upper an empty one of the sandbox's memory. The
+ * host's directory must never be written to, nor stay reachable except through the overlay.
  *
- * The kernel reads the folders' names from options in which comma, colon and backslash mean something, and
- * wants mounts that are attached. So the clone of the host's folder is attached beside the two others in the
- * memory file system, under a name of digits; overlayfs keeps a private clone, and that one is let go.
+ * overlayfs takes names in options, where comma, colon and backslash have a meaning, and it takes attached
+ * mounts only. So the clone of the host's directory is attached in the memory file system, beside the two
+ * others, under a name of digits. overlayfs makes a private clone of it, and this one is unmounted.
  */
+#include "ns/overlay.h"
+
 #include "lib/fd.h"
-#include "ns/entering.h"
+#include "ns/source.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,15 +20,15 @@
 
 enum { NAME_SIZE = 32 };
 
-static void make_folder(const struct entering *entering, int memory, char *name, size_t index,
-                        const char *role)
+static void make_directory(const struct entering *entering, int memory, char *name, size_t index,
+                           const char *role)
 {
         snprintf(name, NAME_SIZE, "%zu-%s", index, role);
         if (mkdirat(memory, name, 0755) < 0)
                 entering_fail(entering, STAGE_MEMORY_FS, errno, name);
 }
 
-/* The folder above is what the overlay's own root is: its mode must be the host's. */
+/* Gives the upper directory the mode of the host's: the root of the overlay has the upper's mode. */
 static void copy_mode(const struct entering *entering, int lower, int memory, const char *upper)
 {
         struct stat status;
@@ -38,17 +40,17 @@ int overlay_make(const struct entering *entering, int memory, size_t index)
 {
         const struct mount *mount = &entering->box->mounts[index];
         char lower[NAME_SIZE], upper[NAME_SIZE], work[NAME_SIZE];
-        make_folder(entering, memory, lower, index, "lower");
-        make_folder(entering, memory, upper, index, "upper");
-        make_folder(entering, memory, work, index, "work");
+        make_directory(entering, memory, lower, index, "lower");
+        make_directory(entering, memory, upper, index, "upper");
+        make_directory(entering, memory, work, index, "work");
 
-        autoclose int source = rootfs_clone_source(entering, mount);
+        autoclose int source = source_clone(entering, mount);
         copy_mode(entering, source, memory, upper);
         if (move_mount(source, "", memory, lower, MOVE_MOUNT_F_EMPTY_PATH) < 0 || fchdir(memory) < 0)
                 entering_fail(entering, STAGE_OVERLAY, errno, mount->source);
 
         autoclose int context = fsopen("overlay", FSOPEN_CLOEXEC);
-        /* userxattr: the attributes in which overlayfs keeps its notes are those that a user may set. */
+        /* userxattr: overlayfs marks its files with attributes that an ordinary user may set. */
         if (context < 0 || fsconfig(context, FSCONFIG_SET_STRING, "lowerdir", lower, 0) < 0 ||
             fsconfig(context, FSCONFIG_SET_STRING, "upperdir", upper, 0) < 0 ||
             fsconfig(context, FSCONFIG_SET_STRING, "workdir", work, 0) < 0 ||

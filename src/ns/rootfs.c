@@ -1,209 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The new root, built by descriptor from the box's list of mounts, in its order. This module decides nothing.
+ * See rootfs.h. This module decides nothing: the box says what is mounted and in which order.
  *
- * Theory of operation. Two tmpfs hold what lives in the sandbox's memory. One is the root, with nothing in it
- * but mount points, links and a few small files; it ends read-only. The other has one folder for each
- * writable place; those are cloned as mounts of their own, so that all share one budget (a place with a size
- * of its own is a further tmpfs, and shares nothing). It is attached at
- * /tmp first, because a folder can be cloned only from an attached mount, and the sandbox's own /tmp then
- * covers it for ever. Everything else is a clone of a host object: made private and restricted while it is
- * still detached, compared with what was judged, and only then attached. pivot_root(2) then makes the new
- * root the root, and the old one is let go: from there on no path and no descriptor leads out.
+ * Theory of operation. Two tmpfs hold what is in the sandbox's memory. The first is the root: it holds mount
+ * points, links and a few small files, and it ends read-only. The second has one directory for each writable
+ * place; each is cloned as a mount, so that all of them share one budget. (A place with a size gets a third
+ * kind, a tmpfs that it shares with nobody.) The second tmpfs is attached at /tmp first, because only a
+ * directory of an attached mount can be cloned; the sandbox's /tmp then covers it for good.
  *
- * It must never create anything outside those two: a missing mount point in a granted folder is an error.
+ * Everything else is a clone of a host object (source.c). It is restricted and compared while it is detached,
+ * and attached afterwards. pivot_root(2) then makes the new root the root, and the old root is unmounted:
+ * from there on no path and no descriptor leads to the host.
  */
+#include "ns/rootfs.h"
+
 #include "lib/fd.h"
 #include "lib/str.h"
-#include "ns/entering.h"
+#include "ns/dev.h"
 #include "ns/layers.h"
+#include "ns/mount_point.h"
+#include "ns/overlay.h"
+#include "ns/proc.h"
+#include "ns/source.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 
-/* linux/mount.h collides with sys/mount.h; glibc's has the calls and, since 2.36, these constants. */
+/* linux/mount.h collides with sys/mount.h. glibc's header has the calls and, since 2.36, these constants. */
 #ifndef OPEN_TREE_CLONE
 #error "glibc 2.36 or newer is needed (open_tree in sys/mount.h)"
 #endif
 
-/* Room for the root's own few files, links and mount points, which only this module makes. */
+/* Size of the root: it holds hutch's own few files, links and mount points, and nothing of the server's. */
 #define ROOT_BYTES  (16ULL << 20)
 #define ROOT_INODES (1ULL << 16)
 
-/* True when nothing is mounted on the way to `destination`: the place is in the root's own tmpfs, where
- * everything was made by this module, and paths below the root can be trusted as they are. That no link is on
- * the way either is what the box's order is for: a link's text would be resolved on the host. */
-static bool is_own_place(const struct box *box, const char *destination)
-{
-        for (size_t i = 0; i < box->mount_count; i++) {
-                const struct mount *mount = &box->mounts[i];
-                if (mount->kind != MOUNT_LINK && mount->kind != MOUNT_FILE &&
-                    path_is_below(destination, mount->destination) &&
-                    !str_equal(destination, mount->destination))
-                        return false;
-        }
-        return true;
-}
-
-static const char *relative(const char *destination)
-{
-        return destination[1] ? destination + 1 : ".";
-}
-
-/* Makes the folders above a place of the root's own tmpfs. */
-static void make_own_parents(const struct entering *entering, const char *destination)
-{
-        autofree char *path = str_copy(destination);
-        for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-                *slash = 0;
-                if (mkdirat(entering->root, relative(path), 0755) < 0 && errno != EEXIST)
-                        entering_fail(entering, STAGE_MOUNT_POINT, errno, destination);
-                *slash = '/';
-        }
-}
-
-static int make_empty(int parent, const char *name, bool folder)
-{
-        return folder ? mkdirat(parent, name, 0755) : mknodat(parent, name, S_IFREG | 0444, 0);
-}
-
-/* Makes a mount point in the root's own tmpfs, unless it is there. */
-static void make_own_point(const struct entering *entering, const char *destination, bool folder)
-{
-        int made = make_empty(entering->root, relative(destination), folder);
-        if (made < 0 && errno == ENOENT) {
-                make_own_parents(entering, destination);
-                made = make_empty(entering->root, relative(destination), folder);
-        }
-        if (made < 0 && errno != EEXIST)
-                entering_fail(entering, STAGE_MOUNT_POINT, errno, destination);
-}
-
-static bool is_memory(const struct entering *entering, int descriptor)
-{
-        struct stat status;
-        if (fstat(descriptor, &status) < 0)
-                return false;
-        for (size_t i = 0; i < entering->device_count; i++)
-                if (status.st_dev == entering->devices[i])
-                        return true;
-        return false;
-}
-
-/* Opens a path inside, without following any link: what lies below a mount was made by others, and a link
- * there must not decide where something is attached. */
-static int open_inside(const struct entering *entering, const char *destination, uint64_t flags)
-{
-        struct open_how how = {
-            .flags = flags | O_CLOEXEC,
-            .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
-        };
-        return (int)syscall(SYS_openat2, entering->root, relative(destination), &how, sizeof(how));
-}
-
-/* Opens `parent`/`name` as a folder, making it when `parent` is in the sandbox's memory. */
-static int step_into(const struct entering *entering, int parent, const char *name, const char *destination)
-{
-        int next = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (next >= 0 || errno != ENOENT)
-                return next;
-        if (!is_memory(entering, parent))
-                entering_fail(entering, STAGE_MOUNT_POINT, ENOENT, destination);
-        if (mkdirat(parent, name, 0755) < 0)
-                return -1;
-        return openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
-
-/* The folder that holds `destination`, made as far as it is missing; *name points at the last component. */
-static int open_parent(const struct entering *entering, const char *destination, const char **name)
-{
-        *name = strrchr(destination, '/') + 1;
-        autofree char *parent = path_parent(destination);
-        int folder = open_inside(entering, parent, O_PATH | O_DIRECTORY);
-        if (folder >= 0)
-                return folder;
-
-        folder = open_inside(entering, "/", O_PATH | O_DIRECTORY);
-        for (char *rest = parent + 1, *component; folder >= 0 && (component = strsep(&rest, "/"));) {
-                int next = step_into(entering, folder, component, destination);
-                close(folder);
-                folder = next;
-        }
-        if (folder < 0)
-                entering_fail(entering, STAGE_MOUNT_POINT, errno, destination);
-        return folder;
-}
-
-/* An O_PATH descriptor of a mount point below some other mount, made when it is missing and its place is in
- * the sandbox's memory. */
-static int open_point_below_mount(const struct entering *entering, const char *destination, bool folder)
-{
-        int point = open_inside(entering, destination, O_PATH);
-        if (point >= 0)
-                return point;
-        if (errno != ENOENT)
-                entering_fail(entering, STAGE_MOUNT_POINT, errno, destination);
-
-        const char *name;
-        autoclose int parent = open_parent(entering, destination, &name);
-        if (!is_memory(entering, parent))
-                entering_fail(entering, STAGE_MOUNT_POINT, ENOENT, destination);
-        if (make_empty(parent, name, folder) == 0)
-                point = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-        if (point < 0)
-                entering_fail(entering, STAGE_MOUNT_POINT, errno, destination);
-        return point;
-}
-
-void rootfs_attach(const struct entering *entering, int tree, const char *destination, bool folder)
-{
-        int moved;
-        if (is_own_place(entering->box, destination)) {
-                make_own_point(entering, destination, folder);
-                moved = move_mount(tree, "", entering->root, relative(destination), MOVE_MOUNT_F_EMPTY_PATH);
-        } else {
-                autoclose int point = open_point_below_mount(entering, destination, folder);
-                moved = move_mount(tree, "", point, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
-        }
-        if (moved < 0)
-                entering_fail(entering, STAGE_MOUNT, errno, destination);
-}
-
-static void make_link(const struct entering *entering, const struct mount *mount)
-{
-        const char *name;
-        struct stat status;
-        autoclose int parent = open_parent(entering, mount->destination, &name);
-        /* Inside a granted folder the host's own link is already there; elsewhere a mount has the place. */
-        if (fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0)
-                return;
-        if (!is_memory(entering, parent))
-                entering_fail(entering, STAGE_MOUNT_POINT, ENOENT, mount->destination);
-        if (symlinkat(mount->source, parent, name) < 0)
-                entering_fail(entering, STAGE_MOUNT_POINT, errno, mount->destination);
-}
-
-/* Files are made in the root's own tmpfs only: below a grant this would write to the host. */
-static void write_file(const struct entering *entering, const struct mount *mount)
-{
-        if (!is_own_place(entering->box, mount->destination))
-                entering_fail(entering, STAGE_MOUNT_POINT, EROFS, mount->destination);
-        make_own_parents(entering, mount->destination);
-        autoclose int file = openat(entering->root, relative(mount->destination),
-                                    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444);
-        int error = file < 0 ? -errno : fd_write_all(file, mount->content, strlen(mount->content));
-        if (error < 0)
-                entering_fail(entering, STAGE_MOUNT_POINT, -error, mount->destination);
-}
-
-/* A new tmpfs, detached, whose device is remembered as the sandbox's own. */
+/* Makes a detached tmpfs and remembers its device as the sandbox's own. */
 static int make_tmpfs(struct entering *entering, uint64_t bytes, uint64_t inodes, mode_t mode)
 {
         char size[32], nr_inodes[32], octal[16];
@@ -217,7 +54,7 @@ static int make_tmpfs(struct entering *entering, uint64_t bytes, uint64_t inodes
             fsconfig(context, FSCONFIG_SET_STRING, "mode", octal, 0) < 0 ||
             fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
                 entering_fail(entering, STAGE_MEMORY_FS, errno, NULL);
-        /* Programs may be executed from it: package managers build native add-ons in the home and in /tmp. */
+        /* No NOEXEC: package managers build native add-ons in the home and in /tmp, and then run them. */
         int memory = fsmount(context, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
         struct stat status;
         if (memory < 0 || fstat(memory, &status) < 0)
@@ -228,8 +65,8 @@ static int make_tmpfs(struct entering *entering, uint64_t bytes, uint64_t inodes
         return memory;
 }
 
-/* A clone of one folder of the tmpfs, whose path from the tmpfs's root is `name`. */
-static int clone_memory_folder(const struct entering *entering, int memory, const char *name, mode_t mode)
+/* Makes the directory `name` in the root of the tmpfs `memory` and returns a clone of it. */
+static int clone_memory_directory(const struct entering *entering, int memory, const char *name, mode_t mode)
 {
         if (mkdirat(memory, name, 0700) < 0 || fchmodat(memory, name, mode, 0) < 0)
                 entering_fail(entering, STAGE_MEMORY_FS, errno, name);
@@ -239,58 +76,34 @@ static int clone_memory_folder(const struct entering *entering, int memory, cons
         return tree;
 }
 
-static void mount_memory_folder(struct entering *entering, int memory, size_t index)
+static void mount_memory_directory(struct entering *entering, int memory, size_t index)
 {
         const struct box *box = entering->box;
         const struct mount *mount = &box->mounts[index];
         bool shared = str_equal(mount->destination, "/tmp") || str_equal(mount->destination, "/var/tmp") ||
                       str_equal(mount->destination, "/dev/shm");
-        /* Shared temporary folders carry the sticky bit, which some programs insist on. */
+        /* Some programs refuse a shared temporary directory without the sticky bit. */
         mode_t mode = shared ? 01777 : 0700;
         char name[32];
         snprintf(name, sizeof(name), "%zu", index);
         autoclose int tree = mount->bytes ? make_tmpfs(entering, mount->bytes, box->memory_fs_inodes, mode)
-                                          : clone_memory_folder(entering, memory, name, mode);
-        rootfs_attach(entering, tree, mount->destination, true);
-}
-
-int rootfs_clone_source(const struct entering *entering, const struct mount *mount)
-{
-        struct stat status;
-        int tree = open_tree(AT_FDCWD, mount->source,
-                             OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW);
-        if (tree < 0 || fstat(tree, &status) < 0)
-                entering_fail(entering, STAGE_SOURCE, errno, mount->source);
-        /* The path was judged a moment ago; whoever can rename there may have put something else in its place
-         * since. The clone cannot change any more, so this comparison is final. */
-        if (status.st_dev != mount->device || status.st_ino != mount->inode)
-                entering_fail(entering, STAGE_SWAPPED, ESTALE, mount->source);
-
-        struct mount_attr attributes = {
-            .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
-                        (mount->writable || !layer_enabled(LAYER_READ_ONLY) ? 0 : MOUNT_ATTR_RDONLY),
-            /* Private before it is attached: otherwise what the host mounts below it later arrives here, with
-             * the host's flags, writable. */
-            .propagation = MS_PRIVATE,
-        };
-        if (mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof(attributes)) < 0)
-                entering_fail(entering, STAGE_MOUNT, errno, mount->source);
-        return tree;
+                                          : clone_memory_directory(entering, memory, name, mode);
+        mount_point_attach(entering, tree, mount->destination, true);
 }
 
 static void mount_host_object(const struct entering *entering, const struct mount *mount)
 {
-        autoclose int tree = rootfs_clone_source(entering, mount);
-        rootfs_attach(entering, tree, mount->destination, mount->is_folder);
+        autoclose int tree = source_clone(entering, mount);
+        mount_point_attach(entering, tree, mount->destination, mount->is_directory);
 }
 
 static void mount_overlay(const struct entering *entering, int memory, size_t index)
 {
         autoclose int tree = overlay_make(entering, memory, index);
-        rootfs_attach(entering, tree, entering->box->mounts[index].destination, true);
+        mount_point_attach(entering, tree, entering->box->mounts[index].destination, true);
 }
 
-/* True when mounts or links have their place below this mask. */
+/* True when another mount or link has its place below this mask. */
 static bool holds_others(const struct box *box, const struct mount *mask)
 {
         for (size_t i = 0; i < box->mount_count; i++)
@@ -300,8 +113,8 @@ static bool holds_others(const struct box *box, const struct mount *mask)
         return false;
 }
 
-/* Nothing, where a grant would show something: the null device over what is no folder. A folder that holds
- * others is read-only once these are there: seal_masks(). */
+/* Covers a directory with an empty one, and any other object with /dev/null. A directory in which others are
+ * mounted stays writable until they are in place: see seal_masks(). */
 static void mount_mask(const struct entering *entering, int memory, size_t index)
 {
         const struct mount *mount = &entering->box->mounts[index];
@@ -309,82 +122,93 @@ static void mount_mask(const struct entering *entering, int memory, size_t index
             .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
             .propagation = MS_PRIVATE,
         };
-        if (!mount->is_folder || !holds_others(entering->box, mount))
+        if (!mount->is_directory || !holds_others(entering->box, mount))
                 attributes.attr_set |= MOUNT_ATTR_RDONLY;
         char name[32];
         snprintf(name, sizeof(name), "%zu", index);
         autoclose int tree =
-            mount->is_folder
-                ? clone_memory_folder(entering, memory, name, 0555)
+            mount->is_directory
+                ? clone_memory_directory(entering, memory, name, 0555)
                 : open_tree(AT_FDCWD, "/dev/null", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
         struct stat status;
         if (tree < 0 || fstat(tree, &status) < 0)
                 entering_fail(entering, STAGE_SOURCE, errno, "/dev/null");
-        if (!mount->is_folder && (!S_ISCHR(status.st_mode) || status.st_rdev != makedev(1, 3)))
+        if (!mount->is_directory && (!S_ISCHR(status.st_mode) || status.st_rdev != makedev(1, 3)))
                 entering_fail(entering, STAGE_SWAPPED, ENODEV, "/dev/null");
         if (mount_setattr(tree, "", AT_EMPTY_PATH, &attributes, sizeof(attributes)) < 0)
                 entering_fail(entering, STAGE_MOUNT, errno, mount->destination);
-        rootfs_attach(entering, tree, mount->destination, mount->is_folder);
+        mount_point_attach(entering, tree, mount->destination, mount->is_directory);
 }
 
+/* Makes the masks read-only that mount_mask() left writable. */
 static void seal_masks(const struct entering *entering)
 {
         struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
         for (size_t i = 0; i < entering->box->mount_count; i++) {
                 const struct mount *mask = &entering->box->mounts[i];
-                if (mask->kind != MOUNT_MASK || !mask->is_folder || !holds_others(entering->box, mask))
+                if (mask->kind != MOUNT_MASK || !mask->is_directory || !holds_others(entering->box, mask))
                         continue;
-                autoclose int folder = open_inside(entering, mask->destination, O_PATH | O_DIRECTORY);
-                if (folder < 0 || mount_setattr(folder, "", AT_EMPTY_PATH, &read_only, sizeof(read_only)) < 0)
+                autoclose int directory = mount_point_open(entering, mask->destination, O_DIRECTORY);
+                if (directory < 0 ||
+                    mount_setattr(directory, "", AT_EMPTY_PATH, &read_only, sizeof(read_only)) < 0)
                         entering_fail(entering, STAGE_MOUNT, errno, mask->destination);
+        }
+}
+
+static void mount_one(struct entering *entering, int memory, size_t index)
+{
+        const struct mount *mount = &entering->box->mounts[index];
+        switch (mount->kind) {
+        case MOUNT_BIND:
+                mount_host_object(entering, mount);
+                break;
+        case MOUNT_OVERLAY:
+                mount_overlay(entering, memory, index);
+                break;
+        case MOUNT_MASK:
+                mount_mask(entering, memory, index);
+                break;
+        case MOUNT_MEMORY:
+                mount_memory_directory(entering, memory, index);
+                break;
+        case MOUNT_FILE:
+                mount_point_make_file(entering, mount);
+                break;
+        case MOUNT_LINK:
+                mount_point_make_link(entering, mount);
+                break;
+        case MOUNT_PROC:
+                proc_mount(entering, mount->destination);
+                break;
+        case MOUNT_DEV:
+                dev_mount(entering, mount->destination);
+                break;
         }
 }
 
 void rootfs_build(struct entering *entering)
 {
+        if (!layer_enabled(LAYER_MOUNT))
+                return;
         const struct box *box = entering->box;
         mode_t inherited = umask(0);
-        /* The root's, the common one, and one for each mount at most. */
+        /* The root's, the common one, and at most one for each mount. */
         entering->devices = str_or_die(calloc(box->mount_count + 2, sizeof(*entering->devices)));
         if (entering->watchdog >= 0)
                 entering->memories = str_or_die(calloc(box->mount_count + 2, sizeof(*entering->memories)));
         entering->root = make_tmpfs(entering, ROOT_BYTES, ROOT_INODES, 0755);
-        /* On top of the present root, where no path leads: an absolute path starts below it. */
+        /* Attached on top of the present root. No path leads there: an absolute path starts below it. */
         if (move_mount(entering->root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
                 entering_fail(entering, STAGE_MEMORY_FS, errno, NULL);
         autoclose int memory = make_tmpfs(entering, box->memory_fs_bytes, box->memory_fs_inodes, 0755);
-        rootfs_attach(entering, memory, "/tmp", true);
+        mount_point_attach(entering, memory, "/tmp", true);
 
         for (size_t i = 0; i < box->mount_count; i++) {
                 const struct mount *mount = &box->mounts[i];
+                /* Links come last: see mount_point_is_in_root(). */
                 if (mount->kind != MOUNT_LINK && i > 0 && box->mounts[i - 1].kind == MOUNT_LINK)
                         entering_fail(entering, STAGE_MOUNT_POINT, ELOOP, mount->destination);
-                switch (mount->kind) {
-                case MOUNT_BIND:
-                        mount_host_object(entering, mount);
-                        break;
-                case MOUNT_OVERLAY:
-                        mount_overlay(entering, memory, i);
-                        break;
-                case MOUNT_MASK:
-                        mount_mask(entering, memory, i);
-                        break;
-                case MOUNT_MEMORY:
-                        mount_memory_folder(entering, memory, i);
-                        break;
-                case MOUNT_FILE:
-                        write_file(entering, mount);
-                        break;
-                case MOUNT_LINK:
-                        make_link(entering, mount);
-                        break;
-                case MOUNT_PROC:
-                        proc_mount(entering, mount->destination);
-                        break;
-                case MOUNT_DEV:
-                        dev_mount(entering, mount->destination);
-                        break;
-                }
+                mount_one(entering, memory, i);
         }
         seal_masks(entering);
         umask(inherited);
@@ -392,16 +216,19 @@ void rootfs_build(struct entering *entering)
 
 void rootfs_pivot(struct entering *entering)
 {
+        if (!layer_enabled(LAYER_MOUNT))
+                return;
         struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
         if (layer_enabled(LAYER_READ_ONLY) &&
             mount_setattr(entering->root, "", AT_EMPTY_PATH, &read_only, sizeof(read_only)) < 0)
                 entering_fail(entering, STAGE_ROOT, errno, NULL);
-        /* pivot_root(".", ".") puts the old root on top of the new one at the same place, and "." then names
-         * the topmost of what is stacked there, the old root (pivot_root(2)). */
+        /* pivot_root(".", ".") stacks the old root on top of the new one at the same place. "." then names
+         * the topmost of them, the old root (pivot_root(2)). */
         if (fchdir(entering->root) < 0 || syscall(SYS_pivot_root, ".", ".") < 0 ||
             umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
                 entering_fail(entering, STAGE_ROOT, errno, NULL);
-        /* Anything left on top would be found at "/..": look, do not trust the order of mounts. */
+        /* A mount that is still stacked on top would show at "/..". Check it instead of trusting the order
+         * of mounts. */
         struct stat root, above;
         if (stat("/", &root) < 0 || stat("/..", &above) < 0)
                 entering_fail(entering, STAGE_ROOT, errno, NULL);

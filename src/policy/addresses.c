@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See addresses.h. The table is IANA's registries "IPv4 Special-Purpose Address Space" and "IPv6
- * Special-Purpose Address Space", reduced to what nobody should reach unasked, and the clouds' metadata
- * services, each as its cloud documents it.
+ * See addresses.h. The table holds IANA's registries "IPv4 Special-Purpose Address Space" and "IPv6
+ * Special-Purpose Address Space", as far as a sandbox must not reach them unasked, and the metadata services,
+ * as each cloud documents its own.
  */
 #include "policy/addresses.h"
 
@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Addresses as constants: every flow is judged by these tables, so they are not parsed from text each time.
+/* Addresses as constants: every flow is judged by these tables, so nothing is parsed from text at run time.
  */
 #define V4(a, b, c, d)                                                                                       \
         {                                                                                                    \
@@ -148,8 +148,8 @@ static struct in6_addr read_inner(const struct in6_addr *address, size_t at)
         return inner;
 }
 
-/* A local network may cut shorter prefixes out of 64:ff9b:1::/48, behind which the IPv4 address stands
- * earlier, around the eighth byte, and what follows it counts for nothing (RFC 6052, 2.2). */
+/* A local network may use shorter prefixes of 64:ff9b:1::/48. The IPv4 address then comes earlier, around the
+ * eighth byte, and the bytes after it are ignored (RFC 6052, 2.2). */
 static size_t read_shorter(const struct in6_addr *address, struct in6_addr *inner)
 {
         static const struct range local = {V6(0x64, 0xff9b, 1, 0, 0), 48};

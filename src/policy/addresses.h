@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What kind of address an address is, by the special-purpose registries of IANA (RFC 6890 and its
- * successors).
+ * Classifies addresses by IANA's special-purpose registries (RFC 6890 and its successors).
  */
 #ifndef HUTCH_POLICY_ADDRESSES_H
 #define HUTCH_POLICY_ADDRESSES_H
@@ -19,25 +18,25 @@ enum address_class {
         ADDRESS_RESERVED,   /* loopback, multicast, "this network", hutch's own…: nothing permits them */
 };
 
-/* IPv4 in its mapped form. An address that carries another one (address_carried) is of the worst class of
- * them all. */
+/* IPv4 in its mapped form. An address that carries others (address_carried) has the worst class of all of
+ * them. */
 enum address_class address_classify(const struct in6_addr *address);
 
 enum { ADDRESS_CARRIED_MAX = 5 };
 /* The IPv4 addresses, in their mapped form, that a gateway might read out of an IPv6 one: NAT64 of
- * 64:ff9b::/96 and (at every place of RFC 6052) 64:ff9b:1::/48, 6to4, ISATAP. A mapped address carries none:
- * it is one. Returns how many.
+ * 64:ff9b::/96 and (at every place of RFC 6052) 64:ff9b:1::/48, 6to4, ISATAP. A mapped address carries none.
+ * Returns how many.
  */
 size_t address_carried(const struct in6_addr *address, struct in6_addr inner[ADDRESS_CARRIED_MAX]);
 
 /* Whether the first `prefix` bits (of 128) are those of `network`. */
 bool address_in(const struct in6_addr *address, const struct in6_addr *network, unsigned prefix);
 
-/* Whether it lies in a range set aside for documentation (RFC 5737, RFC 3849, RFC 9637). */
+/* Whether it is in a documentation range (RFC 5737, RFC 3849, RFC 9637). */
 bool address_is_documentation(const struct in6_addr *address);
 
-/* Reads an address of either family into the mapped form. False when it is none. Accepts exactly what
- * inet_pton() does: no octal, no short forms, no zone. */
+/* Reads an address of either family into the mapped form. False when it is not an address. Accepts exactly
+ * what inet_pton() does: no octal, no short forms, no zone. */
 bool address_parse(const char *text, struct in6_addr *address);
 
 enum { ADDRESS_TEXT = 46 };

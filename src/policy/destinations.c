@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See destinations.h. What is not exactly in the grammar is refused, with the spelling that was probably
- * meant: a rule that means something else than its author thinks is worse than none.
+ * See destinations.h. Anything outside the grammar is refused, with the spelling that was probably meant: a
+ * rule that does not mean what its author thinks is worse than no rule.
  */
 #include "policy/destinations.h"
 
@@ -21,7 +21,7 @@ enum { PORT_MAX = 65535, WIDEST_PREFIX4 = 8, WIDEST_PREFIX6 = 7 };
 struct reading {
         enum destination_use use;
         const char *text;   /* whole, for messages */
-        const char *before; /* the destination to the left in the same list, which was good, or NULL */
+        const char *before; /* the valid destination to the left in the same list, or NULL */
         struct destination *made;
         struct error *error;
 };
@@ -31,8 +31,7 @@ static const char *option_of(const struct reading *reading)
         return reading->use == DESTINATION_DENY ? "--network-deny" : "--network-allow";
 }
 
-/* Refuses it; `instead` says what to write. So much of either is shown that the sentence fits into an error.
- */
+/* Refuses it; `instead` says what to write. Both are cut so that the sentence fits into an error. */
 static bool refuse(const struct reading *reading, const char *why, const char *instead)
 {
         enum { SHOWN = 160 };
@@ -51,14 +50,14 @@ void destinations_free(struct destinations *list)
 
 /* ---- what was probably meant ---- */
 
-/* What the suffixes that were understood look like. */
+/* The suffixes that were read, as text. */
 static const char *suffixes_of(const struct destination *made)
 {
         bool udp = made->transport == TRANSPORT_UDP;
         return made->private_too ? (udp ? "/udp/private" : "/private") : (udp ? "/udp" : "");
 }
 
-/* One letter too many, too few or another one, or two neighbours that changed places; in any case of letters.
+/* Whether they differ by one inserted, missing or changed letter, or two swapped neighbours, ignoring case.
  */
 static bool is_slip(const char *text, const char *word)
 {
@@ -74,7 +73,7 @@ static bool is_slip(const char *text, const char *word)
                lower[same + 1] == word[same] && str_equal(lower + same + 2, word + same + 2);
 }
 
-/* Services that people name where a number belongs. */
+/* Service names that users write in place of a port number. */
 static const struct {
         const char *name;
         unsigned port;
@@ -106,7 +105,7 @@ static bool is_label(const char *text, size_t length)
         return true;
 }
 
-/* A name that ends like this is an address to some programs (WHATWG URL, "ends in a number"). */
+/* Some programs take a name that ends like this for an address (WHATWG URL, "ends in a number"). */
 static bool is_number(const char *label)
 {
         if (label[0] == '0' && label[1] == 'x')
@@ -129,8 +128,8 @@ bool destination_is_name(const char *text)
         }
 }
 
-/* Second levels under which registries of countries sell names, and hosts of everybody's pages: those of the
- * Public Suffix List that a person is likely to meet. Every top-level domain is one anyway. */
+/* Second-level registries of countries, and hosts of users' pages: the entries of the Public Suffix List that
+ * are likely in practice. Every top-level domain is a public suffix anyway. */
 static const char *const country_levels[] = {
     "ac",  "asso", "biz", "co", "com", "edu", "gob", "go",  "gouv", "gov",  "gv",  "info",
     "int", "ltd",  "mil", "ne", "net", "nom", "or",  "org", "plc",  "priv", "sch", "web",
@@ -195,7 +194,7 @@ bool destination_is_public_suffix(const char *name)
         return false;
 }
 
-/* Names that lead to the asking machine itself, wherever they are asked (RFC 6761). */
+/* Names that always mean the local machine (RFC 6761). */
 static bool is_loopback_name(const char *name)
 {
         const char *last = strrchr(name, '.');
@@ -217,15 +216,15 @@ static bool read_name(struct reading *reading, char *host)
         for (char *at = name; *at; at++)
                 *at = (char)tolower((unsigned char)*at);
         if (strchr(name, '*'))
-                return refuse(reading, "* stands for whole labels at the front only", "*.example.com");
+                return refuse(reading, "* replaces whole labels at the front only", "*.example.com");
         if (!destination_is_name(name))
-                return refuse(reading, "this is no domain name and no address", "a name as example.com");
+                return refuse(reading, "not a domain name and not an address", "a name as example.com");
         if (is_loopback_name(name))
-                return refuse(reading, "the sandbox has a loopback of its own",
-                              "localhost:PORT for a port of your own machine");
+                return refuse(reading, "the sandbox has its own loopback",
+                              "localhost:PORT for a port of your machine");
         if (below && destination_is_public_suffix(name)) {
                 autofree char *instead =
-                    str_format("a name of its own below it, as example.%s or *.example.%s", name, name);
+                    str_format("a name below it, as example.%s or *.example.%s", name, name);
                 return refuse(reading, "anybody can have a name there", instead);
         }
         made->kind = below ? DESTINATION_BELOW : DESTINATION_NAME;
@@ -250,14 +249,14 @@ static bool read_address(struct reading *reading, const char *host, bool *is_add
                 char *end;
                 unsigned long value = strtoul(length + 1, &end, 10);
                 if (!isdigit((unsigned char)length[1]) || *end || value > bits)
-                        return refuse(reading, "a prefix length that is none",
+                        return refuse(reading, "the prefix length is not valid",
                                       six ? "2001:db8::/32" : "10.0.0.0/8");
                 prefix = (unsigned)value;
         }
         made->prefix = six ? prefix : prefix + 96;
         bool maps4 = IN6_IS_ADDR_V4MAPPED(&made->address);
         if (made->prefix < (maps4 ? 96 + WIDEST_PREFIX4 : WIDEST_PREFIX6))
-                return refuse(reading, "so wide a network is no rule",
+                return refuse(reading, "the network is too wide for a rule",
                               "public for every public destination, or a narrower one");
         made->kind = DESTINATION_ADDRESS;
 
@@ -267,12 +266,12 @@ static bool read_address(struct reading *reading, const char *host, bool *is_add
         if (memcmp(&network, &made->address, sizeof(network)) != 0) {
                 char text[ADDRESS_TEXT];
                 autofree char *instead = str_format("%s/%u", address_format(&network, text), prefix);
-                return refuse(reading, "the address has bits behind its prefix", instead);
+                return refuse(reading, "the address has bits beyond its prefix", instead);
         }
         return true;
 }
 
-/* Loopback written as an address: which loopback is meant is not for hutch to guess. */
+/* Loopback written as an address may mean the sandbox's or the host's: hutch does not guess. */
 static bool check_address(const struct reading *reading)
 {
         static const struct in6_addr six = IN6ADDR_LOOPBACK_INIT;
@@ -282,10 +281,10 @@ static bool check_address(const struct reading *reading)
         if (IN6_ARE_ADDR_EQUAL(&made->address, &six) ||
             (IN6_IS_ADDR_V4MAPPED(&made->address) && made->address.s6_addr[12] == 127)) {
                 autofree char *instead =
-                    str_format("localhost:%u for that port of your own machine", made->ports[0].first);
-                return refuse(reading, "the sandbox has a loopback of its own", instead);
+                    str_format("localhost:%u for that port of your machine", made->ports[0].first);
+                return refuse(reading, "the sandbox has its own loopback", instead);
         }
-        return refuse(reading, "no rule can permit that address", "another");
+        return refuse(reading, "no rule can permit this address", "another");
 }
 
 /* ---- ports ---- */
@@ -329,10 +328,10 @@ static bool read_ports(struct reading *reading, const char *text)
         if (parse_ports(text, &made->ports[0]))
                 return true;
         if (!*text)
-                return refuse(reading, "no port (1 to 65535) stands behind the colon", forms);
+                return refuse(reading, "there is no port (1 to 65535) after the colon", forms);
         unsigned port = service_port(text, strlen(text));
-        autofree char *why = str_format("%.40s is no port and no range of ports (1 to 65535)", text);
-        /* A service has no colon in its name, so the last one stands before it. */
+        autofree char *why = str_format("%.40s is neither a port nor a range of ports (1 to 65535)", text);
+        /* Service names contain no colon, so the last colon comes before it. */
         autofree char *instead = str_format("%.*s:%u%s", (int)(strrchr(reading->text, ':') - reading->text),
                                             reading->text, port, suffixes_of(made));
         return refuse(reading, why, port ? instead : forms);
@@ -377,7 +376,7 @@ static void read_suffixes(struct reading *reading, char *text)
         made->any_transport = reading->use == DESTINATION_DENY && !udp;
 }
 
-/* The host of a destination that is good, so that a port can follow it. The caller frees. */
+/* The host of a valid destination, so that a port can follow it. The caller frees. */
 static char *host_as_written(const char *text)
 {
         autofree char *host = str_copy(text);
@@ -390,7 +389,7 @@ static char *host_as_written(const char *text)
         return str_copy_n(host, end ? (size_t)(end - host) : strlen(host));
 }
 
-/* `text` is a destination without the suffixes that were understood. */
+/* `text` is a destination without the suffixes that were read. */
 static bool check_port_alone(const struct reading *reading, const char *text)
 {
         struct port_range range;
@@ -402,8 +401,8 @@ static bool check_port_alone(const struct reading *reading, const char *text)
         return refuse(reading, "a port without its host", instead);
 }
 
-/* Refuses what stands behind a slash and is neither a suffix that was understood nor an address's prefix
- * length. `text` is as above. */
+/* Refuses what follows a slash and is neither a known suffix nor the prefix length of an address. `text` is
+ * as above. */
 static bool check_slash(const struct reading *reading, const char *text)
 {
         const char *first = strchr(text, '/'), *last = strrchr(text, '/');
@@ -427,7 +426,7 @@ static bool check_slash(const struct reading *reading, const char *text)
             *host && !strchr(host, ':') && isdigit((unsigned char)first[1]) && parse_ports(first + 1, &range);
         autofree char *instead =
             str_format("%s%s%s%s", host, is_port ? ":" : "", is_port ? first + 1 : "", suffixes_of(&meant));
-        return refuse(reading, is_port ? "a port stands behind a colon" : "a rule names no path",
+        return refuse(reading, is_port ? "a port follows a colon" : "a rule cannot name a path",
                       *host ? instead : "a host");
 }
 
@@ -439,7 +438,8 @@ static bool split(struct reading *reading, char *text, char **host, char **ports
         if (text[0] == '[') {
                 char *close = strchr(text, ']');
                 if (!close || (close[1] && close[1] != ':'))
-                        return refuse(reading, "the bracket is not closed, or something stands behind it",
+                        return refuse(reading,
+                                      "the bracket is not closed, or something else than a port follows it",
                                       "[2001:db8::1]:443");
                 *host = text + 1;
                 *close = 0;
@@ -469,7 +469,7 @@ static bool refuse_url(const struct reading *reading, const char *text, const ch
         autofree char *number = port ? str_format(":%u", port) : str_copy("");
         bool udp = scheme - text == 3 && strncasecmp(text, "udp", 3) == 0;
         autofree char *instead = str_format("%s%s%s", host, number, udp ? "/udp" : "");
-        return refuse(reading, "a URL; a rule names a host", instead);
+        return refuse(reading, "this is a URL; a rule names a host", instead);
 }
 
 /* Several destinations, or one with its port, with white space between them. */
@@ -489,21 +489,21 @@ static bool refuse_white_space(const struct reading *reading, const char *text)
                 instead = longer;
                 word += length;
         }
-        return refuse(reading, "white space is part of no name, and a comma separates two",
+        return refuse(reading, "names contain no white space; a comma separates two",
                       *instead ? instead : "a name");
 }
 
-/* What looks like something else entirely. */
+/* Refuses what is clearly something else. */
 static bool check_shape(const struct reading *reading)
 {
         const char *text = reading->text;
         const char *scheme = strpbrk(text, white_space) ? NULL : strstr(text, "://");
         if (!*text)
                 return error_set(reading->error, EXIT_USAGE,
-                                 "%s: an empty destination; write %s HOST,HOST2 without a comma too many",
+                                 "%s: empty destination; write %s HOST,HOST2 without an extra comma",
                                  option_of(reading), option_of(reading));
         if (str_equal(text, "*") || str_equal(text, "*:*"))
-                return refuse(reading, "everything is no rule",
+                return refuse(reading, "a rule cannot permit everything",
                               "public for every public destination, or the names that are needed");
         if (scheme)
                 return refuse_url(reading, text, scheme);
@@ -512,7 +512,7 @@ static bool check_shape(const struct reading *reading)
         return true;
 }
 
-/* public and localhost, which are words and no names. */
+/* The words public and localhost. */
 static bool read_word(struct reading *reading, const char *host, bool has_ports)
 {
         struct destination *made = reading->made;
@@ -527,10 +527,10 @@ static bool read_word(struct reading *reading, const char *host, bool has_ports)
         if (made->transport == TRANSPORT_UDP || made->private_too)
                 return refuse(reading, "only TCP ports of the host's loopback can be shown",
                               "localhost:PORT");
-        return has_ports || refuse(reading, "which of your own ports", "localhost:PORT");
+        return has_ports || refuse(reading, "the port is missing", "localhost:PORT");
 }
 
-/* Words that are good names of hosts, and are taken for something else. `host` ends where `rest` begins. */
+/* Words that are valid host names but probably mean something else. `host` ends where `rest` begins. */
 static bool check_word(const struct reading *reading, const char *host, const char *rest)
 {
         static const char *const everything[] = {"all", "any", "internet"};
@@ -547,7 +547,7 @@ static bool check_word(const struct reading *reading, const char *host, const ch
                   : str_format("a network, as 192.168.0.0/16, NAME/private for a name that leads there, or "
                                "%s.%s for a host of that name",
                                host, rest);
-        return refuse(reading, "rules have no such word", instead);
+        return refuse(reading, "rules do not have this word", instead);
 }
 
 static bool read_destination(struct reading *reading)

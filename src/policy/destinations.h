@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Destinations: the words of --network-allow and --network-deny, parsed and matched. Grammar and meaning are
- * in hutch-mcp(1). Nothing here resolves a name or touches the network; hutch checks the person's rules with
+ * in hutch-mcp(1). Nothing here resolves a name or touches the network. hutch checks the user's rules with
  * it, hutch-nat judges flows with it.
  */
 #ifndef HUTCH_POLICY_DESTINATIONS_H
@@ -32,14 +32,14 @@ struct port_range {
 
 struct destination {
         enum destination_kind kind;
-        char *text;                     /* as the person wrote it, for messages */
+        char *text;                     /* as the user wrote it, for messages */
         char name[NAME_MAX_LENGTH + 1]; /* lower case, no final dot, no leading "*." */
         struct in6_addr address;        /* an IPv4 address in its mapped form; host bits are zero */
         unsigned prefix;                /* of 128, so an IPv4 prefix plus 96 */
         struct port_range ports[2];     /* the default is two: 443 and 80 */
         size_t port_count;
         enum transport transport;
-        bool any_transport; /* in --network-deny, where nothing was said */
+        bool any_transport; /* in --network-deny, without a port or transport */
         bool private_too;   /* /private: may lead to private addresses */
 };
 
@@ -62,7 +62,7 @@ void destinations_free(struct destinations *list);
  * hyphens and underscores, the last one not a number. */
 bool destination_is_name(const char *text);
 
-/* Whether everything below `name` belongs to nobody in particular: "com", "co.uk", "github.io". */
+/* Whether `name` is a public suffix, below which unrelated owners have names: "com", "co.uk", "github.io". */
 bool destination_is_public_suffix(const char *name);
 
 #endif

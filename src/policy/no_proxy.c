@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See no_proxy.h. Whatever is not understood covers nothing: the destination then goes through the proxy,
- * which is what a network that needs one expects.
+ * See no_proxy.h. An entry that is not understood covers nothing: the destination then goes through the
+ * proxy, as a network with a proxy expects.
  */
 #include "policy/no_proxy.h"
 
@@ -32,8 +32,8 @@ static bool read_number(const char *text, unsigned most, unsigned *number)
         return at > text && !*at && value <= most;
 }
 
-/* Cuts a port off: what stands behind the one colon of a name, or behind a bracket. False when it is another
- * port than `port`, or none. */
+/* Cuts off the port after the one colon of a name, or after a bracket. False when it differs from `port`, or
+ * is not a port. */
 static bool take_port(char *entry, uint16_t port)
 {
         unsigned number;
@@ -64,7 +64,7 @@ static bool covers_address(char *entry, const struct in6_addr *address)
                         return false;
                 prefix += offset;
         }
-        /* Host bits count for nothing, as in curl. */
+        /* Host bits are ignored, as in curl. */
         return address_in(address, &network, prefix);
 }
 

@@ -16,8 +16,8 @@ void no_proxy_split(const char *text, struct str_list *entries);
 
 /* Whether an entry covers the destination: `name` (lower case, no final dot), or the literal `address` where
  * it is NULL. An entry is a name, which covers everything below it too, with or without a dot in front; an
- * address; a CIDR, which covers literal addresses only; any of these with a port; or `*`. What is none of
- * them covers nothing. */
+ * address; a CIDR, which covers literal addresses only; any of these with a port; or `*`. Anything else
+ * covers nothing. */
 bool no_proxy_covers(const struct str_list *entries, const char *name, const struct in6_addr *address,
                      uint16_t port);
 

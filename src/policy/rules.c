@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See rules.h. Deny wins over allow, whatever the order; an allow rule is never widened by anything that a
- * resolver or a peer says.
+ * See rules.h. Deny wins over allow, whatever the order. Nothing that a resolver or a peer says widens an
+ * allow rule.
  */
 #include "policy/rules.h"
 
@@ -18,7 +18,7 @@ static bool is_below(const char *name, const char *above)
         return length > of + 1 && name[length - of - 1] == '.' && str_equal(name + length - of, above);
 }
 
-/* Names that the resolver answers alone, and that never leave a machine (RFC 6761). */
+/* Names that the local resolver answers and that never leave the machine (RFC 6761). */
 static bool is_localhost(const char *name)
 {
         return str_equal(name, "localhost") || is_below(name, "localhost");
@@ -92,8 +92,8 @@ static bool covers_address(const struct destination *rule, const struct in6_addr
         return rule->kind == DESTINATION_ADDRESS && address_in(address, &rule->address, rule->prefix);
 }
 
-/* Whether a rule of --network-deny means the address. A gateway that takes an IPv4 address out of an IPv6 one
- * must not lead round the rule. */
+/* Whether a rule of --network-deny covers the address, also as the IPv4 address that a gateway would take out
+ * of an IPv6 one. */
 static bool forbids_address(const struct destination *rule, const struct in6_addr *address,
                             enum address_class class_)
 {
@@ -143,7 +143,7 @@ static enum verdict judge_literal(const struct rules *rules, const struct in6_ad
         return verdict;
 }
 
-/* Whether the name's own rules let it lead to a private address. */
+/* Whether a rule for the name permits private addresses for it. */
 static bool permits_private(const struct rules *rules, const char *name, uint16_t port,
                             enum transport transport)
 {
@@ -183,7 +183,7 @@ bool rules_name_address(const struct rules *rules, const struct in6_addr *addres
         return false;
 }
 
-/* Half a sentence about a rule that the name just misses, or NULL. */
+/* Half a sentence about a rule that almost covers the name, or NULL. */
 static char *explain_miss(const struct rules *rules, const char *name)
 {
         for (size_t i = 0; i < rules->allow.count; i++) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Judging flows by what --network-allow and --network-deny say. Pure functions.
+ * Judges flows by --network-allow and --network-deny. Pure functions.
  */
 #ifndef HUTCH_POLICY_RULES_H
 #define HUTCH_POLICY_RULES_H
 
 #include "policy/destinations.h"
 
-/* What the person wrote in both options. */
+/* The destinations of both options. */
 struct rules {
         struct destinations allow, deny;
 };
@@ -25,7 +25,7 @@ enum verdict {
 };
 
 /* Whether some allowed flow to `name` exists, so that the resolver answers it. `name` is lower case, without
- * a final dot; anything that is no domain name (an underscore label is one) is false. */
+ * a final dot; false for anything that is not a domain name (an underscore label is permitted). */
 bool rules_cover_name(const struct rules *rules, const char *name);
 
 /* A flow to a name, before it is resolved. */

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See template.h. cJSON reads the text and is lenient in ways that policy must not be (it cuts strings at
- * \u0000, keeps repeated keys, ignores case when asked for a key), so the text is judged before and the tree
- * is walked by hand, in the order in which it was written: counting the keys on the way gives each error its
- * line.
+ * See template.h. cJSON parses the text, but is too lenient for policy: it cuts strings at \u0000, keeps
+ * repeated keys and ignores the case of keys. So this module checks the text first and walks the tree in the
+ * order of the text; counting the keys gives each error its line.
  */
 #include "policy/template.h"
 
 #include "lib/fd.h"
-#include "lib/name.h"
-#include "report/messages.h"
+#include "lib/messages.h"
+#include "lib/suggest.h"
 
 #include <cjson/cJSON.h>
 #include <dirent.h>
@@ -19,13 +18,13 @@
 #include <unistd.h>
 
 #ifndef HUTCH_DATADIR
-#error "HUTCH_DATADIR is the folder of hutch's data, usually /usr/share/hutch"
+#error "HUTCH_DATADIR is the directory of hutch's data, usually /usr/share/hutch"
 #endif
 
 enum {
         FILE_MAX = 1024 * 1024,
         NAME_LONGEST = 64,
-        FOLDERS = 3, /* where templates are looked for */
+        DIRECTORIES = 3, /* where templates are looked for */
 };
 
 /* ---- from text ---- */
@@ -33,7 +32,7 @@ enum {
 struct reader {
         const char *file;
         const char *text;
-        size_t keys; /* how many keys stand before the one that is looked at, itself included */
+        size_t keys; /* number of the current key, from 1 */
         struct template *result;
         struct error *error;
 };
@@ -46,8 +45,7 @@ static size_t line_of_offset(const char *text, size_t offset)
         return line;
 }
 
-/* The line of the n-th key (from 1) of text that is known to be JSON: a key is a string with a colon behind
- * it. */
+/* The line of the n-th key (from 1) of valid JSON: a key is a string that a colon follows. */
 static size_t line_of_key(const char *text, size_t n)
 {
         for (size_t i = 0; text[i]; i++) {
@@ -63,33 +61,33 @@ static size_t line_of_key(const char *text, size_t n)
         return 1;
 }
 
-/* An error at the key that was looked at last. */
+/* An error at the current key. */
 static bool refuse(const struct reader *reader, const char *sentence)
 {
-        return error_set(reader->error, EXIT_USAGE, "%s line %zu: %s", name_shown(reader->file),
+        return error_set(reader->error, EXIT_USAGE, "%s line %zu: %s", error_shown(reader->file),
                          line_of_key(reader->text, reader->keys), sentence);
 }
 
 static bool refuse_key(const struct reader *reader, const char *key, const char *problem)
 {
-        autofree char *sentence = str_format("\"%s\" %s", name_shown(key), problem);
+        autofree char *sentence = str_format("\"%s\" %s", error_shown(key), problem);
         return refuse(reader, sentence);
 }
 
-/* Goes on to `item` of an object: it must not have the name of one before it. */
+/* Makes `item` of an object current. Refuses a repeated key. */
 static bool next_key(struct reader *reader, const cJSON *object, const cJSON *item)
 {
         reader->keys++;
         for (const cJSON *before = object->child; before != item; before = before->next)
                 if (str_equal(before->string, item->string))
-                        return refuse_key(reader, item->string, "stands there twice");
+                        return refuse_key(reader, item->string, "is given twice");
         return true;
 }
 
 static bool read_description(struct reader *reader, const cJSON *item)
 {
         if (!cJSON_IsString(item) || !item->valuestring[0])
-                return refuse_key(reader, item->string, "must be a text");
+                return refuse_key(reader, item->string, "must be a string");
         reader->result->description = str_copy(item->valuestring);
         return true;
 }
@@ -97,20 +95,20 @@ static bool read_description(struct reader *reader, const cJSON *item)
 static bool read_tree(struct reader *reader, const cJSON *item)
 {
         if (!cJSON_IsString(item) || !str_equal(item->valuestring, "host"))
-                return refuse_key(reader, item->string, "must be \"host\", the one tree there is");
+                return refuse_key(reader, item->string, "must be \"host\", the only tree");
         return true;
 }
 
 static bool read_path(struct reader *reader, const cJSON *item)
 {
         if (!cJSON_IsArray(item) || !item->child)
-                return refuse_key(reader, item->string, "must be a list of absolute folders");
-        for (const cJSON *folder = item->child; folder; folder = folder->next) {
-                if (!cJSON_IsString(folder) || folder->valuestring[0] != '/' ||
-                    strchr(folder->valuestring, ':'))
+                return refuse_key(reader, item->string, "must be a list of absolute directories");
+        for (const cJSON *directory = item->child; directory; directory = directory->next) {
+                if (!cJSON_IsString(directory) || directory->valuestring[0] != '/' ||
+                    strchr(directory->valuestring, ':'))
                         return refuse_key(reader, item->string,
-                                          "must be a list of absolute folders, none with a colon");
-                str_list_take(&reader->result->path, path_join("/", folder->valuestring));
+                                          "must be a list of absolute directories, none with a colon");
+                str_list_take(&reader->result->path, path_join("/", directory->valuestring));
         }
         return true;
 }
@@ -122,10 +120,10 @@ static bool read_environment(struct reader *reader, const cJSON *item)
         for (const cJSON *variable = item->child; variable; variable = variable->next) {
                 if (!next_key(reader, item, variable))
                         return false;
-                if (!name_is_variable(variable->string, strlen(variable->string)))
-                        return refuse_key(reader, variable->string, "is no name of a variable");
+                if (!str_is_variable_name(variable->string, strlen(variable->string)))
+                        return refuse_key(reader, variable->string, "is not the name of a variable");
                 if (!cJSON_IsString(variable))
-                        return refuse_key(reader, variable->string, "must be a text");
+                        return refuse_key(reader, variable->string, "must be a string");
                 str_list_take(&reader->result->environment,
                               str_format("%s=%s", variable->string, variable->valuestring));
         }
@@ -142,10 +140,10 @@ static bool read_commands(struct reader *reader, const cJSON *item)
                         return false;
                 if (!command->string[0] || strchr(command->string, '/'))
                         return refuse_key(reader, command->string,
-                                          "must be the name of a command, without a folder");
+                                          "must be the name of a command, without a directory");
                 if (!cJSON_IsString(command) || !command->valuestring[0])
                         return refuse_key(reader, command->string,
-                                          "must name the package that has the command");
+                                          "must name the package that contains the command");
                 result->commands = str_or_die(
                     reallocarray(result->commands, result->command_count + 1, sizeof(*result->commands)));
                 result->commands[result->command_count++] = (struct template_command){
@@ -169,7 +167,7 @@ static bool refuse_unknown_key(const struct reader *reader, const char *key)
         const char *names[KEY_COUNT + 1] = {0};
         for (size_t i = 0; i < KEY_COUNT; i++)
                 names[i] = keys[i].name;
-        const char *nearest = name_nearest(key, names);
+        const char *nearest = suggest_nearest(key, names);
         autofree char *problem = nearest
                                      ? str_format("is not a key of templates; did you mean \"%s\"?", nearest)
                                      : str_copy("is not a key of templates");
@@ -192,7 +190,7 @@ static bool read_members(struct reader *reader, const cJSON *root)
         for (size_t i = 0; i < KEY_COUNT; i++)
                 if (keys[i].required && !cJSON_GetObjectItemCaseSensitive(root, keys[i].name))
                         return error_set(reader->error, EXIT_USAGE, "%s: the key \"%s\" is missing",
-                                         name_shown(reader->file), keys[i].name);
+                                         error_shown(reader->file), keys[i].name);
         return true;
 }
 
@@ -206,47 +204,49 @@ bool template_parse(const char *name, const char *file, const char *json, size_t
 {
         *result = (struct template){.name = str_copy(name), .file = str_copy(file)};
         if (length > FILE_MAX)
-                return error_set(error, EXIT_USAGE, "%s: larger than %d bytes, no template is",
-                                 name_shown(file), FILE_MAX);
+                return error_set(error, EXIT_USAGE, "%s: larger than %d bytes; templates are smaller",
+                                 error_shown(file), FILE_MAX);
         autofree char *text = str_copy_n(json, length);
         const char *null = memmem(text, strlen(text), "\\u0000", 6);
         if (strlen(text) < length || null)
-                return error_set(error, EXIT_USAGE, "%s line %zu: a NUL character", name_shown(file),
+                return error_set(error, EXIT_USAGE, "%s line %zu: a NUL character", error_shown(file),
                                  line_of_offset(text, null ? (size_t)(null - text) : strlen(text)));
         const char *end = text;
         __attribute__((cleanup(json_autodelete))) cJSON *root = cJSON_ParseWithOpts(text, &end, true);
         if (!root)
-                return error_set(error, EXIT_USAGE, "%s line %zu: not JSON", name_shown(file),
+                return error_set(error, EXIT_USAGE, "%s line %zu: not JSON", error_shown(file),
                                  line_of_offset(text, (size_t)(end - text)));
         if (!cJSON_IsObject(root))
-                return error_set(error, EXIT_USAGE, "%s: a template is a JSON object", name_shown(file));
+                return error_set(error, EXIT_USAGE, "%s: a template is a JSON object", error_shown(file));
         struct reader reader = {.file = file, .text = text, .result = result, .error = error};
         return read_members(&reader, root);
 }
 
 /* ---- from files ---- */
 
-/* The folders that hold templates: of a build tree, of an installed hutch wherever its prefix was moved, and
- * the one chosen at build time. */
-static void list_folders(struct str_list *folders)
+/* The directories that hold templates: those of a build tree, of an installed hutch whatever its prefix, and
+ * of the prefix chosen at build time. */
+static void list_directories(struct str_list *directories)
 {
         char program[4096];
         ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
         if (length > 0 && program[0] == '/') {
                 program[length] = 0;
-                autofree char *folder = path_parent(program);
-                str_list_take(folders, path_join(folder, "policy/templates"));
-                str_list_take(folders, path_join(folder, "../share/hutch/templates"));
+                autofree char *directory = path_parent(program);
+                str_list_take(directories, path_join(directory, "policy/templates"));
+                str_list_take(directories, path_join(directory, "../share/hutch/templates"));
+                /* libexec/hutch */
+                str_list_take(directories, path_join(directory, "../../share/hutch/templates"));
         }
-        str_list_add(folders, HUTCH_DATADIR "/templates");
+        str_list_add(directories, HUTCH_DATADIR "/templates");
 }
 
-static char *known_templates(const struct str_list *folders)
+static char *known_templates(const struct str_list *directories)
 {
         struct str_list known = {0};
-        for (size_t i = 0; i < folders->count; i++) {
-                DIR *folder = opendir(folders->values[i]);
-                for (struct dirent *entry; folder && (entry = readdir(folder));) {
+        for (size_t i = 0; i < directories->count; i++) {
+                DIR *directory = opendir(directories->values[i]);
+                for (struct dirent *entry; directory && (entry = readdir(directory));) {
                         size_t length = strlen(entry->d_name);
                         if (length < 6 || !str_equal(entry->d_name + length - 5, ".json"))
                                 continue;
@@ -254,8 +254,8 @@ static char *known_templates(const struct str_list *folders)
                         if (!str_list_has(&known, name))
                                 str_list_add(&known, name);
                 }
-                if (folder)
-                        closedir(folder);
+                if (directory)
+                        closedir(directory);
         }
         char *text = str_copy(known.count ? known.values[0] : "none is installed");
         for (size_t i = 1; i < known.count; i++) {
@@ -277,13 +277,14 @@ static bool name_is_plain(const char *name)
 static bool refuse_file(const char *file, ssize_t result, struct error *error)
 {
         if (result == -EFBIG)
-                return error_set(error, EXIT_USAGE, "template %s: larger than %d bytes, no template is",
-                                 name_shown(file), FILE_MAX);
+                return error_set(error, EXIT_USAGE,
+                                 "template %s: larger than %d bytes; templates are smaller",
+                                 error_shown(file), FILE_MAX);
         if (result == -EISDIR || result == -EINVAL)
-                return error_set(error, EXIT_USAGE, "template %s: not a regular file", name_shown(file));
+                return error_set(error, EXIT_USAGE, "template %s: not a regular file", error_shown(file));
         if (result == -ENOENT || result == -ENOTDIR)
-                return error_set(error, EXIT_USAGE, "template %s: there is no such file", name_shown(file));
-        return error_set(error, EXIT_SETUP, "template %s cannot be read: %s", name_shown(file),
+                return error_set(error, EXIT_USAGE, "template %s: there is no such file", error_shown(file));
+        return error_set(error, EXIT_SETUP, "template %s cannot be read: %s", error_shown(file),
                          strerror((int)-result));
 }
 
@@ -301,13 +302,13 @@ bool template_load(const char *name_or_file, struct template *result, struct err
                 return error_set(
                     error, EXIT_USAGE,
                     "template %s: a name has at most %d letters, digits, dots, _ and -; a file's has a /",
-                    name_shown(name_or_file), NAME_LONGEST);
+                    error_shown(name_or_file), NAME_LONGEST);
 
-        struct str_list folders = {0};
+        struct str_list directories = {0};
         bool loaded = false;
-        list_folders(&folders);
-        for (size_t i = 0; i < folders.count && !loaded && !error->status; i++) {
-                autofree char *file = str_format("%s/%s.json", folders.values[i], name_or_file);
+        list_directories(&directories);
+        for (size_t i = 0; i < directories.count && !loaded && !error->status; i++) {
+                autofree char *file = str_format("%s/%s.json", directories.values[i], name_or_file);
                 ssize_t length = fd_read_file(file, FILE_MAX, &json);
                 if (length == -ENOENT || length == -ENOTDIR)
                         continue;
@@ -315,10 +316,10 @@ bool template_load(const char *name_or_file, struct template *result, struct err
                                     : template_parse(name_or_file, file, json, (size_t)length, result, error);
         }
         if (!loaded && !error->status) {
-                autofree char *known = known_templates(&folders);
+                autofree char *known = known_templates(&directories);
                 error_set(error, EXIT_USAGE, "there is no template %s; known ones: %s", name_or_file, known);
         }
-        str_list_free(&folders);
+        str_list_free(&directories);
         return loaded;
 }
 
@@ -348,7 +349,7 @@ void template_note_missing(const struct template *template)
                 }
                 if (!found)
                         message_verbose(
-                            "note: template %s promises %s, which is not in the host's system folders; "
+                            "note: template %s promises %s, which is not in the host's system directories; "
                             "Debian's package is %s",
                             template->name, command->name, command->package);
         }

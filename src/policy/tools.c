@@ -4,7 +4,7 @@
  */
 #include "policy/tools.h"
 
-#include "lib/name.h"
+#include "lib/suggest.h"
 
 #include <stdlib.h>
 
@@ -13,22 +13,22 @@ bool tool_pattern_check(const char *option, const char *pattern, struct error *e
         for (const char *c = pattern; *c; c++) {
                 if ((unsigned char)*c < 0x20 || *c == 0x7f)
                         return error_set(error, EXIT_USAGE, "%s %s: a tool's name has no control characters",
-                                         option, name_shown(pattern));
+                                         option, error_shown(pattern));
                 if (*c == ',')
                         return error_set(
                             error, EXIT_USAGE,
-                            "%s %s: one tool or pattern for each %s; repeat the option instead of a comma",
-                            option, name_shown(pattern), option);
+                            "%s %s: each %s takes one tool or pattern; repeat the option in place of a comma",
+                            option, error_shown(pattern), option);
                 if (strchr("[]{}", *c))
                         return error_set(
                             error, EXIT_USAGE,
                             "%s %s: patterns know * and ? only; repeat the option for several names", option,
-                            name_shown(pattern));
+                            error_shown(pattern));
         }
         return true;
 }
 
-/* Behind one character of UTF-8; of what is no UTF-8, one byte. */
+/* The position after one UTF-8 character; after one byte where it is not UTF-8. */
 static const char *next_character(const char *at, const char *end)
 {
         do

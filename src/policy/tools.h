@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The grammar of --allow-tool and --deny-tool: the name of a tool, or a pattern in which * stands for any
- * characters and ? for one. Names are compared byte by byte, as servers do: upper and lower case are two.
+ * The grammar of --allow-tool and --deny-tool: the name of a tool, or a pattern in which * matches any
+ * characters and ? one. Names are compared byte by byte, as servers do, so case matters.
  */
 #ifndef HUTCH_POLICY_TOOLS_H
 #define HUTCH_POLICY_TOOLS_H
@@ -12,14 +12,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* False, with status 2 and a sentence that names `option`, for what no tool's name can match as it was meant.
- */
+/* False, with status 2 and a sentence that names `option`, for a pattern that cannot match a tool as
+ * intended. */
 bool tool_pattern_check(const char *option, const char *pattern, struct error *error);
 
 /* `name` may hold anything, NUL too. Takes time in proportion to both lengths at most. */
 bool tool_pattern_matches(const char *pattern, const char *name, size_t length);
 
-/* What a sandbox may ask and be asked. Without any of it no filter runs. */
+/* The rules of the MCP firewall. Without any of them hutch-filter does not run. */
 struct tool_rules {
         struct str_list allow, deny; /* no `allow`: every tool */
         bool deny_sampling, deny_elicitation, deny_roots;
@@ -36,7 +36,7 @@ struct tool_rules {
 void tool_rules_copy(struct tool_rules *copy, const struct tool_rules *rules);
 void tool_rules_free(struct tool_rules *rules);
 
-/* Whether any of it was asked for. */
+/* Whether there is any rule. */
 bool tool_rules_exist(const struct tool_rules *rules);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Attempts to take so much of what the machine shares out that others have none left. Outside, at most a
- * small part is taken, for a moment: threads that do nothing, and memory that is not touched.
+ * Attempts to use up what the machine shares among its users. Outside, an attempt takes a small part for a
+ * moment: idle threads, and memory that it does not touch.
  */
-#include "prove/prove.h"
+#include "prove/attempts.h"
 
 #include "lib/fd.h"
 
@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-/* A user has 128 of them on most machines; this many is more than a sandbox may take. */
+/* Most machines give a user 128 inotify instances; hutch gives a sandbox fewer than this. */
 enum { INSTANCES = 40 };
 
 static enum outcome inotify(const struct attempt *attempt)
@@ -26,7 +26,7 @@ static enum outcome inotify(const struct attempt *attempt)
         return out_if(made == attempt->number);
 }
 
-/* The budget of watches of this user namespace, or of the user. */
+/* Compares the budget of inotify watches, of this user namespace or of the user, with what a sandbox has. */
 static enum outcome watches(const struct attempt *attempt)
 {
         char text[32] = "";
@@ -36,7 +36,7 @@ static enum outcome watches(const struct attempt *attempt)
         return out_if(strtol(text, NULL, 10) > attempt->number);
 }
 
-/* Whether the bound can be raised to more than a sandbox has. */
+/* Raises a resource limit to more than a sandbox has. */
 static enum outcome raise_limit(const struct attempt *attempt)
 {
         int resource = (int)(attempt->number >> 32);
@@ -51,7 +51,7 @@ static enum outcome raise_limit(const struct attempt *attempt)
 }
 #define LIMIT(resource, most) (((long)(resource) << 32) | ((most) + 1L))
 
-/* Waits to be killed with the attempt's process. */
+/* A thread that waits until the attempt's process is killed. */
 static int stay(void *unused)
 {
         (void)unused;
@@ -60,9 +60,9 @@ static int stay(void *unused)
         return 0;
 }
 
-/* What the kernel counts for all processes of a user, wherever they are, and for which no namespace has a
- * bound of its own: descriptors on their way through sockets (as many as one process may have open), and what
- * epoll watches (times all its processes). `number`: as many as leave others enough. */
+/* Things that the kernel counts for all processes of a user, in whatever namespace: descriptors in flight
+ * through sockets (one process may send as many as it may have open), and files that epoll watches (for all
+ * processes together). `number`: an amount that leaves enough to others. */
 static enum outcome shared_count(const struct attempt *attempt)
 {
         struct rlimit limit;
@@ -71,7 +71,7 @@ static enum outcome shared_count(const struct attempt *attempt)
                    : NOT_LIMITED;
 }
 
-/* So many threads at once. They end with the attempt. */
+/* Starts `number` threads, which end with the attempt. */
 static enum outcome fork_storm(const struct attempt *attempt)
 {
         enum { STACK = 16384 };
@@ -84,7 +84,7 @@ static enum outcome fork_storm(const struct attempt *attempt)
         return out_if(stacks);
 }
 
-/* More of its own memory than any sandbox has; it is not touched. */
+/* Maps more memory than any sandbox may have, and does not touch it. */
 static enum outcome memory_storm(const struct attempt *attempt)
 {
         void *taken = mmap(NULL, (size_t)attempt->number, PROT_READ | PROT_WRITE,
@@ -92,7 +92,7 @@ static enum outcome memory_storm(const struct attempt *attempt)
         return out_if(taken != MAP_FAILED);
 }
 
-/* Whether every processor may be used. */
+/* Looks whether the process may use every processor. */
 static enum outcome processor_storm(const struct attempt *attempt)
 {
         static unsigned char all[1024], may[1024];
@@ -106,12 +106,12 @@ static enum outcome processor_storm(const struct attempt *attempt)
 }
 
 static const struct attempt rows[] = {
-    {"inotify-instances", "your programs' file watching", SHOW_AS_CALLER, inotify, NULL, INSTANCES},
+    {"inotify-instances", "your programs' file watches", SHOW_AS_CALLER, inotify, NULL, INSTANCES},
     {"inotify-watches", "the same by watches", SHOW_AS_CALLER, watches, "/proc/sys/user/max_inotify_watches",
      16384},
     {"open-files", "the machine's descriptors", SHOW_AS_CALLER, raise_limit, NULL,
      LIMIT(RLIMIT_NOFILE, 4096)},
-    {"locked-memory", "memory that cannot be moved", SHOW_AS_CALLER, raise_limit, NULL,
+    {"locked-memory", "memory that cannot be swapped", SHOW_AS_CALLER, raise_limit, NULL,
      LIMIT(RLIMIT_MEMLOCK, 65536)},
     {"queued-signals", "your programs' signals", SHOW_AS_CALLER, raise_limit, NULL,
      LIMIT(RLIMIT_SIGPENDING, 4096)},

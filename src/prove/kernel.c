@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Attempts on interfaces of the kernel that have a history of holes, that no namespace separates, or that
- * belong to the machine. A call that would act on the machine gets arguments that the kernel refuses only
- * after its permission check.
+ * Attempts on kernel interfaces that have a history of holes, that no namespace separates, or that act on the
+ * machine. A call that would act on the machine gets arguments that the kernel refuses only after its
+ * permission check.
  */
-#include "prove/prove.h"
+#include "prove/attempts.h"
 
 #include "lib/fd.h"
+#include "prove/target.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +29,6 @@
 #include <sys/timex.h>
 #include <time.h>
 
-/* Number of the call, and what it is called with. */
 struct call {
         long number;
         unsigned long arguments[5];
@@ -56,7 +56,7 @@ static const struct call calls[] = {
     {SYS_keyctl, {KEYCTL_GET_KEYRING_ID, (unsigned long)KEY_SPEC_USER_KEYRING, 0, 0, 0}},
     {SYS_request_key, {(unsigned long)"user", NOWHERE, 0, 0, 0}},
     {SYS_kcmp, {1, 1, 99, 0, 0}},         /* no such comparison */
-    {SYS_move_pages, {0, 0, 0, 0, 0}},    /* no pages of its own */
+    {SYS_move_pages, {0, 0, 0, 0, 0}},    /* none of this process's pages */
     {SYS_migrate_pages, {0, 1, 0, 0, 0}}, /* from no node to none */
 #ifdef SYS_ioperm
     {SYS_ioperm, {0x80, 1, 1, 0, 0}}, /* the port of start-up codes, for this process, which ends */
@@ -67,7 +67,7 @@ static const struct call calls[] = {
 #endif
 };
 
-/* number: of the call. The first entry of that number, text "2": the second. */
+/* Makes the call `number`, by its first entry above, or by its second when `text` is "2". */
 static enum outcome reach(const struct attempt *attempt)
 {
         int skip = attempt->text ? 1 : 0;
@@ -143,7 +143,7 @@ static enum outcome adjust_clock(const struct attempt *attempt)
         (void)attempt;
         if (adjtimex(&now) < 0)
                 return HELD;
-        wanted = (struct timex){.modes = ADJ_TICK, .tick = now.tick}; /* as it is */
+        wanted = (struct timex){.modes = ADJ_TICK, .tick = now.tick}; /* changes nothing */
         return out_if(adjtimex(&wanted) >= 0);
 }
 
@@ -153,7 +153,7 @@ static void on_bad_call(int number)
         _exit(0);
 }
 
-/* The 32-bit entrance has other numbers, which a filter may forget. */
+/* The 32-bit entry has other call numbers, which a filter may overlook. */
 static enum outcome call_32_bit(const struct attempt *attempt)
 {
 #ifdef __x86_64__
@@ -194,33 +194,33 @@ static const struct attempt rows[] = {
     {"io-uring", "calls that no filter sees", SHOW_AS_CALLER, io_uring, NULL, 0},
     {"io-setup", "the machine's asynchronous I/O", SHOW_AS_CALLER, asynchronous_io, NULL, 0},
     {"perf", "measuring the kernel", SHOW_AS_CALLER, perf, NULL, 0},
-    {"userfaultfd", "stopping the kernel in its tracks", SHOW_AS_CALLER, fault_handler, NULL, 0},
+    {"userfaultfd", "stalling the kernel", SHOW_AS_CALLER, fault_handler, NULL, 0},
     {"fanotify", "watching every file", SHOW_AS_CALLER, fanotify, NULL, 0},
     {"kcmp", "comparing others' memory", SHOW_AS_CALLER, reach, NULL, SYS_kcmp},
     {"move-pages", "moving others' memory", SHOW_AS_CALLER, reach, NULL, SYS_move_pages},
     {"migrate-pages", "the same by node", SHOW_AS_CALLER, reach, NULL, SYS_migrate_pages},
-    {"personality", "memory that runs what it holds", SHOW_AS_CALLER, readable_is_executable, NULL, 0},
+    {"personality", "executable data", SHOW_AS_CALLER, readable_is_executable, NULL, 0},
 #ifdef SYS_modify_ldt
     {"modify-ldt", "segments with a history of holes", SHOW_AS_CALLER, reach, NULL, SYS_modify_ldt},
 #endif
     {"call-32-bit", "calls past the filter, 32 bits", SHOW_AS_CALLER, call_32_bit, NULL, 20},
     {"call-x32", "calls past the filter, x32", SHOW_AS_CALLER, call_x32, NULL, 39},
     {"clock", "the machine's clock", SHOW_AS_ROOT, reach, NULL, SYS_settimeofday},
-    {"clock-rate", "the clock's pace", SHOW_AS_ROOT, adjust_clock, NULL, 0},
+    {"clock-rate", "the rate of the clock", SHOW_AS_ROOT, adjust_clock, NULL, 0},
     {"load-module", "code in the kernel", SHOW_AS_ROOT, reach, NULL, SYS_init_module},
     {"load-module-file", "the same from a file", SHOW_AS_ROOT, reach, NULL, SYS_finit_module},
-    {"unload-module", "less of the kernel", SHOW_AS_ROOT, reach, NULL, SYS_delete_module},
+    {"unload-module", "unloading kernel code", SHOW_AS_ROOT, reach, NULL, SYS_delete_module},
 #ifdef SYS_kexec_load
     {"kexec", "another kernel", SHOW_AS_ROOT, reach, NULL, SYS_kexec_load},
 #endif
 #ifdef SYS_kexec_file_load
     {"kexec-file", "another kernel from a file", SHOW_AS_ROOT, reach, NULL, SYS_kexec_file_load},
 #endif
-    {"reboot", "the machine's end", SHOW_AS_ROOT, reach, NULL, SYS_reboot},
+    {"reboot", "rebooting the machine", SHOW_AS_ROOT, reach, NULL, SYS_reboot},
     {"swapon", "the machine's memory on a disk", SHOW_AS_ROOT, reach, NULL, SYS_swapon},
-    {"swapoff", "the machine out of memory", SHOW_AS_ROOT, reach, NULL, SYS_swapoff},
+    {"swapoff", "the machine without swap", SHOW_AS_ROOT, reach, NULL, SYS_swapoff},
     {"acct", "a log of all processes", SHOW_AS_ROOT, reach, NULL, SYS_acct},
-    {"quota", "everybody's disk limits", SHOW_AS_CALLER, reach, NULL, SYS_quotactl},
+    {"quota", "other users' disk limits", SHOW_AS_CALLER, reach, NULL, SYS_quotactl},
     {"syslog", "the kernel's log", SHOW_AS_CALLER, reach, NULL, SYS_syslog},
 #ifdef SYS_ioperm
     {"ioperm", "the machine's ports", SHOW_AS_ROOT, reach, NULL, SYS_ioperm},

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Runs the attempts one after the other and writes one line of JSON for each. It says that it is ready, reads
- * what `hutch prove` made for it, and only then begins, so that objects made after a sandbox's start are
- * attacked too. A crash or a hang of an attempt is a result of its own; the last line says how many there
- * were, so that nothing can be lost unnoticed.
+ * Runs the attempts one after the other and writes one line of JSON for each. The program says that it is
+ * ready, reads the description of its targets, and then starts. So `hutch prove` can make some targets after
+ * the sandbox has started. A crash and a hang of an attempt are results too. The last line has the number of
+ * attempts, so that a lost result is noticed.
  *
  *     hutch-prove outside|inside|outside-terminal|inside-terminal
- *     hutch-prove victim MARKER      holds a secret and counts signals, until it is killed
- *     hutch-prove steal PATH MARKER  0 when PATH holds MARKER
+ *     hutch-prove victim MARKER      has a secret in memory and reports signals, until it is killed
+ *     hutch-prove steal PATH MARKER  exits with 0 when PATH contains MARKER
+ *     hutch-prove whoami             exits with 1 when it runs as another user than its caller
  */
-#include "prove/prove.h"
+#include "prove/attempts.h"
 
 #include "lib/fd.h"
+#include "prove/target.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,20 +28,13 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-enum { MOST_TARGETS = 64, ATTEMPT_MS = 2000 };
+enum { ATTEMPT_MS = 2000, STOLEN_BYTES = 4096 };
 
 static const struct attempt_group *const groups[] = {
-    &files_group,  &writes_group,  &processes_group, &sockets_group,  &walls_group,
+    &files_group,  &writes_group,  &processes_group, &sockets_group,  &namespaces_group,
     &kernel_group, &devices_group, &budgets_group,   &terminal_group, NULL};
 
-static struct {
-        bool inside;
-        bool terminal;
-        FILE *report;
-        char lines[16384]; /* the targets, as they were read */
-        const char *keys[MOST_TARGETS], *values[MOST_TARGETS];
-        size_t count;
-} run;
+static FILE *report_file;
 
 /* What an attempt's process tells its parent. */
 struct verdict {
@@ -47,34 +42,6 @@ struct verdict {
         char path[512];
 };
 static struct verdict verdict;
-
-bool is_inside(void)
-{
-        return run.inside;
-}
-
-const char *target(const char *key)
-{
-        for (size_t i = 0; i < run.count; i++)
-                if (strcmp(run.keys[i], key) == 0)
-                        return run.values[i];
-        return "";
-}
-
-long target_number(const char *key)
-{
-        return strtol(target(key), NULL, 0);
-}
-
-void note_path(const char *path)
-{
-        memccpy(verdict.path, path, 0, sizeof(verdict.path) - 1);
-}
-
-enum outcome out_if_reached(long result)
-{
-        return out_if(result >= 0 || (errno != EPERM && errno != ENOSYS && errno != EACCES));
-}
 
 /* ---- one attempt ---- */
 
@@ -84,8 +51,8 @@ static int write_text(const char *path, const char *text)
         return fd < 0 ? -errno : fd_write_all(fd, text, strlen(text));
 }
 
-/* Becomes root of namespaces of its own, in a process of the new pid namespace. False where the machine does
- * not permit that. */
+/* Becomes root of new namespaces, in a process of the new pid namespace. False where the machine does not
+ * permit that. */
 static bool enter_namespaces(void)
 {
         char users[64], groups_map[64];
@@ -114,11 +81,12 @@ static _Noreturn void be_attempt(const struct attempt *attempt, bool userns, int
         verdict = (struct verdict){.outcome = NOT_APPLICABLE};
         if (!userns || enter_namespaces())
                 verdict.outcome = (int32_t)attempt->try(attempt);
+        memccpy(verdict.path, target_noted_path(), 0, sizeof(verdict.path) - 1);
         (void)fd_write_all(result, &verdict, sizeof(verdict));
         _exit(0);
 }
 
-/* NULL, or what happened instead of a verdict. */
+/* Runs one attempt in a new process. NULL, with `verdict` filled, or a word for why it gave none. */
 static const char *run_attempt(const struct attempt *attempt, bool userns)
 {
         int ends[2];
@@ -126,7 +94,7 @@ static const char *run_attempt(const struct attempt *attempt, bool userns)
                 return "failed";
         autoclose int input = ends[0];
         autoclose int output = ends[1];
-        (void)fflush(run.report);
+        (void)fflush(report_file);
         pid_t child = fork();
         if (child == 0)
                 be_attempt(attempt, userns, output);
@@ -145,8 +113,8 @@ static const char *run_attempt(const struct attempt *attempt, bool userns)
         return polled == 0 ? "hung" : "crashed";
 }
 
-/* Shows the attempt outside; the words for how, or NULL when it did not work here. */
-static const char *show(const struct attempt *attempt)
+/* Runs an attempt outside. The word for where it worked, or NULL when it did not work here. */
+static const char *show_attempt(const struct attempt *attempt)
 {
         bool root = geteuid() == 0;
         if ((attempt->show & SHOW_AS_CALLER || (root && attempt->show & SHOW_AS_ROOT)) &&
@@ -157,13 +125,13 @@ static const char *show(const struct attempt *attempt)
         return NULL;
 }
 
-static void report(const struct attempt_group *group, const struct attempt *attempt, const char *key,
-                   const char *word)
+static void report_attempt(const struct attempt_group *group, const struct attempt *attempt, const char *key,
+                           const char *word)
 {
         for (char *c = verdict.path; *c; c++)
                 if ((unsigned char)*c < ' ' || *c == '"' || *c == '\\' || (unsigned char)*c >= 0x7f)
                         *c = '?';
-        (void)fprintf(run.report,
+        (void)fprintf(report_file,
                       "{\"id\":\"%s\",\"group\":\"%s\",\"gain\":\"%s\",\"%s\":\"%s\",\"path\":\"%s\"}\n",
                       attempt->id, group->name, attempt->gain, key, word, verdict.path);
 }
@@ -172,61 +140,37 @@ static void run_one(const struct attempt_group *group, const struct attempt *att
 {
         static const char *const words[] = {"held", "got-out", "not-applicable", "not-limited"};
         verdict = (struct verdict){0};
-        if (!run.inside) {
-                const char *how = show(attempt);
-                report(group, attempt, "shown", how ? how : "no");
+        if (!target_is_inside()) {
+                const char *how = show_attempt(attempt);
+                report_attempt(group, attempt, "shown", how ? how : "no");
                 return;
         }
         const char *failed = run_attempt(attempt, false);
-        report(group, attempt, "result", failed ? failed : words[verdict.outcome]);
-}
-
-/* ---- what is attacked ---- */
-
-/* Lines of `key value` up to an empty one. */
-static void read_targets(void)
-{
-        size_t length = 0;
-        ssize_t got;
-        while (length < sizeof(run.lines) - 1 &&
-               (got = read(0, run.lines + length, sizeof(run.lines) - 1 - length)) > 0) {
-                length += (size_t)got;
-                if (length >= 2 && memcmp(run.lines + length - 2, "\n\n", 2) == 0)
-                        break;
-        }
-        char *rest = run.lines;
-        for (char *line; (line = strsep(&rest, "\n")) && run.count < MOST_TARGETS;) {
-                char *space = strchr(line, ' ');
-                if (!space)
-                        continue;
-                *space = 0;
-                run.keys[run.count] = line;
-                run.values[run.count++] = space + 1;
-        }
+        report_attempt(group, attempt, "result", failed ? failed : words[verdict.outcome]);
 }
 
 static int run_all(const char *mode)
 {
-        run.inside = strncmp(mode, "inside", 6) == 0;
-        run.terminal = strstr(mode, "-terminal") != NULL;
-        /* A terminal on 1 would turn and colour what is written; the report goes where it does not. */
-        run.report = run.terminal ? stderr : stdout;
+        bool terminal = strstr(mode, "-terminal") != NULL;
+        target_set_inside(strncmp(mode, "inside", 6) == 0);
+        /* With a terminal on 1, its driver would change the lines. Standard error is a pipe then. */
+        report_file = terminal ? stderr : stdout;
         signal(SIGPIPE, SIG_IGN);
         signal(SIGTTOU, SIG_IGN);
         signal(SIGHUP, SIG_IGN);
-        (void)fprintf(run.report, "{\"ready\":true}\n");
-        (void)fflush(run.report);
-        if (!run.terminal)
-                read_targets();
+        (void)fprintf(report_file, "{\"ready\":true}\n");
+        (void)fflush(report_file);
+        if (!terminal)
+                target_read(0);
         size_t count = 0;
         for (size_t i = 0; groups[i]; i++)
-                for (size_t j = 0; groups[i]->terminal == run.terminal && j < groups[i]->count; j++, count++)
+                for (size_t j = 0; groups[i]->terminal == terminal && j < groups[i]->count; j++, count++)
                         run_one(groups[i], &groups[i]->attempts[j]);
-        (void)fprintf(run.report, "{\"done\":%zu}\n", count);
-        return fflush(run.report) == 0 ? 0 : 1;
+        (void)fprintf(report_file, "{\"done\":%zu}\n", count);
+        return fflush(report_file) == 0 ? 0 : 1;
 }
 
-/* ---- the victim ---- */
+/* ---- other modes ---- */
 
 static void on_signal(int number)
 {
@@ -234,20 +178,30 @@ static void on_signal(int number)
         (void)!write(1, &letter, 1);
 }
 
-/* Its environment and its memory hold the secret, and so does a file that it has open as 9. It writes one
- * letter for each signal that it gets. */
+/* The victim has the secret in its environment, its memory and a file that is open as 9. It writes one letter
+ * for each signal that it gets. */
 static int be_victim(void)
 {
         const char *secret = getenv("HUTCH_PROVE_SECRET");
         signal(SIGURG, on_signal);
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); /* Yama: the proof is no ancestor of it */
+        /* Under Yama only an ancestor may trace it, which the attempt outside is not. */
+        (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
         if (!secret)
                 return 1;
         (void)printf("%ju\n", (uintmax_t)(uintptr_t)secret);
         (void)fflush(stdout);
         for (;;)
                 pause();
+}
+
+/* What the attempt `memfd-exec` executes from memory. */
+static int steal(const char *path, const char *marker)
+{
+        char data[STOLEN_BYTES];
+        autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+        ssize_t length = fd < 0 ? -1 : read(fd, data, sizeof(data));
+        return length > 0 && memmem(data, (size_t)length, marker, strlen(marker)) ? 0 : 1;
 }
 
 int main(int argc, char **argv)

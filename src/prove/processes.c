@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Attempts on other processes: those of the host, the sandbox's pid 1, which began as a copy of hutch, and
- * hutch itself. Outside, the victim that `hutch prove` started stands for all of them. The only signal that
- * is sent to anything but a process of the attempt's own is SIGURG, which does nothing where nobody waits for
- * it.
+ * hutch itself. Outside, the target of all of them is the victim that `hutch prove` started. The attempts
+ * send other processes SIGURG only, which by default has no effect.
  */
-#include "prove/prove.h"
+#include "prove/attempts.h"
 
 #include "lib/fd.h"
+#include "prove/target.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -25,14 +25,14 @@
 
 enum { BYTES = 256, VICTIM_FILE = 9, SCAN_BYTES = 1 << 20 };
 
-/* number of the rows: whose process. */
+/* `number` of the rows: the process that is attacked. */
 enum { VICTIM, FIRST, SUPERVISOR };
 
-static pid_t whom(const struct attempt *attempt)
+static pid_t target_pid(const struct attempt *attempt)
 {
         if (attempt->number == SUPERVISOR)
                 return (pid_t)target_number("supervisor");
-        return attempt->number == FIRST && is_inside() ? 1 : (pid_t)target_number("victim");
+        return attempt->number == FIRST && target_is_inside() ? 1 : (pid_t)target_number("victim");
 }
 
 static const char *proc_path(pid_t pid, const char *name)
@@ -42,12 +42,13 @@ static const char *proc_path(pid_t pid, const char *name)
         return path;
 }
 
-/* Where the secret is in the memory of the process. */
+/* The address of the secret in the memory of that process. */
 static uintptr_t secret_address(const struct attempt *attempt)
 {
-        return (uintptr_t)strtoull(target(attempt->number == VICTIM                  ? "victim-address"
-                                          : attempt->number == FIRST && !is_inside() ? "victim-address"
-                                                                                     : "hutch-address"),
+        return (uintptr_t)strtoull(target_text(attempt->number == VICTIM ? "victim-address"
+                                               : attempt->number == FIRST && !target_is_inside()
+                                                   ? "victim-address"
+                                                   : "hutch-address"),
                                    NULL, 10);
 }
 
@@ -64,8 +65,8 @@ static enum outcome find_process(const struct attempt *attempt)
                         continue;
                 autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
                 ssize_t length = fd < 0 ? -1 : read(fd, data, sizeof(data));
-                /* In the sandbox the processes are the attempts' own and inherit their variables. */
-                if (length > 0 && has_marker(data, (size_t)length))
+                /* Inside, the other processes are attempts, whose variables have no marker. */
+                if (length > 0 && target_has_marker(data, (size_t)length))
                         outcome = GOT_OUT;
         }
         if (proc)
@@ -73,11 +74,11 @@ static enum outcome find_process(const struct attempt *attempt)
         return outcome;
 }
 
-/* pid 1 blanks its memory of both; anything that is left of them is too much. */
+/* Reads the arguments or the environment of a process. Pid 1 blanks both, so that any byte counts. */
 static enum outcome read_file_of(const struct attempt *attempt)
 {
         char data[4096];
-        autoclose int fd = open(proc_path(whom(attempt), attempt->text), O_RDONLY | O_CLOEXEC);
+        autoclose int fd = open(proc_path(target_pid(attempt), attempt->text), O_RDONLY | O_CLOEXEC);
         ssize_t length = fd < 0 ? -1 : read(fd, data, sizeof(data));
         for (ssize_t i = 0; i < length; i++)
                 if (data[i])
@@ -88,9 +89,9 @@ static enum outcome read_file_of(const struct attempt *attempt)
 static enum outcome read_memory(const struct attempt *attempt)
 {
         char data[BYTES];
-        autoclose int fd = open(proc_path(whom(attempt), "mem"), O_RDONLY | O_CLOEXEC);
+        autoclose int fd = open(proc_path(target_pid(attempt), "mem"), O_RDONLY | O_CLOEXEC);
         ssize_t length = fd < 0 ? -1 : pread(fd, data, sizeof(data), (off_t)secret_address(attempt));
-        return out_if(length > 0 && has_marker(data, (size_t)length));
+        return out_if(length > 0 && target_has_marker(data, (size_t)length));
 }
 
 static enum outcome read_by_call(const struct attempt *attempt)
@@ -99,14 +100,14 @@ static enum outcome read_by_call(const struct attempt *attempt)
         struct iovec local = {data, sizeof(data)};
         struct iovec remote = {.iov_len = sizeof(data)};
         uintptr_t address = secret_address(attempt);
-        memcpy(&remote.iov_base, &address, sizeof(address)); /* no pointer of this process */
-        ssize_t length = process_vm_readv(whom(attempt), &local, 1, &remote, 1, 0);
-        return out_if(length > 0 && has_marker(data, (size_t)length));
+        memcpy(&remote.iov_base, &address, sizeof(address)); /* an address in the other process */
+        ssize_t length = process_vm_readv(target_pid(attempt), &local, 1, &remote, 1, 0);
+        return out_if(length > 0 && target_has_marker(data, (size_t)length));
 }
 
 static enum outcome trace(const struct attempt *attempt)
 {
-        pid_t pid = whom(attempt);
+        pid_t pid = target_pid(attempt);
         if (ptrace(PTRACE_SEIZE, pid, NULL, NULL) < 0 && ptrace(PTRACE_ATTACH, pid, NULL, NULL) < 0)
                 return HELD;
         (void)ptrace(PTRACE_DETACH, pid, NULL, NULL);
@@ -115,48 +116,49 @@ static enum outcome trace(const struct attempt *attempt)
 
 static enum outcome list_descriptors(const struct attempt *attempt)
 {
-        DIR *folder = opendir(proc_path(whom(attempt), "fd"));
+        DIR *directory = opendir(proc_path(target_pid(attempt), "fd"));
         const struct dirent *entry;
         bool found = false;
-        while (folder && (entry = readdir(folder)))
+        while (directory && (entry = readdir(directory)))
                 found |= entry->d_name[0] != '.';
-        if (folder)
-                closedir(folder);
+        if (directory)
+                closedir(directory);
         return out_if(found);
 }
 
 static enum outcome open_program(const struct attempt *attempt)
 {
-        autoclose int fd = open(proc_path(whom(attempt), "exe"), O_RDONLY | O_CLOEXEC);
+        autoclose int fd = open(proc_path(target_pid(attempt), "exe"), O_RDONLY | O_CLOEXEC);
         return out_if(fd >= 0);
 }
 
 static enum outcome open_root(const struct attempt *attempt)
 {
-        autoclose int fd = open(proc_path(whom(attempt), "root"), O_PATH | O_DIRECTORY | O_CLOEXEC);
-        return fd < 0 ? HELD : read_marker(fd, decoy("home/.ssh/id_ed25519") + 1);
+        autoclose int fd = open(proc_path(target_pid(attempt), "root"), O_PATH | O_DIRECTORY | O_CLOEXEC);
+        return fd < 0 ? HELD : target_read_marker(fd, target_path("home/.ssh/id_ed25519") + 1);
 }
 
 static enum outcome take_descriptor(const struct attempt *attempt)
 {
-        autoclose int process = (int)syscall(SYS_pidfd_open, whom(attempt), 0);
+        autoclose int process = (int)syscall(SYS_pidfd_open, target_pid(attempt), 0);
         char data[BYTES];
         for (int number = 0; process >= 0 && number < 32; number++) {
                 autoclose int fd = (int)syscall(SYS_pidfd_getfd, process, number, 0);
-                if (fd >= 0 && attempt->number == FIRST && is_inside())
-                        return GOT_OUT; /* whatever pid 1 has open */
+                if (fd >= 0 && attempt->number == FIRST && target_is_inside())
+                        return GOT_OUT; /* any descriptor of pid 1 counts */
                 ssize_t length = fd < 0 ? -1 : pread(fd, data, sizeof(data), 0);
-                if (length > 0 && has_marker(data, (size_t)length))
+                if (length > 0 && target_has_marker(data, (size_t)length))
                         return GOT_OUT;
         }
         return HELD;
 }
 
-/* A number means another process inside, if any; hutch looks whether the victim got the signal. */
+/* Signals the victim, or the caller's process group. Inside, the victim's number may be another process, so
+ * `hutch prove` looks whether the victim got the signal. */
 static enum outcome signal_victim(const struct attempt *attempt)
 {
         pid_t pid = attempt->text ? 0 : (pid_t)target_number("victim");
-        if (is_inside() && attempt->text) {
+        if (target_is_inside() && attempt->text) {
                 (void)kill(0, SIGURG);
                 return HELD;
         }
@@ -166,21 +168,21 @@ static enum outcome signal_victim(const struct attempt *attempt)
 static enum outcome kill_first(const struct attempt *attempt)
 {
         (void)attempt;
-        pid_t child = is_inside() ? 1 : fork();
+        pid_t child = target_is_inside() ? 1 : fork();
         if (child == 0) {
                 pause();
                 _exit(0);
         }
         (void)kill(child, SIGSTOP);
         (void)kill(child, SIGKILL);
-        /* Inside, being alive to tell is the proof. */
+        /* Inside, this process ends with pid 1: an answer is the proof that pid 1 lives. */
         int status;
-        return out_if(!is_inside() && waitpid(child, &status, 0) == child && WIFSIGNALED(status));
+        return out_if(!target_is_inside() && waitpid(child, &status, 0) == child && WIFSIGNALED(status));
 }
 
 static enum outcome change_priority(const struct attempt *attempt)
 {
-        int lower = (int)target_number("victim-priority") + 1; /* beyond the lowest, the kernel takes that */
+        int lower = (int)target_number("victim-priority") + 1; /* the kernel caps it at the lowest */
         (void)attempt;
         return out_if(setpriority(PRIO_PROCESS, (id_t)target_number("victim"), lower) == 0);
 }
@@ -207,15 +209,15 @@ static enum outcome protect_from_oom(const struct attempt *attempt)
 }
 
 static const struct attempt rows[] = {
-    {"host-processes", "what you run, with its arguments", SHOW_AS_CALLER, find_process, "cmdline", 0},
-    {"host-environments", "variables of your processes", SHOW_AS_CALLER, find_process, "environ", 0},
+    {"host-processes", "your processes' arguments", SHOW_AS_CALLER, find_process, "cmdline", 0},
+    {"host-environments", "your processes' variables", SHOW_AS_CALLER, find_process, "environ", 0},
     {"host-memory", "secrets in your processes' memory", SHOW_AS_CALLER, read_memory, NULL, VICTIM},
     {"host-vm-readv", "the same by process_vm_readv", SHOW_AS_CALLER, read_by_call, NULL, VICTIM},
     {"host-ptrace", "control over your processes", SHOW_AS_CALLER, trace, NULL, VICTIM},
     {"host-pidfd-getfd", "your processes' open files", SHOW_AS_CALLER, take_descriptor, NULL, VICTIM},
-    {"host-descriptors", "what your processes have open", SHOW_AS_CALLER, list_descriptors, NULL, VICTIM},
-    {"host-signal", "ending your processes", SHOW_AS_CALLER, signal_victim, NULL, 0},
-    {"caller-group", "ending the client with its group", SHOW_AS_CALLER, signal_victim, "group", 0},
+    {"host-descriptors", "a list of your open files", SHOW_AS_CALLER, list_descriptors, NULL, VICTIM},
+    {"host-signal", "killing your processes", SHOW_AS_CALLER, signal_victim, NULL, 0},
+    {"caller-group", "killing the client's group", SHOW_AS_CALLER, signal_victim, "group", 0},
     {"host-priority", "slowing your processes down", SHOW_AS_CALLER, change_priority, NULL, 0},
     {"hutch-memory", "hutch's memory", SHOW_AS_CALLER, read_memory, NULL, SUPERVISOR},
     {"hutch-vm-readv", "the same by process_vm_readv", SHOW_AS_CALLER, read_by_call, NULL, SUPERVISOR},
@@ -226,13 +228,13 @@ static const struct attempt rows[] = {
     {"pid1-environment", "hutch's environment in pid 1", SHOW_AS_CALLER, read_file_of, "environ", FIRST},
     {"pid1-arguments", "hutch's arguments in pid 1", SHOW_AS_CALLER, read_file_of, "cmdline", FIRST},
     {"pid1-ptrace", "control over pid 1", SHOW_AS_CALLER, trace, NULL, FIRST},
-    {"pid1-descriptors", "what pid 1 has open", SHOW_AS_CALLER, list_descriptors, NULL, FIRST},
+    {"pid1-descriptors", "pid 1's descriptors", SHOW_AS_CALLER, list_descriptors, NULL, FIRST},
     {"pid1-pidfd-getfd", "a descriptor of pid 1", SHOW_AS_CALLER, take_descriptor, NULL, FIRST},
     {"pid1-program", "hutch's program file", SHOW_AS_CALLER, open_program, NULL, FIRST},
     {"pid1-root", "files through pid 1's root", SHOW_AS_CALLER, open_root, NULL, FIRST},
-    {"pid1-kill", "stopping or ending pid 1", SHOW_AS_CALLER, kill_first, NULL, 0},
-    {"raise-priority", "going before everybody", SHOW_AS_ROOT, raise_priority, NULL, 0},
-    {"real-time", "the processor for itself", SHOW_AS_ROOT, real_time, NULL, 0},
-    {"oom-score", "others ended in its place", SHOW_AS_ROOT, protect_from_oom, NULL, 0},
+    {"pid1-kill", "stopping or killing pid 1", SHOW_AS_CALLER, kill_first, NULL, 0},
+    {"raise-priority", "priority over other programs", SHOW_AS_ROOT, raise_priority, NULL, 0},
+    {"real-time", "a processor to itself", SHOW_AS_ROOT, real_time, NULL, 0},
+    {"oom-score", "others killed in its place", SHOW_AS_ROOT, protect_from_oom, NULL, 0},
 };
 const struct attempt_group processes_group = ATTEMPT_GROUP("processes", rows);

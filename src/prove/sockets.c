@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Attempts to reach the network, the host's own services and its shared objects. Listening decoys carry the
- * proof; to a real service of the host is at most connected.
+ * Attempts to reach the network, the host's services and its shared objects. Listening decoys are the proof.
+ * An attempt only connects to a real service of the host and sends nothing.
  */
-#include "prove/prove.h"
+#include "prove/attempts.h"
 
 #include "lib/fd.h"
-#include "nat/setup.h" /* the sandbox's own address */
+#include "policy/network.h"
+#include "prove/target.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -65,28 +66,28 @@ static enum outcome tcp6(const struct attempt *attempt)
         return out_if(address.sin6_port && connect_to(AF_INET6, SOCK_STREAM, &address, sizeof(address)));
 }
 
-/* A datagram that arrives carries a secret; the decoy answers it. */
+/* Sends a datagram, which could carry a secret out. The decoy answers it. */
 static enum outcome udp4(const struct attempt *attempt)
 {
         struct sockaddr_in address = address4("127.0.0.1", target_number(attempt->text));
         autoclose int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
         (void)sendto(fd, "x", 1, 0, (const struct sockaddr *)&address, sizeof(address));
         struct pollfd ready = {.fd = fd, .events = POLLIN};
-        return out_if(poll(&ready, 1, is_inside() ? 50 : WAIT_MS) == 1 && ready.revents & POLLIN);
+        return out_if(poll(&ready, 1, target_is_inside() ? 50 : WAIT_MS) == 1 && ready.revents & POLLIN);
 }
 
-/* The interface that leads to hutch-nat and nowhere else: no host has its address. */
-static bool is_hutchs_own(int fd, struct ifreq request)
+/* True for the sandbox's interface, which leads to hutch-nat only. No host has its address. */
+static bool is_hutch_interface(int fd, struct ifreq request)
 {
-        struct sockaddr_in own = address4(SETUP_SANDBOX4, 0), found;
-        if (!is_inside() || ioctl(fd, SIOCGIFADDR, &request) < 0)
+        struct sockaddr_in own = address4(NETWORK_SANDBOX4, 0), found;
+        if (!target_is_inside() || ioctl(fd, SIOCGIFADDR, &request) < 0)
                 return false;
         memcpy(&found, &request.ifr_addr, sizeof(found));
         return found.sin_family == AF_INET && found.sin_addr.s_addr == own.sin_addr.s_addr;
 }
 
-/* What is up, but for the loopback: the machine's cards, and hutch's own. Tunnel drivers put one that is down
- * into every new network namespace. */
+/* Looks which interfaces are up beside the loopback: cards of the machine, and hutch's. Those that are down
+ * do not count: tunnel drivers put one into every new network namespace. */
 static void find_interfaces(bool *cards, bool *own)
 {
         struct if_nameindex *list = if_nameindex();
@@ -98,7 +99,7 @@ static void find_interfaces(bool *cards, bool *own)
                 if (strcmp(entry->if_name, "lo") == 0 || ioctl(fd, SIOCGIFFLAGS, &request) < 0 ||
                     !(request.ifr_flags & IFF_UP))
                         continue;
-                *(is_hutchs_own(fd, request) ? own : cards) = true;
+                *(is_hutch_interface(fd, request) ? own : cards) = true;
         }
         if (list)
                 if_freenameindex(list);
@@ -112,8 +113,8 @@ static enum outcome interfaces(const struct attempt *attempt)
         return out_if(cards);
 }
 
-/* hutch-nat takes every connection and resets a refused one once its client has spoken. One that is neither
- * answered nor reset was passed on. */
+/* True when a connection gets out. hutch-nat accepts every connection, and resets a refused one when its
+ * client has sent something. So one that is neither answered nor reset was passed on. */
 static bool is_carried(const char *text, long port)
 {
         static const char request[] = "HEAD / HTTP/1.0\r\n\r\n";
@@ -131,8 +132,8 @@ static bool is_carried(const char *text, long port)
         return recv(fd, &answer, 1, 0) >= 0 || errno == EAGAIN;
 }
 
-/* Connecting a datagram socket sends nothing; it asks for a route to the world. Through hutch-nat there is
- * always one, and what counts is whether a connection to the port is carried. */
+/* Looks for a route by connecting a datagram socket, which sends nothing. hutch-nat always provides a route,
+ * so behind it a connection to the port must get out. */
 static enum outcome route(const struct attempt *attempt)
 {
         bool cards, own;
@@ -151,28 +152,28 @@ static bool connect_path(const char *path)
         memcpy(address.sun_path, path, strlen(path));
         if (!connect_to(AF_UNIX, SOCK_STREAM, &address, sizeof(address)))
                 return false;
-        note_path(path);
+        target_note_path(path);
         return true;
 }
 
-/* The decoy of that name, and where hutch knows of it, the person's own: key NAME. */
+/* Connects to the decoy `text`, and to the user's socket of that key if the description has one. */
 static enum outcome path_socket(const struct attempt *attempt)
 {
         char path[128];
         (void)snprintf(path, sizeof(path), "run/%s", attempt->text);
-        return out_if(connect_path(decoy(path)) || connect_path(target(attempt->text)));
+        return out_if(connect_path(target_path(path)) || connect_path(target_text(attempt->text)));
 }
 
 static enum outcome granted_socket(const struct attempt *attempt)
 {
-        bool out = connect_path(decoy(attempt->text));
-        return out && attempt->number && is_inside() ? NOT_LIMITED : out_if(out);
+        bool out = connect_path(target_path(attempt->text));
+        return out && attempt->number && target_is_inside() ? NOT_LIMITED : out_if(out);
 }
 
 static enum outcome abstract(const struct attempt *attempt)
 {
         struct sockaddr_un address = {.sun_family = AF_UNIX};
-        const char *name = target(attempt->text);
+        const char *name = target_text(attempt->text);
         size_t length = strlen(name);
         if (!length || length + 1 > sizeof(address.sun_path))
                 return NOT_APPLICABLE;
@@ -189,7 +190,7 @@ static enum outcome open_socket(int family, int type, int protocol)
         return out_if(fd >= 0);
 }
 
-/* number: the family; text: "raw" or nothing. */
+/* `number`: the family; `text`: "raw", or NULL for a stream. */
 static enum outcome family(const struct attempt *attempt)
 {
         return open_socket((int)attempt->number, attempt->text ? SOCK_RAW : SOCK_STREAM, 0);
@@ -243,7 +244,7 @@ static enum outcome rare_protocols(const struct attempt *attempt)
         return HELD;
 }
 
-/* On a socket without a connection: a layer that exists says so, one that does not ENOENT. */
+/* On a socket without a connection, a layer that exists answers ENOTCONN, and a missing one ENOENT. */
 static enum outcome tcp_layer(const struct attempt *attempt)
 {
         autoclose int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -258,7 +259,7 @@ static enum outcome shared_memory(const struct attempt *attempt)
         (void)attempt;
         int identifier = shmget((key_t)target_number("key"), 0, 0);
         const void *memory = identifier < 0 ? MAP_FAILED : shmat(identifier, NULL, SHM_RDONLY);
-        return out_if(memory != MAP_FAILED && has_marker(memory, 128));
+        return out_if(memory != MAP_FAILED && target_has_marker(memory, 128));
 }
 
 static enum outcome message_queue(const struct attempt *attempt)
@@ -270,14 +271,14 @@ static enum outcome message_queue(const struct attempt *attempt)
 static enum outcome posix_queue(const struct attempt *attempt)
 {
         (void)attempt;
-        mqd_t queue = mq_open(target("queue"), O_RDONLY);
+        mqd_t queue = mq_open(target_text("queue"), O_RDONLY);
         return out_if(queue != (mqd_t)-1);
 }
 
 static enum outcome posix_memory(const struct attempt *attempt)
 {
         (void)attempt;
-        autoclose int fd = shm_open(target("queue"), O_RDONLY, 0);
+        autoclose int fd = shm_open(target_text("queue"), O_RDONLY, 0);
         return out_if(fd >= 0);
 }
 
@@ -286,13 +287,12 @@ static const struct attempt rows[] = {
     {"loopback-tcp-later", "one that is started later", SHOW_AS_CALLER, tcp4, "tcp4-later", 0},
     {"loopback-tcp6", "services on your ::1", SHOW_AS_CALLER, tcp6, "tcp6", 0},
     {"loopback-udp", "a datagram to your localhost", SHOW_AS_CALLER, udp4, "udp4", 0},
-    {"route-out", "a way to the internet", SHOW_AS_CALLER, route, "192.0.2.1", 443},
-    {"metadata-service", "a way to the cloud's metadata", SHOW_AS_CALLER, route, "169.254.169.254", 80},
+    {"route-out", "a route to the internet", SHOW_AS_CALLER, route, "192.0.2.1", 443},
+    {"metadata-service", "a route to the cloud's metadata", SHOW_AS_CALLER, route, "169.254.169.254", 80},
     {"interfaces", "the machine's network cards", SHOW_AS_CALLER, interfaces, NULL, 0},
     {"abstract-socket", "services without a path", SHOW_AS_CALLER, abstract, "abstract", 0},
     {"abstract-socket-later", "one that is started later", SHOW_AS_CALLER, abstract, "abstract-later", 0},
-    {"x11-abstract", "your screen and keyboard, by its second name", SHOW_AS_CALLER, abstract, "x11-abstract",
-     0},
+    {"x11-abstract", "your screen and keyboard", SHOW_AS_CALLER, abstract, "x11-abstract", 0},
     {"path-socket", "services with a path", SHOW_AS_CALLER, path_socket, "service", 0},
     {"path-socket-later", "one that is started later", SHOW_AS_CALLER, path_socket, "service-later", 0},
     {"granted-socket", "a service in a writable grant", SHOW_AS_CALLER, granted_socket, "grant/socket", 0},
@@ -314,13 +314,12 @@ static const struct attempt rows[] = {
     {"raw-ip6", "forged IPv6 packets", SHOW_IN_USERNS, raw_ip, NULL, AF_INET6},
     {"alg-socket", "the kernel's ciphers", SHOW_AS_CALLER, algorithm, NULL, 0},
     {"netlink-uevent", "the machine's device events", SHOW_AS_CALLER, netlink, NULL, NETLINK_KOBJECT_UEVENT},
-    {"netlink-diag", "who talks to whom", SHOW_AS_CALLER, netlink, NULL, NETLINK_SOCK_DIAG},
+    {"netlink-diag", "others' connections", SHOW_AS_CALLER, netlink, NULL, NETLINK_SOCK_DIAG},
     {"netlink-netfilter", "the kernel's firewall code", SHOW_AS_CALLER, netlink, NULL, NETLINK_NETFILTER},
     {"netlink-audit", "the machine's audit", SHOW_AS_CALLER, netlink, NULL, NETLINK_AUDIT},
     {"netlink-crypto", "the kernel's key code", SHOW_AS_CALLER, netlink, NULL, NETLINK_CRYPTO},
     {"netlink-generic", "many of the kernel's interfaces", SHOW_AS_CALLER, netlink, NULL, NETLINK_GENERIC},
-    {"rare-families", "seldom looked-at network code", SHOW_AS_CALLER | SHOW_IN_USERNS, rare_families, NULL,
-     0},
+    {"rare-families", "seldom used network code", SHOW_AS_CALLER | SHOW_IN_USERNS, rare_families, NULL, 0},
     {"rare-protocols", "the same by protocols of IP", SHOW_AS_CALLER, rare_protocols, NULL, 0},
     {"tcp-layer", "the kernel's TLS code", SHOW_AS_CALLER, tcp_layer, "tls", 0},
     {"sysv-memory", "your processes' shared memory", SHOW_AS_CALLER, shared_memory, NULL, 0},

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Attempts on a terminal that the program shares with the person's shell: 0 is one, which `hutch prove` made
- * for this. What is typed into it would be a command of the person's.
+ * Attempts on a terminal that the server shares with the user's shell, where what the server types would be a
+ * command of the user's. Descriptor 0 is a terminal that `hutch prove` made for this.
  */
-#include "prove/prove.h"
+#include "prove/attempts.h"
 
 #include "lib/fd.h"
+#include "prove/target.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +17,7 @@
 #include <sys/syscall.h>
 #include <termios.h>
 
-/* The kernel looks at the lower 32 bits of a request; a filter that compares more lets these through. */
+/* The kernel uses the lower 32 bits of a request. A filter that compares more bits lets these through. */
 #define ONE_ABOVE  (1UL << 32)
 #define SIGN_ABOVE (1UL << 63)
 #define ALL_ABOVE  (0xffffffffUL << 32)
@@ -40,8 +41,8 @@ static enum outcome type(const struct attempt *attempt)
         return out_if(poll(&ready, 1, 0) == 1 && ready.revents & POLLIN);
 }
 
-/* Paste works on a virtual console alone; this terminal's driver says that it does not know the request,
- * which shows that it was asked. */
+/* Only a virtual console can paste. The driver of this terminal answers that it does not know the request,
+ * which shows that the request reached it. */
 static enum outcome paste(const struct attempt *attempt)
 {
         char subcode = 6; /* asks for the state of the shift keys */
@@ -54,7 +55,7 @@ static enum outcome keep_to_itself(const struct attempt *attempt)
         int exclusive = 0;
         (void)raw_ioctl(TIOCEXCL, 0);
         (void)ioctl(0, TIOCGEXCL, &exclusive);
-        if (exclusive && !is_inside())
+        if (exclusive && !target_is_inside())
                 (void)ioctl(0, TIOCNXCL);
         return out_if(exclusive != 0);
 }
@@ -79,7 +80,7 @@ static enum outcome stop_output(const struct attempt *attempt)
         return out_if(result == 0);
 }
 
-/* Takes the terminal away from the session that has it. */
+/* Makes the terminal the controlling one of another session. */
 static enum outcome steal_terminal(const struct attempt *attempt)
 {
         (void)attempt;
@@ -88,7 +89,7 @@ static enum outcome steal_terminal(const struct attempt *attempt)
         return out_if(raw_ioctl(TIOCSCTTY, 1) == 0);
 }
 
-/* A mode that it has already: what matters is whether it can be set. */
+/* Sets the mode that the terminal already has, so that nothing changes. */
 static enum outcome open_to_all(const struct attempt *attempt)
 {
         struct stat status;
@@ -121,7 +122,7 @@ static const struct attempt rows[] = {
      (long)(TIOCLINUX | SIGN_ABOVE)},
     {"tioclinux-all-bits", "the same with all bits above", SHOW_AS_CALLER, paste, NULL,
      (long)(TIOCLINUX | ALL_ABOVE)},
-    {"console-keys", "what a console's keys type", SHOW_AS_CALLER, console_keys, NULL, 0x4b44},
+    {"console-keys", "the keys of a console", SHOW_AS_CALLER, console_keys, NULL, 0x4b44},
     {"console-switch", "switching consoles", SHOW_AS_CALLER, console_keys, NULL, 0x5603},
     {"tiocsetd", "another driver of the terminal", SHOW_AS_CALLER, line_discipline, NULL, 27},
     {"tiocexcl", "locking you out of your terminal", SHOW_AS_CALLER, keep_to_itself, NULL, 0},

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Attempts to change files: of the machine, of a folder that is granted for reading only, of what is
- * protected in a folder that is granted for writing, and of what the person runs later. Only decoys are
- * changed; in the machine's own folders at most a file without a name is made, which vanishes at once. `hutch
- * prove` looks from outside at what became of the decoys.
+ * Attempts to change files: the machine's, those of a read-only grant, protected ones in a writable grant,
+ * and those that the user executes later. Only decoys are changed. In a directory of the machine an attempt
+ * makes a file without a name, which vanishes at once. `hutch prove` looks at the decoys from outside
+ * afterwards.
  */
-#include "prove/prove.h"
+#include "prove/attempts.h"
 
 #include "lib/fd.h"
+#include "prove/target.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -18,15 +19,15 @@
 #include <sys/wait.h>
 #include <sys/xattr.h>
 
-/* A file without a name, in a folder of the machine. */
-static enum outcome write_folder(const struct attempt *attempt)
+/* Makes a file without a name in a directory of the machine. */
+static enum outcome write_directory(const struct attempt *attempt)
 {
         autoclose int fd = open(attempt->text, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-        note_path(attempt->text);
+        target_note_path(attempt->text);
         return out_if(fd >= 0);
 }
 
-/* Not so where --hide has put a device that swallows what is written. */
+/* False for the device that --hide puts over a file, which ignores what is written. */
 static bool is_file(int fd)
 {
         struct stat status;
@@ -35,14 +36,14 @@ static bool is_file(int fd)
 
 static enum outcome create(const struct attempt *attempt)
 {
-        const char *path = decoy(attempt->text);
+        const char *path = target_path(attempt->text);
         autoclose int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-        note_path(path);
+        target_note_path(path);
         return out_if(is_file(fd) && write(fd, "x", 1) == 1);
 }
 
-/* True when the file, or where it is missing the folder that it would be made in, is the host's and can be
- * written to. What hutch has in a home's place lies on another device. */
+/* True when the file, or the directory above a missing file, is the host's and can be written to. The home
+ * that hutch makes for a sandbox is on another device than the host's. */
 static bool could_be_made(char *path)
 {
         struct stat status;
@@ -55,102 +56,102 @@ static bool could_be_made(char *path)
         return (long)status.st_dev == target_number("home-device") && access(path, W_OK) == 0;
 }
 
-/* In the decoy of a home it is made; of the person's own it is only asked whether it could be. */
+/* Makes the file in the decoy of a home. In the user's home it only checks whether it could be made. */
 static enum outcome plant(const struct attempt *attempt)
 {
         static const char decoys[] = "home";
         char path[PATH_MAX];
         if (create(attempt) == GOT_OUT)
                 return GOT_OUT;
-        (void)snprintf(path, sizeof(path), "%s%s", target("home"), attempt->text + strlen(decoys));
-        if (!is_inside() || !could_be_made(path))
+        (void)snprintf(path, sizeof(path), "%s%s", target_text("home"), attempt->text + strlen(decoys));
+        if (!target_is_inside() || !could_be_made(path))
                 return HELD;
-        note_path(path);
+        target_note_path(path);
         return GOT_OUT;
 }
 
 static enum outcome change_mode(const struct attempt *attempt)
 {
-        return out_if(chmod(decoy(attempt->text), (mode_t)attempt->number) == 0);
+        return out_if(chmod(target_path(attempt->text), (mode_t)attempt->number) == 0);
 }
 
 static enum outcome change_times(const struct attempt *attempt)
 {
         static const struct timespec times[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
-        return out_if(utimensat(AT_FDCWD, decoy(attempt->text), times, 0) == 0);
+        return out_if(utimensat(AT_FDCWD, target_path(attempt->text), times, 0) == 0);
 }
 
 static enum outcome change_attribute(const struct attempt *attempt)
 {
-        return out_if(setxattr(decoy(attempt->text), "user.hutch", "x", 1, 0) == 0);
+        return out_if(setxattr(target_path(attempt->text), "user.hutch", "x", 1, 0) == 0);
 }
 
 static enum outcome delete (const struct attempt *attempt) {
-        return out_if(unlink(decoy(attempt->text)) == 0);
+        return out_if(unlink(target_path(attempt->text)) == 0);
 }
 
 static enum outcome truncate_file(const struct attempt *attempt)
 {
-        return out_if(truncate(decoy(attempt->text), 0) == 0);
+        return out_if(truncate(target_path(attempt->text), 0) == 0);
 }
 
-/* Opened for reading, and then once more through /proc for writing. */
+/* Opens a file for reading, and then again through /proc for writing. */
 static enum outcome reopen(const struct attempt *attempt)
 {
-        autoclose int first = open(decoy(attempt->text), O_RDONLY | O_CLOEXEC);
+        autoclose int first = open(target_path(attempt->text), O_RDONLY | O_CLOEXEC);
         char name[64];
         (void)snprintf(name, sizeof(name), "/proc/self/fd/%d", first);
         autoclose int fd = first < 0 ? -1 : open(name, O_WRONLY | O_TRUNC | O_CLOEXEC);
         return out_if(is_file(fd));
 }
 
-/* A running program is busy, so that it cannot be opened for writing now; whoever is permitted to write to it
- * can as soon as it has ended. */
+/* A running program cannot be opened for writing, but who has the permission can do it when it has ended. So
+ * this checks the permission. */
 static enum outcome own_program(const struct attempt *attempt)
 {
         return out_if(access(attempt->text, W_OK) == 0);
 }
 
-/* Whoever holds a lease is asked before anybody else opens the file. */
+/* Takes a lease, with which others wait for its holder when they open the file. */
 static enum outcome lease(const struct attempt *attempt)
 {
-        autoclose int fd = open(decoy(attempt->text), O_RDONLY | O_CLOEXEC);
+        autoclose int fd = open(target_path(attempt->text), O_RDONLY | O_CLOEXEC);
         return out_if(fd >= 0 && fcntl(fd, F_SETLEASE, F_WRLCK) == 0);
 }
 
-/* text: the protected file, in place of whose parent another is put. */
+/* Moves the parent of the protected file `text` away and makes another one. */
 static enum outcome replace_parent(const struct attempt *attempt)
 {
         const char *parent = attempt->number ? "grant/.git/hooks" : "grant/.git";
         char aside[64];
         (void)snprintf(aside, sizeof(aside), "%s-aside", parent);
-        if (rename(decoy(parent), decoy(aside)) < 0)
+        if (rename(target_path(parent), target_path(aside)) < 0)
                 return HELD;
-        (void)mkdir(decoy(parent), 0700);
+        (void)mkdir(target_path(parent), 0700);
         if (!attempt->number)
-                (void)mkdir(decoy("grant/.git/hooks"), 0700);
+                (void)mkdir(target_path("grant/.git/hooks"), 0700);
         return create(attempt);
 }
 
 static enum outcome hard_link(const struct attempt *attempt)
 {
         (void)attempt;
-        return link(decoy("home/loot"), decoy("grant/loot-link")) == 0
-                   ? read_marker(AT_FDCWD, decoy("grant/loot-link"))
+        return link(target_path("home/loot"), target_path("grant/loot-link")) == 0
+                   ? target_read_marker(AT_FDCWD, target_path("grant/loot-link"))
                    : HELD;
 }
 
 static enum outcome move_in(const struct attempt *attempt)
 {
         (void)attempt;
-        return rename(decoy("home/loot-2"), decoy("grant/loot-2")) == 0
-                   ? read_marker(AT_FDCWD, decoy("grant/loot-2"))
+        return rename(target_path("home/loot-2"), target_path("grant/loot-2")) == 0
+                   ? target_read_marker(AT_FDCWD, target_path("grant/loot-2"))
                    : HELD;
 }
 
 static enum outcome make_setuid(const struct attempt *attempt)
 {
-        const char *path = decoy("grant/tool");
+        const char *path = target_path("grant/tool");
         struct stat status = {0};
         (void)chmod(path, (mode_t)attempt->number);
         return out_if(stat(path, &status) == 0 && status.st_mode & (S_ISUID | S_ISGID));
@@ -159,18 +160,18 @@ static enum outcome make_setuid(const struct attempt *attempt)
 static enum outcome create_setuid(const struct attempt *attempt)
 {
         (void)attempt;
-        const char *path = decoy("grant/made");
+        const char *path = target_path("grant/made");
         struct stat status = {0};
         autoclose int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 04755);
         return out_if(fd >= 0 && fstat(fd, &status) == 0 && status.st_mode & S_ISUID);
 }
 
-/* Runs a set-user-id decoy that says by its status whether it became somebody else. */
+/* Runs a set-user-id decoy (`hutch-prove whoami`), which exits with 1 when it became another user. */
 static enum outcome run_setuid(const struct attempt *attempt)
 {
-        const char *path = decoy(attempt->text);
+        const char *path = target_path(attempt->text);
         if (access(path, X_OK) < 0)
-                return is_inside() ? NOT_APPLICABLE : HELD;
+                return target_is_inside() ? NOT_APPLICABLE : HELD;
         pid_t child = fork();
         if (child == 0) {
                 execl(path, path, "whoami", (char *)NULL);
@@ -197,7 +198,7 @@ static long effective_user(pid_t pid)
         return strtol(effective, NULL, 10);
 }
 
-/* The machine's own `su`, held at its question for a password while it is looked at. */
+/* Runs the machine's `su` and looks at its user while it asks for a password. */
 static enum outcome run_su(const struct attempt *attempt)
 {
         int ends[2];
@@ -228,13 +229,13 @@ static enum outcome run_su(const struct attempt *attempt)
 }
 
 static const struct attempt rows[] = {
-    {"write-root", "the machine's root folder", SHOW_AS_ROOT, write_folder, "/", 0},
-    {"write-usr", "the machine's programs", SHOW_AS_ROOT, write_folder, "/usr", 0},
-    {"write-bin", "a program for everybody", SHOW_AS_ROOT, write_folder, "/usr/local/bin", 0},
-    {"write-lib", "a library for everybody", SHOW_AS_ROOT, write_folder, "/usr/lib", 0},
-    {"write-etc", "the machine's configuration", SHOW_AS_ROOT, write_folder, "/etc", 0},
-    {"write-boot", "the next start of the machine", SHOW_AS_ROOT, write_folder, "/boot", 0},
-    {"write-cron", "a job of root", SHOW_AS_ROOT, write_folder, "/etc/cron.d", 0},
+    {"write-root", "the machine's root directory", SHOW_AS_ROOT, write_directory, "/", 0},
+    {"write-usr", "the machine's programs", SHOW_AS_ROOT, write_directory, "/usr", 0},
+    {"write-bin", "a program for everybody", SHOW_AS_ROOT, write_directory, "/usr/local/bin", 0},
+    {"write-lib", "a library for everybody", SHOW_AS_ROOT, write_directory, "/usr/lib", 0},
+    {"write-etc", "the machine's configuration", SHOW_AS_ROOT, write_directory, "/etc", 0},
+    {"write-boot", "the next start of the machine", SHOW_AS_ROOT, write_directory, "/boot", 0},
+    {"write-cron", "a job of root", SHOW_AS_ROOT, write_directory, "/etc/cron.d", 0},
     {"plant-ssh-login", "a login as you", SHOW_AS_CALLER, plant, "home/.ssh/authorized_keys", 0},
     {"plant-shell-start", "your next shell", SHOW_AS_CALLER, plant, "home/.bashrc", 0},
     {"plant-autostart", "your next desktop session", SHOW_AS_CALLER, plant,
@@ -252,11 +253,11 @@ static const struct attempt rows[] = {
     {"ro-lease", "making the machine wait for a file", SHOW_AS_CALLER, lease, "readonly/leased", 0},
     {"ro-delete", "deleting a read-only file", SHOW_AS_CALLER, delete, "readonly/gone", 0},
     {"git-hook", "your next git command", SHOW_AS_CALLER, create, "grant/.git/hooks/post-checkout", 0},
-    {"git-config", "your next git command, by configuration", SHOW_AS_CALLER, create, "grant/.git/config", 0},
+    {"git-config", "your next git command, by config", SHOW_AS_CALLER, create, "grant/.git/config", 0},
     {"git-hook-reopen", "a hook through /proc", SHOW_AS_CALLER, reopen, "grant/.git/config", 0},
     {"client-servers", "servers of your client", SHOW_AS_CALLER, create, "grant/.mcp.json", 0},
-    {"envrc", "your next cd into the folder", SHOW_AS_CALLER, create, "grant/.envrc", 0},
-    {"rename-hooks", "a hook in place of the folder", SHOW_AS_CALLER, replace_parent,
+    {"envrc", "your next cd into the directory", SHOW_AS_CALLER, create, "grant/.envrc", 0},
+    {"rename-hooks", "a hook in place of the directory", SHOW_AS_CALLER, replace_parent,
      "grant/.git/hooks/planted", 1},
     {"rename-git", "a hook in place of .git", SHOW_AS_CALLER, replace_parent, "grant/.git/hooks/planted", 0},
     {"hard-link", "a file by a second name in a grant", SHOW_AS_CALLER, hard_link, NULL, 0},

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The bridge carries bytes between the client's 0, 1, 2 and three fresh pipes of the server. It must never
- * wait for anybody, never write to stdout what the server did not write there, and never change what the
- * client shares.
+ * See bridge.h.
  *
  * Theory of operation
  *
@@ -11,24 +9,24 @@
  *   client 2 ◄── errors (bounded queue) ◄── server's stderr
  *                   ▲ noise lines of stdout, hutch's own lines
  *
- * The supervisor polls. bridge_poll names what is worth waiting for, bridge_move does what has become
- * possible. Input and output read only when nothing is left that could be written, and try to write at once
- * what they read: a message costs one read and one write, and a side that does not read stops the side that
- * writes. Stderr is different: it is always read, and what does not fit is dropped and counted, so that a
- * client that ignores stderr cannot stall its server.
+ * The supervisor polls. bridge_poll() names what to wait for, and bridge_move() does what has become
+ * possible. Input and output read only when nothing is left to write, and write at once what they read. So a
+ * message costs one read and one write, and a side that does not read stops the side that writes. Stderr is
+ * different: it is always read, and what does not fit is dropped and counted, so a client that ignores stderr
+ * cannot stall its server. Nothing but the server's bytes ever goes to stdout.
  *
- * A descriptor that would report the same thing for ever (a hang-up, an error, room that nobody needs) is
- * left out of the poll set once that is known; so an idle bridge sleeps in each half-closed state.
+ * A descriptor that would report the same condition for ever (a hang-up, an error, room that nobody needs)
+ * leaves the poll set once the condition is known. So an idle bridge sleeps in every half-closed state.
  *
- * Buffers are filled from their beginning whenever they are empty; pages that small messages do not need are
- * never touched. OUTPUT_SIZE leaves room for a full pipe behind the longest line that is held.
+ * An empty buffer is filled from its start again, so small messages never touch most of its pages.
+ * OUTPUT_SIZE has room for the content of a full pipe after the longest line that is held.
  */
 #include "run/bridge.h"
+#include "lib/endpoint.h"
 #include "lib/fd.h"
 #include "lib/str.h"
-#include "run/endpoint.h"
-#include "run/lines.h"
 #include "run/queue.h"
+#include "run/stdout_lines.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +35,7 @@
 
 enum {
         INPUT_SIZE = 64 * 1024,
-        OUTPUT_SIZE = LINES_HELD_MAX + 64 * 1024,
+        OUTPUT_SIZE = STDOUT_LINES_HELD_MAX + 64 * 1024,
         DROP_SIZE = 16 * 1024,
         NOISE_TEXT_MAX = 1024,
         ERRORS = POLLERR | POLLHUP | POLLNVAL,
@@ -48,22 +46,22 @@ _Static_assert((int)ROLES < (int)BRIDGE_POLL_MAX, "bridge_poll names one of them
 
 struct bridge {
         struct endpoint client_in, client_out, client_err;
-        int server_in, server_out, server_err; /* our ends, non-blocking; -1 once closed */
-        enum role roles[BRIDGE_POLL_MAX];      /* of the entries that bridge_poll filled last */
+        int server_in, server_out, server_err; /* the bridge's ends, which do not block; -1 once closed */
+        enum role roles[BRIDGE_POLL_MAX];      /* of the entries that bridge_poll() filled in last */
         unsigned long long bytes_taken;
 
-        bool input_at_end;  /* nothing more can be read */
-        bool input_hung_up; /* the client has closed its end; some of what it wrote may still be to come */
+        bool input_at_end;  /* there is nothing more to read */
+        bool input_hung_up; /* the client has closed its end, but there may be more to read */
         unsigned long long bytes_given;
         size_t input_start, input_end; /* read from the client, not yet written to the server */
 
         bool judging;
         bool output_at_end;
-        struct lines lines;
+        struct stdout_lines lines;
         size_t output_start, output_end; /* read from the server, not yet written to the client */
-        size_t output_passed;            /* so many of them may be written */
+        size_t output_passed;            /* the first bytes of these, which the judge has passed */
 
-        bool errors_full; /* the client took less than it was offered: wait for POLLOUT */
+        bool errors_full; /* the client took less than it was offered; wait for POLLOUT */
         struct queue errors;
 
         char input[INPUT_SIZE];
@@ -78,11 +76,11 @@ static void read_input(struct bridge *bridge)
 
         if (got > 0)
                 bridge->input_end = (size_t)got;
-        else if (got != -EAGAIN) /* any other error is an end too: there will be no more input */
+        else if (got != -EAGAIN) /* no error lets more input follow, so each counts as the end */
                 bridge->input_at_end = true;
 }
 
-/* After the server closed its stdin the input is still read, to notice its end. */
+/* Goes on reading the input of a server that closed its stdin, to notice the end of input. */
 static void write_input(struct bridge *bridge)
 {
         size_t length = bridge->input_end - bridge->input_start;
@@ -104,7 +102,7 @@ static void write_input(struct bridge *bridge)
 
 /* ---- output: server to client */
 
-static void say_noise(struct bridge *bridge, const char *text, size_t length)
+static void report_noise(struct bridge *bridge, const char *text, size_t length)
 {
         char quoted[NOISE_TEXT_MAX];
         char line[NOISE_TEXT_MAX + 64];
@@ -116,24 +114,24 @@ static void say_noise(struct bridge *bridge, const char *text, size_t length)
         bridge_say(bridge, line, strlen(line));
 }
 
-/* Decides about the bytes at output_start until some may be written; false: nothing more can be said now. */
+/* Judges the bytes at output_start until some may be written. False when more bytes are needed first. */
 static bool judge_output(struct bridge *bridge)
 {
         while (bridge->output_start < bridge->output_end) {
                 const char *data = bridge->output + bridge->output_start;
                 size_t run = bridge->output_end - bridge->output_start;
-                enum lines_verdict verdict = LINES_MESSAGE;
+                enum stdout_lines_verdict verdict = STDOUT_LINES_MESSAGE;
 
                 if (bridge->judging)
-                        verdict = lines_judge(&bridge->lines, data, run, bridge->output_at_end, &run);
-                if (verdict == LINES_HOLD)
+                        verdict = stdout_lines_judge(&bridge->lines, data, run, bridge->output_at_end, &run);
+                if (verdict == STDOUT_LINES_HOLD)
                         return false;
-                if (verdict == LINES_MESSAGE) {
+                if (verdict == STDOUT_LINES_MESSAGE) {
                         bridge->output_passed = run;
                         return true;
                 }
-                if (verdict == LINES_NOISE)
-                        say_noise(bridge, data, run);
+                if (verdict == STDOUT_LINES_NOISE)
+                        report_noise(bridge, data, run);
                 bridge->output_start += run;
         }
         return false;
@@ -163,8 +161,7 @@ static void write_output(struct bridge *bridge)
                 if (bridge->output_passed > 0)
                         return;
         }
-        /* What is left is the beginning of a line: to the front with it, where the memory is in use already.
-         */
+        /* The rest is the start of a line. Moving it to the front keeps the used part of the buffer small. */
         bridge->output_end -= bridge->output_start;
         if (bridge->output_start > 0)
                 memmove(bridge->output, bridge->output + bridge->output_start, bridge->output_end);
@@ -224,7 +221,7 @@ static void write_errors(struct bridge *bridge)
         bridge->errors_full = put < (ssize_t)length;
 }
 
-/* ---- the poll loop's side */
+/* ---- the poll loop */
 
 static void want(struct bridge *bridge, struct pollfd *polls, size_t *count, enum role role, int fd,
                  short events)
@@ -239,14 +236,14 @@ size_t bridge_poll(struct bridge *bridge, struct pollfd *polls, size_t *quiet)
 {
         size_t count = 0;
 
-        /* Without an event: an error on it is how a client's death shows. */
+        /* No event is asked for: poll() reports the error that the end of the client causes. */
         want(bridge, polls, &count, CLIENT_OUT, bridge->client_out.fd, 0);
         want(bridge, polls, &count, SERVER_ERR, bridge->server_err, POLLIN);
         *quiet = count;
 
         if (bridge->input_end > 0)
                 want(bridge, polls, &count, SERVER_IN, bridge->server_in, POLLOUT);
-        /* With input that the server does not take, only the client's end is waited for. */
+        /* While the server does not take its input, wait only for the client's end. */
         short wanted = bridge->input_end > 0 ? POLLRDHUP : POLLIN;
         if (!bridge->input_at_end && !(bridge->input_hung_up && bridge->input_end > 0))
                 want(bridge, polls, &count, CLIENT_IN, bridge->client_in.fd, wanted);
@@ -320,13 +317,13 @@ void bridge_say(void *context, const char *line, size_t length)
         struct bridge *bridge = context;
 
         if (bridge->client_err.fd >= 0)
-                queue_say(&bridge->errors, line, length);
+                queue_add_line(&bridge->errors, line, length);
 }
 
 /* ---- beginning and end */
 
-/* A pipe of which `ours` does not block. The two ends are separate open file descriptions, so the server's
- * end is an ordinary blocking one. */
+/* Makes a pipe whose end `ours` does not block. Its ends are two open file descriptions, so the server's end
+ * blocks as usual. */
 static bool make_pipe(int *read_end, int *write_end, int *ours)
 {
         int ends[2];
@@ -350,7 +347,8 @@ struct bridge *bridge_new(bool lines, const bool passed[3], int server[3], struc
                 endpoint_open(&bridge->client_in, STDIN_FILENO, O_RDONLY);
         if (!passed[STDOUT_FILENO])
                 endpoint_open(&bridge->client_out, STDOUT_FILENO, O_WRONLY);
-        endpoint_open(&bridge->client_err, STDERR_FILENO, O_WRONLY); /* for hutch's own lines in any case */
+        endpoint_open(&bridge->client_err, STDERR_FILENO,
+                      O_WRONLY); /* also where stderr is passed: hutch's own lines need it */
 
         if ((!passed[0] && !make_pipe(&server[0], &bridge->server_in, &bridge->server_in)) ||
             (!passed[1] && !make_pipe(&bridge->server_out, &server[1], &bridge->server_out)) ||

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The bridge: bytes between the client's descriptors 0, 1, 2 and the server's fresh pipes. It runs inside the
- * supervisor's poll loop, never blocks it, and never changes the client's descriptors: no O_NONBLOCK on 0, 1,
- * 2 and no shutdown, because the client shares their open file descriptions.
- *
- * Theory of operation: in bridge.c.
+ * The bridge copies bytes between the client's descriptors 0, 1, 2 and three new pipes of the server, inside
+ * the supervisor's poll() loop. It must never block, and never change the client's descriptors: the client
+ * shares their open file descriptions, so O_NONBLOCK or shutdown() would reach the client. bridge.c has the
+ * theory of operation.
  */
 #ifndef HUTCH_RUN_BRIDGE_H
 #define HUTCH_RUN_BRIDGE_H
@@ -19,45 +18,48 @@ enum { BRIDGE_POLL_MAX = 8 };
 
 struct bridge;
 
-/* Makes the three pipes. `server[0..2]` receives the server's ends (O_CLOEXEC; the caller closes them once
- * the server has them). `lines`: judge the server's stdout line by line and move what cannot be a message to
- * stderr, labelled. A descriptor that is not usable in its direction counts as an ended input, a client that
- * is gone, a stderr that nobody reads; but 0, 1, 2 should be open, or the pipes may land there. SIGPIPE must
- * be ignored. What is `passed` goes to the server without the bridge (a terminal): no pipe is made for it,
- * server[] stays -1 there, and it counts as ended. NULL with *error set on failure. */
+/* Makes the three pipes. server[0..2] receive the server's ends, which are close-on-exec and the caller's.
+ * With `lines`, every line of the server's stdout is judged, and a line that cannot be a message goes to
+ * stderr with a label. A descriptor of the client that cannot be used in its direction counts as an ended
+ * input, a client that is gone, or a stderr that nobody reads. The caller makes sure that 0, 1 and 2 are
+ * open, because otherwise the pipes could get these numbers, and that SIGPIPE is ignored. A descriptor in
+ * `passed` (a terminal) goes to the server directly: it gets no pipe, server[] stays -1, and it counts as
+ * ended. NULL with *error set on failure. */
 struct bridge *bridge_new(bool lines, const bool passed[3], int server[3], struct error *error);
 
-/* Fills `polls` (capacity BRIDGE_POLL_MAX) with what the bridge waits for now; returns how many. The first
- * *quiet of them stay as they are while messages come and go. Call before each poll(): the set changes with
- * what is buffered, so that an idle bridge never spins. */
+/* Fills in `polls` (capacity BRIDGE_POLL_MAX) and returns how many entries. The first *quiet of them do not
+ * change while messages pass. Call before each poll(), because the set depends on what is buffered; so an
+ * idle bridge never spins. */
 size_t bridge_poll(struct bridge *bridge, struct pollfd *polls, size_t *quiet);
 
-/* Moves what poll() reported on the set that the last bridge_poll() filled. Never blocks. */
+/* Moves what poll() reported on the entries that the last bridge_poll() filled in. Never blocks. */
 void bridge_move(struct bridge *bridge, const struct pollfd *polls, size_t count);
 
-/* The client's input has ended: end of file, hang-up or error on 0. The server's stdin is closed as soon as
- * it has taken what was read; a server that takes nothing cannot hide the end. */
+/* The client's input has ended: end of file, hang-up or error on 0. The bridge closes the server's stdin once
+ * the server has taken what was read. A server that takes nothing cannot hide the end. */
 bool bridge_input_ended(const struct bridge *bridge);
 
-/* Bytes of input that the server took since the start: while they grow, it is still at work on it. */
+/* The bytes of input that the server has taken. While the count grows, the server still works on its input.
+ */
 unsigned long long bridge_bytes_given(const struct bridge *bridge);
 
-/* The client will take no more output: an error on 1. The server's stdout is closed then, so that it gets
- * SIGPIPE as it would without hutch. */
+/* The client takes no more output: there was an error on 1. The bridge has closed the server's stdout, so
+ * that the server gets SIGPIPE as it would without hutch. */
 bool bridge_client_gone(const struct bridge *bridge);
 
-/* After the server ended: everything it wrote to stdout and stderr has been read to the end and handed to the
- * client (or can no longer be). */
+/* After the server has exited: all that it wrote to stdout and stderr was read and handed to the client, or
+ * can no longer be. */
 bool bridge_drained(const struct bridge *bridge);
 
-/* Bytes the client took of stdout and stderr since the start: two equal readings two seconds apart mean that
- * it takes nothing. */
+/* The bytes of stdout and stderr that the client has taken. While the count does not grow, the client takes
+ * nothing. */
 unsigned long long bridge_bytes_taken(const struct bridge *bridge);
 
-/* Queues one line of hutch's own for stderr; counts it as dropped when the queue is full. A message_sink. */
+/* A message_sink: queues one of hutch's own lines for stderr, or counts it as dropped when the queue is full.
+ */
 void bridge_say(void *bridge, const char *line, size_t length);
 
-/* Ends: a last attempt (never blocking) to flush hutch's own lines, closes everything of its own, frees. */
+/* Tries once more, without blocking, to write hutch's own lines; closes its descriptors and frees. */
 void bridge_free(struct bridge *bridge);
 
 #endif

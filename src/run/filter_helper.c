@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See filter_helper.h. What the filter says is text that it made of hostile input: it is printed as one line,
- * like every message, and what it wants pinned is written behind a server that is not its to choose.
+ * See filter_helper.h. The filter may be taken over by the bytes it reads. So the supervisor prints its text
+ * as one quoted line, and appends its pins only under the server that the supervisor chose.
  */
 #include "run/filter_helper.h"
 
+#include "lib/child.h"
+#include "lib/endpoint.h"
 #include "lib/fd.h"
-#include "lib/name.h"
+#include "lib/messages.h"
 #include "lib/program.h"
 #include "lib/str.h"
-#include "mcp/outbox.h"
+#include "lib/suggest.h"
+#include "mcp/buf.h"
 #include "mcp/pins.h"
 #include "mcp/wire.h"
-#include "report/messages.h"
-#include "run/endpoint.h"
-#include "run/helper.h"
 #include "run/log_file.h"
 
 #include <errno.h>
@@ -22,35 +22,35 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-enum { READY_MS = 10000 }; /* the file of pins may have tens of megabytes */
+enum { READY_MS = 10000 }; /* a file of pins can have tens of megabytes */
 
 static bool fail(struct error *error, const char *what)
 {
         return error_set(error, EXIT_SETUP, "cannot start the MCP firewall: %s: %s", what, strerror(errno));
 }
 
-/* By what a server is known among the pins: its command and its package, whatever their versions and
- * arguments, for a new version is what has to be compared. Two servers that share a name are compared with
- * each other, which refuses and permits nothing more. The caller frees. */
-static char *make_identity(const struct box *box, const struct record *record)
+/* The name of a server among the pins: its command and its package, without version and arguments, because a
+ * new version is what the pins must be compared with. Two servers of one name are compared with each other,
+ * which never permits more. The caller frees. */
+static char *make_identity(const struct box *box, const struct run_log *log)
 {
-        struct outbox identity = {0};
-        autofree char *name = record_server_name(record);
+        struct buf identity = {0};
+        autofree char *name = run_log_server_name(log);
         autofree char *text = str_format("%s %s", path_base(box->argv.values[0]), name);
-        outbox_put_escaped(&identity, text, strlen(text), FILTER_TEXT_MAX / 8);
-        outbox_put(&identity, "", 1);
+        buf_put_escaped(&identity, text, strlen(text), FILTER_TEXT_MAX / 8);
+        buf_put(&identity, "", 1);
         return identity.bytes;
 }
 
-/* The value of a variable that the person passed on, which no record may show. */
+/* The value of a variable that the user passed on. No record may show it. */
 static void write_secret(const struct box *box, const char *variable, FILE *out)
 {
-        struct outbox text = {0};
+        struct buf text = {0};
         size_t length = strcspn(variable, "=");
         autofree char *name = str_copy_n(variable, length);
         if (!variable[length] || !str_list_has(&box->secret_names, name))
                 return;
-        outbox_put_escaped(&text, variable + length + 1, strlen(variable + length + 1), SIZE_MAX);
+        buf_put_escaped(&text, variable + length + 1, strlen(variable + length + 1), SIZE_MAX);
         fprintf(out, "secret %.*s\n", (int)text.length, text.bytes);
         explicit_bzero(text.bytes, text.length);
         free(text.bytes);
@@ -83,11 +83,11 @@ static void write_rules(const struct box *box, const char *server, bool explain,
         for (size_t i = 0; i < box->environment.count && rules->log_arguments; i++)
                 write_secret(box, box->environment.values[i], out);
         if (rules->pins)
-                fprintf(out, "pin %s\nserver %s\n", name_shown(rules->pins), server);
+                fprintf(out, "pin %s\nserver %s\n", error_shown(rules->pins), server);
         fprintf(out, "message-max %zu\n", rules->message_max);
 }
 
-/* A memory file of lines, or a negative errno. */
+/* Makes the sealed file of rules. A descriptor, or a negative errno. */
 static int make_rules(const struct box *box, const char *server, bool explain, const struct endpoint *input,
                       const struct endpoint *output)
 {
@@ -99,11 +99,12 @@ static int make_rules(const struct box *box, const char *server, bool explain, c
         write_endpoint("output", output, out);
         str_or_die(fclose(out) == 0 ? text : NULL);
         int made = fd_memory_file("rules", text, length);
-        explicit_bzero(text, length); /* it has the values of variables */
+        explicit_bzero(text, length); /* it holds the values of variables */
         return made;
 }
 
-/* A copy of the pins, which is all that the filter gets of the file, or a negative errno. */
+/* Copies the pins into a sealed file, which is all that the filter gets of them. A descriptor, or a negative
+ * errno. */
 static int copy_pins(const struct filter_helper *helper)
 {
         autofree char *text = NULL;
@@ -116,7 +117,7 @@ static bool make_pipe(int ends[2], int own)
         return pipe2(ends, O_CLOEXEC) == 0 && fcntl(ends[own], F_SETFL, O_NONBLOCK) == 0;
 }
 
-/* The client's descriptors and how they are used; `close_client` leaves the client's own as they are. */
+/* The client's descriptors, and how they are used. close_client() leaves 0 and 1 open. */
 struct client {
         struct endpoint in, out;
 };
@@ -127,7 +128,7 @@ static void close_client(struct client *client)
         endpoint_close(&client->out);
 }
 
-/* Starts the program. What it is given stays the caller's. */
+/* Starts the program. The descriptors stay the caller's. */
 static bool spawn(struct filter_helper *helper, const struct box *box, const char *program, int talk,
                   const int server[2], int nat, struct error *error)
 {
@@ -138,7 +139,7 @@ static bool spawn(struct filter_helper *helper, const struct box *box, const cha
         autoclose int pins = copy_pins(helper);
         autoclose int null = open("/dev/null", O_RDWR | O_CLOEXEC);
         if (pins < 0)
-                return error_set(error, EXIT_SETUP, "--pin %s: it cannot be read: %s; name another file",
+                return error_set(error, EXIT_SETUP, "--pin %s: cannot read it: %s; name another file",
                                  box->tools.pins, strerror(-pins));
         if (rules < 0 || null < 0)
                 return fail(error, "a memory file");
@@ -155,14 +156,14 @@ static bool spawn(struct filter_helper *helper, const struct box *box, const cha
             [FILTER_CLIENT_OUT] = client.out.fd < 0 ? null : client.out.io,
             [FILTER_NAT] = nat,
         };
-        pid_t process = helper_spawn(program, given, nat >= 0 ? FILTER_NAT + 1 : FILTER_NAT);
+        pid_t process = child_spawn(program, given, nat >= 0 ? FILTER_NAT + 1 : FILTER_NAT);
         if (process < 0)
                 return fail(error, "a process");
         helper->process = process;
         return true;
 }
 
-bool filter_helper_start(struct filter_helper *helper, const struct box *box, const struct record *record,
+bool filter_helper_start(struct filter_helper *helper, const struct box *box, const struct run_log *log,
                          int nat, int server[3], struct error *error)
 {
         int talk[2], input[2], output[2];
@@ -170,17 +171,17 @@ bool filter_helper_start(struct filter_helper *helper, const struct box *box, co
         if (!program)
                 return error_set(
                     error, EXIT_SETUP,
-                    "the options for tools need hutch-filter, which this installation lacks; install it, "
+                    "the tool options need hutch-filter, which this installation lacks; install it, "
                     "or leave them out");
         if (box->tools.pins) {
                 helper->pins = log_file_open(box, "--pin", box->tools.pins, O_RDWR, error);
                 if (helper->pins < 0)
                         return false;
         }
-        helper->server = make_identity(box, record);
+        helper->server = make_identity(box, log);
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, talk) < 0)
                 return fail(error, "a socket");
-        helper->talk = talk[0];
+        helper->control = talk[0];
         autoclose int filter_talk = talk[1];
         if (!make_pipe(input, STDOUT_FILENO))
                 return fail(error, "a pipe");
@@ -201,9 +202,9 @@ bool filter_helper_await(const struct filter_helper *helper, struct error *error
                 struct filter_message head;
                 char text[FILTER_TEXT_MAX + 1];
         } in;
-        struct pollfd news = {.fd = helper->talk, .events = POLLIN};
+        struct pollfd news = {.fd = helper->control, .events = POLLIN};
         ssize_t got =
-            poll(&news, 1, READY_MS) > 0 ? recv(helper->talk, &in, sizeof(in) - 1, MSG_DONTWAIT) : 0;
+            poll(&news, 1, READY_MS) > 0 ? recv(helper->control, &in, sizeof(in) - 1, MSG_DONTWAIT) : 0;
         if (got < (ssize_t)sizeof(in.head))
                 return error_set(error, EXIT_SETUP,
                                  "the MCP firewall (hutch-filter) did not start; nothing was run without it");
@@ -215,17 +216,18 @@ bool filter_helper_await(const struct filter_helper *helper, struct error *error
         return error_set(error, EXIT_SETUP, "%s", in.text);
 }
 
-/* Appends one record to the pins. One that cannot be written is said; the next run will not know the tool. */
+/* Appends one record to the pins. After a failure nothing more is pinned, and the next run will ask about the
+ * tool again. */
 static void write_pin(struct filter_helper *helper, const char *members, size_t length)
 {
-        struct outbox line = {0};
+        struct buf line = {0};
         if (helper->pins < 0 || memchr(members, '\n', length))
                 return;
-        outbox_put_text(&line, "{\"server\":\"");
-        outbox_put_text(&line, helper->server);
-        outbox_put_text(&line, length > 0 ? "\"," : "\"");
-        outbox_put(&line, members, length);
-        outbox_put_text(&line, "}\n");
+        buf_put_text(&line, "{\"server\":\"");
+        buf_put_text(&line, helper->server);
+        buf_put_text(&line, length > 0 ? "\"," : "\"");
+        buf_put(&line, members, length);
+        buf_put_text(&line, "}\n");
         ssize_t written = write(helper->pins, line.bytes, line.length);
         if (written != (ssize_t)line.length) {
                 message("--pin: cannot write the pins: %s",
@@ -235,13 +237,13 @@ static void write_pin(struct filter_helper *helper, const char *members, size_t 
         free(line.bytes);
 }
 
-bool filter_helper_read(struct filter_helper *helper, struct record *record)
+bool filter_helper_read(struct filter_helper *helper, struct run_log *log)
 {
         struct {
                 struct filter_message head;
                 char text[FILTER_PIN_MAX + 1];
         } in;
-        ssize_t got = recv(helper->talk, &in, sizeof(in) - 1, MSG_DONTWAIT);
+        ssize_t got = recv(helper->control, &in, sizeof(in) - 1, MSG_DONTWAIT);
         if (got < 0 && (errno == EAGAIN || errno == EINTR))
                 return true;
         if (got < (ssize_t)sizeof(in.head))
@@ -259,9 +261,9 @@ bool filter_helper_read(struct filter_helper *helper, struct record *record)
                 write_pin(helper, in.text, length);
                 break;
         case FILTER_READY:
-                break; /* it was awaited */
+                break; /* filter_helper_await() has read it */
         case FILTER_RECORD:
-                record_members(record, in.text);
+                run_log_add_members(log, in.text);
                 break;
         case FILTER_INPUT_ENDED:
                 helper->input_ended = true;
@@ -282,17 +284,17 @@ bool filter_helper_read(struct filter_helper *helper, struct record *record)
         return true;
 }
 
-void filter_helper_end(struct filter_helper *helper, struct record *record)
+void filter_helper_end(struct filter_helper *helper, struct run_log *log)
 {
-        /* Everything it said before its last line for the client is there already. */
+        /* The filter reports before it writes its last line to the client, so all of it is here already. */
         enum { LAST_MESSAGES = 4096 };
         char more;
-        for (unsigned i = 0; i < LAST_MESSAGES && helper->talk >= 0; i++)
-                if (recv(helper->talk, &more, sizeof(more), MSG_DONTWAIT | MSG_PEEK) <= 0 ||
-                    !filter_helper_read(helper, record))
+        for (unsigned i = 0; i < LAST_MESSAGES && helper->control >= 0; i++)
+                if (recv(helper->control, &more, sizeof(more), MSG_DONTWAIT | MSG_PEEK) <= 0 ||
+                    !filter_helper_read(helper, log))
                         break;
-        fd_close(&helper->talk);
-        helper_end(&helper->process);
+        fd_close(&helper->control);
+        child_end(&helper->process);
         fd_close(&helper->pins);
         free(helper->server);
         helper->server = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See host_names.h. The files are the host's own, but either may be anything: a link that leads nowhere, a
- * list of a million blocked names, somebody's half-finished edit. Lines that make no sense are left out.
+ * See host_names.h. The files belong to the host, but each can be anything: a dangling link, a list of a
+ * million blocked names, an edit that is half done. A line that cannot be parsed is skipped.
  */
 #include "run/host_names.h"
 
@@ -17,12 +17,13 @@
 
 enum {
         FILE_MAX_BYTES = 64 << 20,
-        SERVERS_MAX = 8, /* the C library stops at three */
+        SERVERS_MAX = 8, /* the C library uses three */
 };
 
 static const char blanks[] = " \t\r\f\v";
 
-/* The number of a network interface, which is what hutch-nat can use of a zone; 0: there is none. */
+/* The number of the network interface that a zone names, which is what hutch-nat can use; 0 when there is
+ * none. */
 static unsigned interface_number(const char *zone)
 {
         if (*zone && zone[strspn(zone, "0123456789")] == 0)
@@ -60,7 +61,7 @@ static void write_servers(char *text, FILE *out)
         }
 }
 
-/* Whether the proxy ("HOST PORT") is called so. */
+/* True when the proxy, "HOST PORT", has this name. */
 static bool is_proxy(const struct network *network, const char *name)
 {
         size_t length = strlen(name);

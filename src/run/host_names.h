@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the host's own resolver is configured with, as hutch-nat is told it (nat/wire.h). hutch-nat opens no
- * file, so this does.
+ * Reads how the host's own resolver is configured and writes it as the lines that hutch-nat understands
+ * (nat/wire.h). hutch-nat itself opens no file.
  */
 #ifndef HUTCH_RUN_HOST_NAMES_H
 #define HUTCH_RUN_HOST_NAMES_H
@@ -11,8 +11,9 @@
 #define HOST_RESOLV_CONF "/etc/resolv.conf"
 #define HOST_HOSTS       "/etc/hosts"
 
-/* Lines: `nameserver` for each of resolv.conf (5), and `host` for each name of hosts (5) that a rule covers
- * or the proxy has. Missing and unreadable files are empty ones. The caller frees. */
+/* One line `nameserver` for each of resolv.conf(5), and one line `host` for each name of hosts(5) that a rule
+ * covers or that the proxy has. A file that is missing or cannot be read counts as empty. The caller frees.
+ */
 char *host_names_read(const char *resolv_conf, const char *hosts, const struct network *network);
 
 #endif

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See log_file.h. What a server could write to, or could have made, must never become the log or the pins: it
- * would forge its own record, or have another file of the caller's written to.
+ * See log_file.h. A file that the server can write to, or a link that it could have made, must never become
+ * the log or the pins: the server could forge its own record, or make hutch write to another file of the
+ * caller.
  */
 #include "run/log_file.h"
 
-#include "box/mounts.h"
+#include "grants/mounts.h"
 #include "lib/fd.h"
+#include "lib/real_path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,19 +24,19 @@ int log_file_open(const struct box *box, const char *option, const char *path, i
                   struct error *error)
 {
         static const char reachable[] =
-            "the sandbox could write to it; name a file outside of every writable grant";
+            "the sandbox could write to it; name a file outside every writable grant";
         const struct mount *left = NULL;
         struct stat status;
         const char *name = strrchr(path, '/') + 1;
-        autofree char *folder = path_parent(path);
-        autofree char *real = mounts_resolve(box, folder, &left);
+        autofree char *directory = path_parent(path);
+        autofree char *real = mounts_resolve(box, directory, &left);
         if (!real)
                 return fail(error, option, path,
-                            errno == ENOENT ? "its folder does not exist" : strerror(errno));
+                            errno == ENOENT ? "its directory does not exist" : strerror(errno));
         autofree char *whole = path_join(real, name);
         if (left || mounts_find_writable(box, whole))
                 return fail(error, option, path, reachable);
-        autoclose int parent = mounts_open_real(real, O_PATH | O_DIRECTORY);
+        autoclose int parent = real_path_open(real, O_PATH | O_DIRECTORY);
         if (parent < 0)
                 return fail(error, option, path, strerror(errno));
         autoclose int file = openat(
@@ -43,8 +45,8 @@ int log_file_open(const struct box *box, const char *option, const char *path, i
                 return fail(error, option, path,
                             errno == ELOOP ? "it is a link; name the file itself" : strerror(errno));
         if (fstat(file, &status) < 0 || !S_ISREG(status.st_mode))
-                return fail(error, option, path, "it is no regular file");
+                return fail(error, option, path, "not a regular file");
         if (status.st_uid != geteuid() || status.st_nlink != 1)
-                return fail(error, option, path, "it belongs to another account, or has another name too");
+                return fail(error, option, path, "it belongs to another account, or has a second hard link");
         return fd_take(&file);
 }

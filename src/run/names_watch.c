@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See names_watch.h. /etc/resolv.conf is a file, a link, a link to a link in a folder that does not exist
- * yet, or nothing, and is changed by writing to it, by a rename over it, or by another link in its place; so
- * every folder is watched that decides what the path leads to, and what it leads to. After any event
- * everything is looked at anew: first watched, then read, so that nothing is missed in between.
+ * See names_watch.h.
+ *
+ * Theory of operation. /etc/resolv.conf can be a file, a link, a link to a link in a directory that does not
+ * exist yet, or missing. It changes when somebody writes to it, renames a file over it, or replaces a link.
+ * So inotify watches every directory that decides where the path leads, and the file that it leads to. After
+ * any event all watches are made again, and only then are the files read, so that no change falls between.
  */
 #include "run/names_watch.h"
 
 #include "lib/fd.h"
 #include "nat/wire.h"
-#include "ns/seccomp.h"
 #include "run/host_names.h"
+#include "seccomp/builtin.h"
+#include "seccomp/program.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -21,50 +24,50 @@
 #include <sys/syscall.h>
 
 enum {
-        TALK = 3,        /* where the descriptor is in the watching process */
-        SETTLE_MS = 100, /* what changes once mostly changes a few times more */
-        LOOK_MS = 10000, /* between looks where the kernel lets nothing be watched */
-        LINKS_MAX = 40,  /* as the kernel has it */
+        TALK = 3,        /* the number of the control socket in this process */
+        SETTLE_MS = 100, /* a change usually comes as several events */
+        LOOK_MS = 10000, /* between two looks where inotify is not available */
+        LINKS_MAX = 40,  /* the kernel's limit of links in one path */
 };
 
-static const uint32_t folder_events =
+static const uint32_t directory_events =
     IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
 static const uint32_t file_events = IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF;
 
-/* Watches what decides where `path` (absolute) leads to. What cannot be watched is left out. */
+/* Watches what decides where `path` (absolute) leads. What cannot be watched is skipped. */
 static void watch_path(int inotify, const char *path)
 {
-        autofree char *folder = str_copy("/");
+        autofree char *directory = str_copy("/");
         autofree char *rest = str_copy(path);
         for (int links = 0;;) {
                 size_t skipped = strspn(rest, "/"), length = strcspn(rest + skipped, "/");
                 autofree char *name = str_copy_n(rest + skipped, length);
                 char *remaining = str_copy(rest + skipped + length);
-                /* ".." is folded as text, which is right here: no folder on the way is a link. */
-                char *next = path_join(folder, name);
+                /* path_join() folds ".." as text, which is right here: no directory on the way is a link. */
+                char *next = path_join(directory, name);
                 char text[PATH_MAX];
                 ssize_t link = readlink(next, text, sizeof(text) - 1);
                 free(rest);
                 rest = remaining;
                 if (link > 0) {
                         text[link] = 0;
-                        (void)inotify_add_watch(inotify, folder, folder_events);
+                        (void)inotify_add_watch(inotify, directory, directory_events);
                         rest = str_format("%s%s", text, remaining);
                         free(remaining);
                         free(next);
                         if (text[0] == '/')
-                                folder[1] = 0;
+                                directory[1] = 0;
                         if (++links > LINKS_MAX)
                                 return;
                         continue;
                 }
                 bool missing = access(next, F_OK) < 0, last = rest[strspn(rest, "/")] == 0;
                 if (missing || last)
-                        (void)inotify_add_watch(inotify, folder, folder_events);
+                        (void)inotify_add_watch(inotify, directory, directory_events);
                 if (!missing && last)
                         (void)inotify_add_watch(inotify, next, file_events);
-                free(folder);
-                folder = next;
+                free(directory);
+                directory = next;
                 if (missing || last)
                         return;
         }
@@ -82,7 +85,7 @@ static void tell(const char *names)
         struct nat_message head = {.type = NAT_RESOLVER};
         autoclose int file = fd_memory_file("names", names, strlen(names));
         if (file >= 0 && fd_send(TALK, &head, sizeof(head), file) < 0)
-                _exit(0); /* hutch-nat has gone */
+                _exit(0); /* hutch-nat has exited */
 }
 
 static bool has_server(const char *names)
@@ -90,8 +93,8 @@ static bool has_server(const char *names)
         return strstr(names, "nameserver ") != NULL;
 }
 
-/* What the files say now. A resolv.conf that has gone is mostly about to come back, and without one every new
- * connection fails: that is believed when it is still so a moment later. */
+/* Reads what the files say now. A resolv.conf that lost its name servers is usually about to be replaced, and
+ * without one every new connection fails; so the change is believed only when it lasts for SETTLE_MS. */
 static char *read_names(const struct network *network, const char *told)
 {
         char *names = host_names_read(HOST_RESOLV_CONF, HOST_HOSTS, network);
@@ -120,7 +123,7 @@ static _Noreturn void watch(const struct network *network, const char *known)
         }
 }
 
-/* The forked child: it keeps nothing of hutch's but the one descriptor. */
+/* The forked child: keeps the control socket and no other descriptor. */
 static void confine(pid_t parent, int talk)
 {
         struct seccomp_program filter = seccomp_for_names();

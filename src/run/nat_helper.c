@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See nat_helper.h. What the helper says is text that it made of hostile input: it is printed as one line,
- * like every message, and nothing in it is acted on.
+ * See nat_helper.h. hutch-nat may be taken over by the bytes it reads. So the supervisor prints its text as
+ * one quoted line and acts on nothing in it.
  */
 #include "run/nat_helper.h"
 
+#include "lib/child.h"
 #include "lib/fd.h"
+#include "lib/messages.h"
 #include "lib/program.h"
 #include "lib/str.h"
 #include "nat/listeners.h"
 #include "nat/wire.h"
-#include "report/messages.h"
-#include "run/helper.h"
 #include "run/host_names.h"
 #include "run/names_watch.h"
 
@@ -23,8 +23,8 @@
 #include <sys/socket.h>
 
 enum {
-        LAST_MS = 500,       /* how long it may be silent before it has ended, once it was asked to */
-        LAST_RECORDS = 4096, /* and how much it may say: it reads hostile bytes */
+        LAST_MS = 500,       /* how long it may be silent after NAT_FINISH */
+        LAST_RECORDS = 4096, /* how many messages it may send after it */
 };
 
 static void write_destinations(const char *word, const struct destinations *list, FILE *out)
@@ -50,7 +50,7 @@ static void write_rules(const struct box *box, bool explain, FILE *out)
                 fprintf(out, "no-proxy %s\n", network->no_proxy.values[i]);
 }
 
-/* A memory file of lines: the rules, and `names`. */
+/* Makes the sealed file of rules, followed by `names`. A descriptor, or a negative errno. */
 static int make_rules(const struct box *box, bool explain, const char *names)
 {
         autofree char *text = NULL;
@@ -60,7 +60,7 @@ static int make_rules(const struct box *box, bool explain, const char *names)
         fputs(names, out);
         str_or_die(fclose(out) == 0 ? text : NULL);
         int made = fd_memory_file("rules", text, length);
-        explicit_bzero(text, length); /* it has the proxy's credentials */
+        explicit_bzero(text, length); /* it holds the credentials of the proxy */
         return made;
 }
 
@@ -69,24 +69,24 @@ static bool fail(struct error *error, const char *what)
         return error_set(error, EXIT_SETUP, "cannot start the network helper: %s: %s", what, strerror(errno));
 }
 
-/* With errno of the attempt to listen there. */
+/* `problem` is the errno of the attempt to listen there. */
 static bool refuse_port(const struct port_pair *pair, struct error *error)
 {
         int problem = errno;
         autofree char *other = NULL;
         if (problem == EADDRINUSE)
-                other =
-                    str_format("; close the program that does, or name another port as --publish HOSTPORT:%u",
-                               pair->inside);
+                other = str_format("; stop the program that listens there, or choose another port with "
+                                   "--publish HOSTPORT:%u",
+                                   pair->inside);
         if (problem == EACCES)
-                other = str_format("; that low a port is not yours to open; write --publish %u:%u",
+                other = str_format("; the kernel reserves low ports for root; use --publish %u:%u",
                                    8000U + pair->host % 1000U, pair->inside);
         return error_set(error, EXIT_SETUP, "--publish %u: cannot listen on 127.0.0.1:%u: %s%s", pair->host,
                          pair->host, strerror(problem), other ? other : "");
 }
 
-/* Binds the published ports. The sandbox's end of the set-up is used, because nothing else writes to it yet.
- */
+/* Binds the published ports. They are sent through the sandbox's end of the set-up socket, to which nothing
+ * else writes yet. */
 static bool publish(const struct nat_helper *helper, const struct network *network, struct error *error)
 {
         for (size_t i = 0; i < network->publish_count; i++) {
@@ -108,7 +108,7 @@ bool nat_helper_start(struct nat_helper *helper, const struct box *box, int filt
                     "leave them out");
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, talk) < 0)
                 return fail(error, "a socket");
-        helper->talk = talk[0];
+        helper->control = talk[0];
         autoclose int nat_talk = talk[1];
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, setup) < 0)
                 return fail(error, "a socket");
@@ -136,7 +136,7 @@ bool nat_helper_start(struct nat_helper *helper, const struct box *box, int filt
             [NAT_DIALLER] = nat_dial,
             [NAT_FILTER] = filter,
         };
-        pid_t process = helper_spawn(program, given, filter >= 0 ? NAT_FILTER + 1 : NAT_FILTER);
+        pid_t process = child_spawn(program, given, filter >= 0 ? NAT_FILTER + 1 : NAT_FILTER);
         if (process < 0)
                 return fail(error, "a process");
         helper->process = process;
@@ -145,7 +145,7 @@ bool nat_helper_start(struct nat_helper *helper, const struct box *box, int filt
         return true;
 }
 
-void nat_helper_entered(struct nat_helper *helper)
+void nat_helper_close_setup(struct nat_helper *helper)
 {
         fd_close(&helper->setup);
         fd_close(&helper->dialler);
@@ -153,9 +153,9 @@ void nat_helper_entered(struct nat_helper *helper)
 
 void nat_helper_watch_names(struct nat_helper *helper, const struct box *box)
 {
-        helper->watcher = names_watch_start(&box->network, helper->names, helper->talk);
+        helper->watcher = names_watch_start(&box->network, helper->names, helper->control);
         if (helper->watcher < 0)
-                message("note: changes of /etc/resolv.conf and /etc/hosts are not followed in this run: %s",
+                message("note: changes to /etc/resolv.conf and /etc/hosts are not followed in this run: %s",
                         strerror(errno));
         else
                 helper->watching = pidfd_open(helper->watcher, 0);
@@ -163,21 +163,22 @@ void nat_helper_watch_names(struct nat_helper *helper, const struct box *box)
         helper->names = NULL;
 }
 
-void nat_helper_lose_names(struct nat_helper *helper)
+void nat_helper_report_watcher_end(struct nat_helper *helper)
 {
         fd_close(&helper->watching);
-        message("note: changes of /etc/resolv.conf and /etc/hosts are no longer followed in this run: "
+        message("note: changes to /etc/resolv.conf and /etc/hosts are no longer followed in this run: "
                 "hutch-names has ended");
 }
 
-bool nat_helper_read(struct nat_helper *helper, struct record *record)
+bool nat_helper_read(struct nat_helper *helper, struct run_log *log)
 {
         struct {
                 struct nat_message head;
                 char text[NAT_TEXT_MAX + 1];
         } in;
-        ssize_t length = recv(helper->talk, &in, sizeof(in) - 1, MSG_DONTWAIT);
-        /* ECONNRESET, once: it ended before it took what hutch-names sent. What it said lies there still. */
+        ssize_t length = recv(helper->control, &in, sizeof(in) - 1, MSG_DONTWAIT);
+        /* ECONNRESET comes once when it exits with a message of hutch-names unread; its own messages can
+         * still be read. */
         if (length < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNRESET))
                 return true;
         if (length < (ssize_t)sizeof(in.head))
@@ -192,7 +193,7 @@ bool nat_helper_read(struct nat_helper *helper, struct record *record)
                 message_verbose("the network helper is ready");
                 break;
         case NAT_RECORD:
-                record_members(record, in.text);
+                run_log_add_members(log, in.text);
                 break;
         case NAT_RESOLVER:
         case NAT_FINISH:
@@ -201,27 +202,27 @@ bool nat_helper_read(struct nat_helper *helper, struct record *record)
         return true;
 }
 
-/* What flows were open when the sandbox ended is known only now. */
-static void take_last_records(struct nat_helper *helper, struct record *record)
+/* Only now is it known which flows were open when the sandbox ended. */
+static void take_last_records(struct nat_helper *helper, struct run_log *log)
 {
         struct nat_message last = {.type = NAT_FINISH};
-        if (fd_send(helper->talk, &last, sizeof(last), -1) < 0)
+        if (fd_send(helper->control, &last, sizeof(last), -1) < 0)
                 return;
-        struct pollfd news = {.fd = helper->talk, .events = POLLIN};
+        struct pollfd news = {.fd = helper->control, .events = POLLIN};
         for (unsigned i = 0; i < LAST_RECORDS && poll(&news, 1, LAST_MS) > 0; i++)
-                if (!nat_helper_read(helper, record))
+                if (!nat_helper_read(helper, log))
                         break;
 }
 
-void nat_helper_end(struct nat_helper *helper, struct record *record)
+void nat_helper_end(struct nat_helper *helper, struct run_log *log)
 {
-        nat_helper_entered(helper);
-        if (helper->talk >= 0 && helper->process > 0 && record->log >= 0)
-                take_last_records(helper, record);
-        fd_close(&helper->talk);
+        nat_helper_close_setup(helper);
+        if (helper->control >= 0 && helper->process > 0 && log->file >= 0)
+                take_last_records(helper, log);
+        fd_close(&helper->control);
         fd_close(&helper->watching);
-        helper_end(&helper->watcher);
-        helper_end(&helper->process);
+        child_end(&helper->watcher);
+        child_end(&helper->process);
         free(helper->names);
         helper->names = NULL;
 }

@@ -1,44 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * hutch-nat as its supervisor sees it: started, told the rules, listened to, gone when the sandbox is.
+ * hutch-nat, as its supervisor handles it. The supervisor sends it the rules, writes what it reports, and
+ * ends it with the sandbox.
  */
 #ifndef HUTCH_RUN_NAT_HELPER_H
 #define HUTCH_RUN_NAT_HELPER_H
 
 #include "box/box.h"
-#include "run/record.h"
+#include "run/run_log.h"
 
 struct nat_helper {
         pid_t process; /* 0: none */
-        pid_t watcher; /* of the host's names (names_watch.h); 0 or less: none */
-        int watching;  /* readable when the watcher has ended; -1: none */
-        char *names;   /* what it was told about the host's names, until they are watched */
-        int talk;      /* wire.h's descriptor 4, this end; -1: none */
-        int dialler;   /* descriptor 6, the end that pid 1 has, where a port is published; -1: none */
-        int setup;     /* descriptor 3, the end that the sandbox is entered with; -1: none */
+        pid_t watcher; /* hutch-names (names_watch.h); 0 or less: none */
+        int watching;  /* a pidfd of the watcher, or -1 */
+        char *names;   /* what hutch-nat knows of the host's names, until the watcher starts */
+        int control;   /* this end of descriptor 4 in nat/wire.h, or -1 */
+        int dialler;   /* the end of descriptor 6 for pid 1, when a port is published; or -1 */
+        int setup;     /* the end of descriptor 3 for the sandbox, until it was cloned; or -1 */
 };
 
-#define NAT_HELPER_NONE ((struct nat_helper){.watching = -1, .talk = -1, .setup = -1, .dialler = -1})
+#define NAT_HELPER_NONE ((struct nat_helper){.watching = -1, .control = -1, .setup = -1, .dialler = -1})
 
-/* Starts it, with an empty environment and no descriptor but its own. Binds
- * the published ports of the host first: one that is taken is an error. `filter`: its end of what connects it
- * with hutch-filter, or -1. */
+/* Starts it with an empty environment and no descriptor but those of nat/wire.h. Binds the published ports of
+ * the host first; a port that is taken is an error. `filter` is its end of the socket to hutch-filter, or -1.
+ */
 bool nat_helper_start(struct nat_helper *helper, const struct box *box, int filter, struct error *error);
 
-/* Closes what the sandbox was entered with. */
-void nat_helper_entered(struct nat_helper *helper);
+/* Closes the ends that the sandbox was cloned with. */
+void nat_helper_close_setup(struct nat_helper *helper);
 
-/* Begins to tell it of changes of the host's names. Once, and before the supervisor's filter. */
+/* Starts the process that tells hutch-nat when the host's names change. Call once, before the supervisor
+ * loads its filter. */
 void nat_helper_watch_names(struct nat_helper *helper, const struct box *box);
 
-/* Says what it has to say, and records it. False when it has ended: the sandbox must too. */
-bool nat_helper_read(struct nat_helper *helper, struct record *record);
+/* Reads one message: prints or records it. False when hutch-nat has exited; the sandbox must then end. */
+bool nat_helper_read(struct nat_helper *helper, struct run_log *log);
 
-/* The watcher has ended, which only somebody outside can have done: the names known go on to be used, and the
- * person is told so. */
-void nat_helper_lose_names(struct nat_helper *helper);
+/* Call when `watching` is readable: hutch-names has exited, which nothing inside can cause. Warns that
+ * changes of the host's names are no longer followed. */
+void nat_helper_report_watcher_end(struct nat_helper *helper);
 
-/* Ends it, if it has not ended, and waits for that; before, it may record its last for a moment. */
-void nat_helper_end(struct nat_helper *helper, struct record *record);
+/* Lets hutch-nat record the flows that are still open, where --log wants them, kills both processes and waits
+ * for them. */
+void nat_helper_end(struct nat_helper *helper, struct run_log *log);
 
 #endif

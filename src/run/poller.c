@@ -2,10 +2,10 @@
  *
  * See poller.h.
  *
- * Theory of operation. The epoll descriptor says only that something among the quiet ones is ready; what it
- * is poll() says then, about all of them. So nothing is reported that poll() would not report. A descriptor
- * that was closed leaves the epoll by itself, unless another process holds it open, too: then the epoll would
- * be ready for ever and poll() would find nothing, and that is where remembering ends for good.
+ * Theory of operation. The epoll descriptor reports only that some quiet descriptor is ready; poll() on all
+ * of them then says which. So nothing is reported that poll() would not report. A closed descriptor leaves
+ * the epoll set by itself, unless another process has it open too. Then the epoll descriptor stays ready
+ * while poll() finds nothing, and the poller stops remembering for good.
  */
 #include "run/poller.h"
 
@@ -27,7 +27,8 @@ void poller_end(struct poller *poller)
         *poller = (struct poller){0};
 }
 
-/* Makes the epoll hold `now` instead of `before`. False for what cannot be waited for so (a regular file). */
+/* Replaces `before` in the epoll set by `now`. False for what epoll does not accept, such as a regular file.
+ */
 static bool remember(const struct poller *poller, const struct pollfd *before, const struct pollfd *now)
 {
         struct epoll_event event = {.events = (uint32_t)now->events};
@@ -38,7 +39,7 @@ static bool remember(const struct poller *poller, const struct pollfd *before, c
         return now->fd < 0 || epoll_ctl(poller->epoll, EPOLL_CTL_ADD, now->fd, &event) == 0;
 }
 
-/* False once they cannot all be remembered. */
+/* False when they cannot all be remembered. */
 static bool remember_all(struct poller *poller, const struct pollfd *polls, size_t quiet)
 {
         if (quiet > POLLER_QUIET_MAX)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * poll() for a loop that mostly waits for two descriptors out of a dozen: the others are remembered by an
- * epoll descriptor, so that a message does not pay for looking at each of them.
+ * poll() for a loop that waits for two busy descriptors out of a dozen. An epoll descriptor remembers the
+ * quiet ones, so that a message does not pay for looking at each of them.
  */
 #ifndef HUTCH_RUN_POLLER_H
 #define HUTCH_RUN_POLLER_H
@@ -11,21 +11,21 @@
 
 enum { POLLER_QUIET_MAX = 16, POLLER_BUSY_MAX = 8 };
 
-/* Zero it to begin: it then is poll() itself. */
+/* All zero, it behaves like poll(). */
 struct poller {
         int epoll; /* 0: none */
         struct pollfd quiet[POLLER_QUIET_MAX];
         size_t count;
 };
 
-/* From now on the quiet ones are remembered. The caller must not open anything any more: the number of a
- * descriptor that it closes has to stay unused. Without memory or the kernel's help nothing changes. */
+/* Begins to remember the quiet descriptors. After this the caller must not open a descriptor, because it
+ * could get the number of one that was closed. When epoll is not available, nothing changes. */
 void poller_begin(struct poller *poller);
 
-/* poll() on polls[0..count), of which the first `quiet` are hardly ever ready and hardly ever change. */
+/* poll() on polls[0..count), of which the first `quiet` are rarely ready and rarely change. */
 int poller_wait(struct poller *poller, struct pollfd *polls, size_t quiet, size_t count, int timeout);
 
-/* Forgets them: it is poll() again. */
+/* Stops remembering, and behaves like poll() again. */
 void poller_end(struct poller *poller);
 
 #endif

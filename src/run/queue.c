@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Theory of operation. One linear buffer, filled at the end, emptied at the start and used from offset 0
- * again whenever it runs empty, so that little traffic touches little memory. When the end is reached, what
- * remains is moved down only if that is at most half of the buffer: each byte is moved once at most.
- * Otherwise the queue drops the server's bytes until half of it is free, which also keeps "N bytes were
- * dropped" a rare line.
+ * See queue.h.
  *
- * hutch's own lines must not split a line of the server's. While the server is in the middle of one they
- * wait, and go in behind the last newline of what it writes next. Only a server that pauses there (a prompt,
- * a progress bar) gets its line ended for it.
+ * Theory of operation. One linear buffer is filled at its end and emptied at its start. It begins at offset 0
+ * again whenever it is empty, so that little traffic touches little memory. At the end of the buffer the rest
+ * is moved down only when it is at most half of the buffer, so each byte is moved at most once. Otherwise the
+ * queue drops the server's bytes until half of it is free, which also keeps the message about dropped bytes
+ * rare.
+ *
+ * hutch's own lines must not split a line of the server. While the server is in the middle of a line, they
+ * wait, and go in after the last newline of what it writes next. When the server pauses there (a prompt, a
+ * progress bar), the queue ends its line.
  */
 #include "run/queue.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* The free bytes at the end of the buffer, after trying to have at least `wanted` of them. */
+/* Tries to have `wanted` free bytes at the end of the buffer. Returns how many there are. */
 static size_t make_room(struct queue *queue, size_t wanted)
 {
         size_t pending = queue->end - queue->start;
@@ -28,7 +30,7 @@ static size_t make_room(struct queue *queue, size_t wanted)
         return QUEUE_SIZE - queue->end;
 }
 
-/* Puts whole lines at `at`, before what is there already (the unfinished line of the server, or nothing). */
+/* Puts whole lines at `at`, before the unfinished line of the server that may be there. */
 static bool insert(struct queue *queue, size_t at, const char *lines, size_t length)
 {
         if (QUEUE_SIZE - queue->end < length)
@@ -39,7 +41,7 @@ static bool insert(struct queue *queue, size_t at, const char *lines, size_t len
         return true;
 }
 
-/* Appends lines of hutch's own; a server's line that is unfinished ends here. */
+/* Appends hutch's own lines, after ending an unfinished line of the server. */
 static bool append(struct queue *queue, const char *lines, size_t length)
 {
         if (make_room(queue, length + 1) < length + 1)
@@ -92,7 +94,7 @@ void queue_drop(struct queue *queue, size_t length)
         queue->dropping = true;
 }
 
-void queue_say(struct queue *queue, const char *line, size_t length)
+void queue_add_line(struct queue *queue, const char *line, size_t length)
 {
         if (queue->mid_line && length <= sizeof queue->waiting_lines - queue->waiting) {
                 memcpy(queue->waiting_lines + queue->waiting, line, length);
@@ -109,7 +111,7 @@ void queue_settle(struct queue *queue, bool quiet)
 {
         char line[128];
 
-        /* The rest of a line may be among what is dropped. */
+        /* The end of the server's line may be among what was dropped. */
         if (queue->waiting > 0 && (quiet || queue->dropping || !queue->mid_line))
                 release_waiting(queue);
         if (!queue->dropping || queue->end - queue->start > QUEUE_SIZE / 2)

@@ -21,9 +21,11 @@ struct terminal terminal_find(void)
         return terminal;
 }
 
-bool terminal_is_foreground(const struct terminal *terminal)
+bool terminal_lend(struct terminal *terminal)
 {
-        return terminal->descriptor >= 0 && tcgetpgrp(terminal->descriptor) == getpgrp();
+        bool foreground = terminal->descriptor >= 0 && tcgetpgrp(terminal->descriptor) == getpgrp();
+        terminal->lent |= foreground;
+        return foreground;
 }
 
 void terminal_restore(const struct terminal *terminal)
@@ -32,8 +34,9 @@ void terminal_restore(const struct terminal *terminal)
                 (void)tcsetattr(terminal->descriptor, TCSANOW, &terminal->modes);
 }
 
-void terminal_take_back(const struct terminal *terminal)
+void terminal_take_back(struct terminal *terminal)
 {
-        if (terminal->descriptor >= 0)
+        if (terminal->lent)
                 (void)tcsetpgrp(terminal->descriptor, getpgrp());
+        terminal->lent = false;
 }

@@ -56,10 +56,10 @@ class World:
     """A host without a way out, on which the services of traffic.c run. `before`: words that run a command on it."""
 
     def __init__(self, peers, traffic):
-        self.folder = os.path.join(peers.stage, "home")
+        self.directory = os.path.join(peers.stage, "home")
         self._give_tun(peers)
         self.process = subprocess.Popen(["unshare", "--user", "--map-current-user", "--keep-caps", "--net", "--mount",
-                                         "sh", "-ec", SET_UP, traffic], stdin=subprocess.DEVNULL, cwd=self.folder,
+                                         "sh", "-ec", SET_UP, traffic], stdin=subprocess.DEVNULL, cwd=self.directory,
                                         stdout=subprocess.PIPE, text=True, env=peers.environment, **peers.run_as)
         if self.process.stdout.readline() != "ready\n":
             self.__exit__()
@@ -70,7 +70,7 @@ class World:
     def _give_tun(self, peers):
         """The peers need it; where udev does not run, nobody has opened it for everybody."""
         if os.geteuid() == 0 and peers.run_as and os.path.exists(TUN):
-            path = os.path.join(self.folder, "tun")
+            path = os.path.join(self.directory, "tun")
             os.mknod(path, stat.S_IFCHR, os.stat(TUN).st_rdev)
             os.chmod(path, 0o666)
 

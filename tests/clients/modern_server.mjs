@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A server of the stateless revision of MCP (2026-07-28) by the official SDK 2.x: one tool, `echo`.
-//   modern_server.mjs FOLDER      the folder whose node_modules has the SDK
+//   modern_server.mjs DIRECTORY      the directory whose node_modules has the SDK
 import { createRequire } from "node:module";
 import path from "node:path";
 import { pathToFileURL } from "node:url";

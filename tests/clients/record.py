@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""record.py FOLDER COMMAND…: runs COMMAND as an MCP client would and keeps every byte of both directions.
+"""record.py DIRECTORY COMMAND…: runs COMMAND as an MCP client would and keeps every byte of both directions.
 
-The first start writes FOLDER/0.client and FOLDER/0.server, the next one 1.client and 1.server, and so on. It stands
+The first start writes DIRECTORY/0.client and DIRECTORY/0.server, the next one 1.client and 1.server, and so on. It stands
 where the client believes the server to be: hutch, or the server itself. It must pass on bytes as they come, never
 whole lines: what a client sees of the framing is part of what is compared.
 """
@@ -14,14 +14,14 @@ import sys
 import threading
 
 
-def open_records(folder):
+def open_records(directory):
     """The two files of the first number that nobody has taken."""
     for number in itertools.count():
         try:
-            client = os.open(f"{folder}/{number}.client", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            client = os.open(f"{directory}/{number}.client", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
             continue
-        return client, os.open(f"{folder}/{number}.server", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        return client, os.open(f"{directory}/{number}.server", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
 
 
 def write_all(descriptor, data):
@@ -41,8 +41,8 @@ def copy(source, target, record):
 
 
 def main():
-    folder, *command = sys.argv[1:]
-    client_record, server_record = open_records(folder)
+    directory, *command = sys.argv[1:]
+    client_record, server_record = open_records(directory)
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda received, _: process.send_signal(received))

@@ -20,11 +20,11 @@ def node(world):
 
 
 def company(world, name="company ca.pem"):
-    folder = world.hutch.home / "certs"
-    folder.mkdir(exist_ok=True)
-    (folder / "beside.txt").write_text("CANARY\n")
-    shutil.copy(world.folder / "ca.pem", folder / name)
-    return folder / name
+    directory = world.hutch.home / "certs"
+    directory.mkdir(exist_ok=True)
+    (directory / "beside.txt").write_text("CANARY\n")
+    shutil.copy(world.directory / "ca.pem", directory / name)
+    return directory / name
 
 
 @pytest.mark.parametrize("variable, command", [
@@ -56,11 +56,11 @@ def test_exactly_the_file_and_only_for_reading(world):
 
 
 @pytest.mark.parametrize("variable", ["SSL_CERT_DIR", "GIT_SSL_CAPATH"])
-def test_folders(world, variable):
+def test_directories(world, variable):
     one, two = world.hutch.home / "one", world.hutch.home / "two"
-    for folder in (one, two):
-        folder.mkdir()
-        (folder / "ca.pem").write_text(folder.name)
+    for directory in (one, two):
+        directory.mkdir()
+        (directory / "ca.pem").write_text(directory.name)
     done = world.run("run", "--env", f"{variable}={one}::{two}:/nowhere", "--", "cat", one / "ca.pem", two / "ca.pem")
     assert done.out == "onetwo", done
     assert sum("/nowhere, which does not exist" in line for line in done.own_lines) == 1
@@ -83,11 +83,11 @@ def test_a_missing_file_is_named(world):
     assert done.status == 0 and "NODE_EXTRA_CA_CERTS names /no/such/ca.pem, which does not exist" in done.err, done
 
 
-@pytest.mark.parametrize("folder", ["/tmp", "/var/tmp/deeper", "/dev/shm"])
-def test_a_file_that_is_missing_below_a_folder_in_memory_is_named(world, folder):
-    """Those folders are there inside, and empty: another file's being sent into one makes it no reason to be silent."""
-    done = world.run("run", "--env", f"NODE_EXTRA_CA_CERTS={folder}/missing.pem", "--file", f"{company(world)}:/tmp/other.pem", "--", "true")
-    assert done.status == 0 and f"NODE_EXTRA_CA_CERTS names {folder}/missing.pem, which does not exist" in done.err, done
+@pytest.mark.parametrize("directory", ["/tmp", "/var/tmp/deeper", "/dev/shm"])
+def test_a_file_that_is_missing_below_a_directory_in_memory_is_named(world, directory):
+    """Those directories are there inside, and empty: another file's being sent into one makes it no reason to be silent."""
+    done = world.run("run", "--env", f"NODE_EXTRA_CA_CERTS={directory}/missing.pem", "--file", f"{company(world)}:/tmp/other.pem", "--", "true")
+    assert done.status == 0 and f"NODE_EXTRA_CA_CERTS names {directory}/missing.pem, which does not exist" in done.err, done
 
 
 def test_a_file_that_is_sent_in_is_not_missing(world):
@@ -108,10 +108,10 @@ def test_from_a_file_of_variables(world):
     assert world.run("run", "--env-file", world.hutch.home / "variables", "--", "cat", file).out == file.read_text()
 
 
-def test_a_folder_for_a_file_is_not_granted(world):
-    folder = world.hutch.home / "folder"
-    folder.mkdir()
-    done = world.run("run", "--env", f"SSL_CERT_FILE={folder}", "--", "ls", folder)
+def test_a_directory_for_a_file_is_not_granted(world):
+    directory = world.hutch.home / "directory"
+    directory.mkdir()
+    done = world.run("run", "--env", f"SSL_CERT_FILE={directory}", "--", "ls", directory)
     assert done.status != 0 and "which is no file" in done.err, done
 
 
@@ -139,7 +139,7 @@ def test_the_machines_own_certificates(world, layout):
         if target:
             place.symlink_to(target)
         else:
-            shutil.copy(world.folder / "ca.pem", place)
+            shutil.copy(world.directory / "ca.pem", place)
     names = [f"/etc/{name}" for name in LAYOUTS[layout] if name != "ssl/certs"]
     done = world.run("run", *ALLOW, "--", "sh", "-c", "ls -R /etc/ssl >&2; cat /etc/ssl/private/server.key; for f; do sha256sum <$f; done",
                      "x", *names)

@@ -25,10 +25,10 @@ RULES = {"plain": [], "with rules": ["--allow-tool", "*", "--deny-tool", "refuse
 class Conversation:
     """A client that was started with `server` behind a recorder of its own."""
 
-    def __init__(self, client, server, folder, environment, cwd):
-        folder.mkdir()
-        self.folder = folder
-        self.process = subprocess.Popen(client([*RECORD, str(folder), *server]), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    def __init__(self, client, server, directory, environment, cwd):
+        directory.mkdir()
+        self.directory = directory
+        self.process = subprocess.Popen(client([*RECORD, str(directory), *server]), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         env=environment, cwd=cwd)
 
     def finish(self):
@@ -41,13 +41,13 @@ class Conversation:
         return out.decode()
 
     def lines(self, number, side):
-        text = (self.folder / f"{number}.{side}").read_bytes()
+        text = (self.directory / f"{number}.{side}").read_bytes()
         assert text.endswith(b"\n") or not text, text[-200:]
         return text.splitlines()
 
     def starts(self):
         """[(lines of the client, lines of the server)], one for each time that the client started the server."""
-        return [(self.lines(number, "client"), self.lines(number, "server")) for number in range(len(list(self.folder.glob("*.client"))))]
+        return [(self.lines(number, "client"), self.lines(number, "server")) for number in range(len(list(self.directory.glob("*.client"))))]
 
 
 def without_late_roots(start):
@@ -71,8 +71,8 @@ def compare(hutch, tmp_path):
         which = (*client([]), *server)
         known = which in direct
         if not known:
-            directly = Conversation(client, server, tmp_path / f"direct{name}", environment, hutch.folder)
-        inside = Conversation(client, hutch.argv("mcp", *options, "--", *server), tmp_path / f"hutch{name}", environment, hutch.folder)
+            directly = Conversation(client, server, tmp_path / f"direct{name}", environment, hutch.directory)
+        inside = Conversation(client, hutch.argv("mcp", *options, "--", *server), tmp_path / f"hutch{name}", environment, hutch.directory)
         if not known:
             direct[which] = directly.finish(), [wire(start) for start in directly.starts()]
         said, starts = inside.finish(), [wire(start) for start in inside.starts()]
@@ -125,7 +125,7 @@ def check_inspections(done):
 @pytest.mark.parametrize("rules", RULES)
 def test_the_inspector_0_21(compare, hutch, node, newer_clients, npm_packages, rules):
     # It looks for its own package.json beside the working directory.
-    (hutch.folder.parent / "package.json").write_text("{}")
+    (hutch.directory.parent / "package.json").write_text("{}")
     program = [node, str(newer_clients / "@modelcontextprotocol/inspector-cli/build/cli.js"), "--cli"]
     # It takes the first `--` that it sees for its own, in each of its two programs.
     check_inspections(start_inspections(compare, lambda words, server: [*program, *server[:1], "--method", *words, "--", "--", *server[1:]],

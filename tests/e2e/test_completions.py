@@ -8,17 +8,17 @@ from layouts import make
 from shells import SHELLS, installed
 
 FILES = {"a-file.txt", "with space"}
-FOLDERS = {"a-folder"}
+DIRECTORIES = {"a-directory"}
 
 
 @pytest.fixture(params=SHELLS)
 def offered(request, hutch):
-    """offered(line): what the shell offers for its last word, in a folder with some files."""
+    """offered(line): what the shell offers for its last word, in a directory with some files."""
     needs_installed(installed(request.param), f"{request.param} is missing")
-    make(hutch.folder / "a-file.txt")
-    make(hutch.folder / "with space")
-    make(hutch.folder / "a-folder/below")
-    with SHELLS[request.param](hutch.folder) as ask:
+    make(hutch.directory / "a-file.txt")
+    make(hutch.directory / "with space")
+    make(hutch.directory / "a-directory/below")
+    with SHELLS[request.param](hutch.directory) as ask:
         yield lambda line: {name.replace("\\ ", " ") for name in ask(line)}
 
 
@@ -63,9 +63,9 @@ def test_values(offered, hutch, form):
                 continue  # its value stands behind = only
         found = offered("hutch mcp " + form.format(name))
         if name in ("--overlay", "--cwd"):
-            assert FOLDERS <= found and not FILES & found, (name, found)
+            assert DIRECTORIES <= found and not FILES & found, (name, found)
         elif re.match("PATH(?!.*SIZE)|FILE|SRC|PATTERN|LOCAL", value) or name == "--template":
-            assert FOLDERS | FILES <= found, (name, found)
+            assert DIRECTORIES | FILES <= found, (name, found)
         else:
             assert not FILES & found, (name, found)
     assert offered("hutch mcp " + form.format("--require")) >= {"landlock"}
@@ -83,8 +83,8 @@ def test_short_options_have_the_same_values(offered):
 
 
 def test_a_part_of_a_name(offered):
-    assert offered("hutch run --ro a-f") >= {"a-file.txt", "a-folder"}
-    assert {name.rsplit("/", 1)[-1] for name in offered("hutch run --rw a-folder/")} == {"below"}
+    assert offered("hutch run --ro a-") >= {"a-file.txt", "a-directory"}
+    assert {name.rsplit("/", 1)[-1] for name in offered("hutch run --rw a-directory/")} == {"below"}
 
 
 def test_the_command_behind_the_separator_is_completed_as_itself(offered):

@@ -45,7 +45,7 @@ def examine(hutch):
     """examine(*words): a Report of doctor and mcp with these words before them, or in a shell script's `$HUTCH`."""
     def run(*arguments, before, env):
         argv = [*map(str, before), hutch.path, *arguments]
-        return subprocess.run(argv, env={**hutch.environment, **env}, cwd=hutch.folder, stdin=subprocess.DEVNULL,
+        return subprocess.run(argv, env={**hutch.environment, **env}, cwd=hutch.directory, stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=60)
 
     def both(*before, env={}):
@@ -72,30 +72,30 @@ def test_where_sandboxes_start(examine, am_root):
 
 
 def test_the_version_of_a_tool_was_printed_inside(examine, hutch):
-    bin_folder = hutch.home / ".bun" / "bin"
-    bin_folder.mkdir(parents=True)
-    (bin_folder / "bun").write_text("#!/bin/sh\necho \"$1 as $(id -u)\"\n")
-    (bin_folder / "bun").chmod(0o755)
-    broken = bin_folder / "deno"
+    bin_directory = hutch.home / ".bun" / "bin"
+    bin_directory.mkdir(parents=True)
+    (bin_directory / "bun").write_text("#!/bin/sh\necho \"$1 as $(id -u)\"\n")
+    (bin_directory / "bun").chmod(0o755)
+    broken = bin_directory / "deno"
     broken.write_text("#!/bin/sh\necho Oh no >&2; exit 3\n")
     broken.chmod(0o755)
-    report = examine(env={"PATH": f"{bin_folder}:{hutch.environment['PATH']}"})
+    report = examine(env={"PATH": f"{bin_directory}:{hutch.environment['PATH']}"})
     assert report.checks["bun"]["state"] == "ok"
     assert report.checks["bun"]["detail"].endswith("(bun), works: --version as 65532")
     assert report.checks["deno"]["state"] == "missing" and "status 3: Oh no" in report.checks["deno"]["detail"]
     report = examine()
-    assert str(bin_folder / "bun") in report.checks["bun"]["detail"] and report.checks["bun"]["state"] == "missing"
+    assert str(bin_directory / "bun") in report.checks["bun"]["detail"] and report.checks["bun"]["state"] == "missing"
 
 
 def test_a_tool_that_writes_for_ever_is_ended(examine, hutch):
     """What it writes is a line among others, whatever is in it."""
-    folder = hutch.folder / "bin"
-    folder.mkdir()
-    (folder / "uv").write_text("#!/bin/sh\nprintf '\\033[31m\\377red\\nmore\\n'\n")
-    (folder / "deno").write_text("#!/bin/sh\nyes | head -c 10000000\nwhile echo y; do sleep 0.1; done\n")
-    for tool in folder.iterdir():
+    directory = hutch.directory / "bin"
+    directory.mkdir()
+    (directory / "uv").write_text("#!/bin/sh\nprintf '\\033[31m\\377red\\nmore\\n'\n")
+    (directory / "deno").write_text("#!/bin/sh\nyes | head -c 10000000\nwhile echo y; do sleep 0.1; done\n")
+    for tool in directory.iterdir():
         tool.chmod(0o755)
-    report = examine(env={"PATH": f"{folder}:{hutch.environment['PATH']}"})
+    report = examine(env={"PATH": f"{directory}:{hutch.environment['PATH']}"})
     assert report.checks["uv"]["detail"].endswith("works: \\x1b[31m\\xffred")
     assert report.checks["deno"]["state"] == "missing" and "did not end within 10 seconds" in report.checks["deno"]["detail"]
 
@@ -103,11 +103,11 @@ def test_a_tool_that_writes_for_ever_is_ended(examine, hutch):
 def test_a_program_of_snap_cannot_work(examine, hutch):
     """snap is put where it would be, in a mount namespace of the test's own."""
     for name in ("memory", "bin"):
-        (hutch.folder / name).mkdir()
-    (hutch.folder / "bin" / "uv").symlink_to("/usr/bin/snap")
-    script = (f"cd {hutch.folder}/memory && mount -t tmpfs tmpfs . && cd ../memory && mkdir upper work"
+        (hutch.directory / name).mkdir()
+    (hutch.directory / "bin" / "uv").symlink_to("/usr/bin/snap")
+    script = (f"cd {hutch.directory}/memory && mount -t tmpfs tmpfs . && cd ../memory && mkdir upper work"
               " && mount -t overlay overlay -o userxattr,lowerdir=/usr/bin,upperdir=upper,workdir=work /usr/bin && cp /bin/true /usr/bin/snap")
-    report = examine("unshare", "-Urm", "sh", "-c", script + ' && exec "$@"', "sh", env={"PATH": f"{hutch.folder}/bin:{hutch.environment['PATH']}"})
+    report = examine("unshare", "-Urm", "sh", "-c", script + ' && exec "$@"', "sh", env={"PATH": f"{hutch.directory}/bin:{hutch.environment['PATH']}"})
     assert report.runs and report.checks["uv"]["state"] == "missing"
     assert "(snap) cannot work" in report.checks["uv"]["detail"]
 

@@ -22,9 +22,9 @@ def grants(hutch, *words, **popen):
     return {mount["source"] for mount in json.loads(done.out)["mounts"] if mount["kind"] == "bind" and mount["why"] != "base"}
 
 
-def make_venv(folder):
-    subprocess.run([PYTHON, "-m", "venv", "--without-pip", folder], check=True)
-    return folder
+def make_venv(directory):
+    subprocess.run([PYTHON, "-m", "venv", "--without-pip", directory], check=True)
+    return directory
 
 
 # by path
@@ -64,8 +64,8 @@ def test_a_module_in_the_working_directory(hutch):
 
 @pytest.mark.parametrize("words", [["-m", "json.tool"], ["-Im", "pkg"], ["-P", "-m", "pkg"], ["-m", "../private"], ["-m", "pkg/x"], ["-m"], ["-c", "0", "-m", "pkg"]])
 def test_a_module_that_is_not_there_brings_nothing(hutch, words):
-    make(hutch.folder / "pkg/__main__.py")
-    make(hutch.folder.parent / "private.py")
+    make(hutch.directory / "pkg/__main__.py")
+    make(hutch.directory.parent / "private.py")
     assert grants(hutch, "--", PYTHON, *words) == set()
 
 
@@ -75,9 +75,9 @@ def test_a_module_never_brings_the_home(hutch):
     assert done.status == 1 and "No module named pkg" in done.err, done
     assert "the command starts in" not in done.err, done  # it does start in the home, which is empty
 
-    make(hutch.folder / "other/pkg/__main__.py", "print('hello')")
-    (hutch.folder / "other").chmod(0o777)  # anybody's: no folder of its own
-    done = hutch("run", "--", PYTHON, "-m", "pkg", cwd=hutch.folder / "other")
+    make(hutch.directory / "other/pkg/__main__.py", "print('hello')")
+    (hutch.directory / "other").chmod(0o777)  # anybody's: no directory of its own
+    done = hutch("run", "--", PYTHON, "-m", "pkg", cwd=hutch.directory / "other")
     assert done.status == 1 and "the command starts in" in done.err and "--ro . would grant it" in done.err, done
     for words in (["-m", "pkg"], ["-m", "json.tool", "-h"]):  # clients start servers in /
         assert not hutch("run", "--", PYTHON, *words, cwd="/").own_lines
@@ -117,15 +117,15 @@ def options(words):
 words = options(words)
 if words[0] == "run":
     words = options(words[1:])
-    folder = os.path.abspath(start or ".")
-    while not os.path.exists(folder + "/pyproject.toml"):
-        if folder == "/":
+    directory = os.path.abspath(start or ".")
+    while not os.path.exists(directory + "/pyproject.toml"):
+        if directory == "/":
             sys.exit("error: no project")
-        folder = os.path.dirname(folder)
-    if not os.path.exists(folder + "/.venv/pyvenv.cfg"):
-        while folder != "/" and not ("[tool.uv.workspace" in open(folder + "/pyproject.toml").read() if os.path.exists(folder + "/pyproject.toml") else False):
-            folder = os.path.dirname(folder)
-    venv = folder + "/.venv"
+        directory = os.path.dirname(directory)
+    if not os.path.exists(directory + "/.venv/pyvenv.cfg"):
+        while directory != "/" and not ("[tool.uv.workspace" in open(directory + "/pyproject.toml").read() if os.path.exists(directory + "/pyproject.toml") else False):
+            directory = os.path.dirname(directory)
+    venv = directory + "/.venv"
     if os.environ.get("UV_NO_SYNC") != "1":
         open(venv + "/.lock", "w")
     os.environ["VIRTUAL_ENV"] = venv
@@ -154,14 +154,14 @@ def uv(hutch):
 
 @pytest.fixture
 def project(hutch):
-    folder = hutch.home / "servers/weather"
-    make(folder / "pyproject.toml", "[project]\nname = 'weather'\n")
-    make_venv(folder / ".venv")
-    make(next((folder / ".venv/lib").glob("python3*")) / "site-packages/greeting.py", "text = 'hello'")
-    make(folder / "weather.py", "import greeting, sys; print(greeting.text, sys.prefix, *sys.argv[1:])")
-    make(folder / ".venv/bin/weather", f"#!{folder}/.venv/bin/python\nimport greeting, sys; print(greeting.text, sys.prefix, *sys.argv[1:])\n", 0o755)
+    directory = hutch.home / "servers/weather"
+    make(directory / "pyproject.toml", "[project]\nname = 'weather'\n")
+    make_venv(directory / ".venv")
+    make(next((directory / ".venv/lib").glob("python3*")) / "site-packages/greeting.py", "text = 'hello'")
+    make(directory / "weather.py", "import greeting, sys; print(greeting.text, sys.prefix, *sys.argv[1:])")
+    make(directory / ".venv/bin/weather", f"#!{directory}/.venv/bin/python\nimport greeting, sys; print(greeting.text, sys.prefix, *sys.argv[1:])\n", 0o755)
     make(hutch.home / "servers/other/key", "CANARY")
-    return folder
+    return directory
 
 
 @pytest.mark.parametrize("command, inside", [
@@ -182,8 +182,8 @@ def test_uv_run(uv, project, command, inside):
 
 
 def test_uv_run_of_a_script_that_is_sent_in(uv, project):
-    """What the host has at that path, and the folder there, is not what is meant."""
-    script = make(uv.folder / "sent.py", "print('sent in')")
+    """What the host has at that path, and the directory there, is not what is meant."""
+    script = make(uv.directory / "sent.py", "print('sent in')")
     place = make(uv.home / "elsewhere/weather.py", "print('CANARY of the host')")
     command = ["-f", f"{script}:{place}", "--", "uv", "--directory", project, "run", place]
     done = uv("run", *command, cwd="/")
@@ -245,10 +245,10 @@ def npx():
     return program
 
 
-def install_package(folder, name, command):
-    cli = make(folder / "node_modules" / name / "cli.js", "#!/usr/bin/env node\nconsole.log('server', ...process.argv.slice(2))\n", 0o755)
+def install_package(directory, name, command):
+    cli = make(directory / "node_modules" / name / "cli.js", "#!/usr/bin/env node\nconsole.log('server', ...process.argv.slice(2))\n", 0o755)
     make(cli.parent / "package.json", json.dumps({"name": name, "version": "1.0.0", "bin": {command: "cli.js"}}))
-    link = folder / "node_modules/.bin" / command
+    link = directory / "node_modules/.bin" / command
     link.parent.mkdir(exist_ok=True)
     link.symlink_to(os.path.relpath(cli, link.parent))
 
@@ -276,27 +276,27 @@ def test_npm_exec_of_an_installed_package(hutch, npx):
 
 @pytest.mark.parametrize("name", ["../private", "@../private", "@scope/../../private", "..", ".", "mcp-server/x"])
 def test_npx_of_something_that_is_no_package_brings_nothing(hutch, npx, name):
-    make(hutch.folder / "private/package.json", "{}")
-    make(hutch.folder / "node_modules/x")
-    make(hutch.folder / "node_modules/mcp-server/x/package.json", "{}")
+    make(hutch.directory / "private/package.json", "{}")
+    make(hutch.directory / "node_modules/x")
+    make(hutch.directory / "node_modules/mcp-server/x/package.json", "{}")
     assert grants(hutch, "--", npx, name) - {os.path.dirname(npx)} == set()
 
 
 @pytest.mark.parametrize("mode, says", [(0o777, True), (0o1777, False), (0o775, False)])
 def test_a_project_that_everybody_may_write_to_is_said_once(hutch, mode, says):
-    (hutch.folder / "project").mkdir()
-    (hutch.folder / "project/main.py").write_text("print('ran')")
-    (hutch.folder / "project").chmod(mode)
-    done = hutch("run", "--", PYTHON, hutch.folder / "project/main.py")
+    (hutch.directory / "project").mkdir()
+    (hutch.directory / "project/main.py").write_text("print('ran')")
+    (hutch.directory / "project").chmod(mode)
+    done = hutch("run", "--", PYTHON, hutch.directory / "project/main.py")
     assert done.out == "ran\n", done
-    assert done.err.count("everybody may write in its folder") == says and (f"--ro {hutch.folder}/project" in done.err) == says, done
-    done = hutch("run", "--ro", hutch.folder, "--", PYTHON, hutch.folder / "project/main.py")
+    assert done.err.count("everybody may write in its directory") == says and (f"--ro {hutch.directory}/project" in done.err) == says, done
+    done = hutch("run", "--ro", hutch.directory, "--", PYTHON, hutch.directory / "project/main.py")
     assert (done.out, done.err) == ("ran\n", ""), done
 
 
 def test_an_argument_behind_a_home_that_is_a_link_is_visible(hutch):
     (hutch.home / "data").mkdir()
-    link = hutch.folder / "home"
+    link = hutch.directory / "home"
     link.symlink_to(hutch.home)
     for option in ("--ro", "--overlay"):
         done = hutch("run", option, hutch.home / "data", "--", "ls", "-d", link / "data", env={"HOME": str(link)}, cwd="/")

@@ -67,8 +67,8 @@ def test_a_request_on_its_way_does_not_lose_the_status(hutch, kind):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("kind", KINDS)
 def test_told_to_stop_by_a_signal_gives_128_and_its_number(hutch, kind, number):
-    marker = hutch.folder / "started"
-    process = hutch.start(kind, "--rw", hutch.folder, "--", "sh", "-c", f"touch {marker}; exec sleep 300",
+    marker = hutch.directory / "started"
+    process = hutch.start(kind, "--rw", hutch.directory, "--", "sh", "-c", f"touch {marker}; exec sleep 300",
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     with process:  # its input stays open
         signal_when_running(process, marker, number)
@@ -108,7 +108,7 @@ def test_not_found_names_the_path_that_was_searched(hutch):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_command_that_is_no_program_gives_126(hutch, kind):
-    data = hutch.folder / "data"
+    data = hutch.directory / "data"
     data.write_text("only text\n")
     data.chmod(0o644)
     done = hutch(kind, "--ro", data, "--", data)
@@ -116,8 +116,8 @@ def test_a_command_that_is_no_program_gives_126(hutch, kind):
     assert str(data) in done.err
 
 
-def test_a_folder_as_command_gives_126(hutch):
-    done = hutch("run", "--ro", hutch.folder, "--", hutch.folder)
+def test_a_directory_as_command_gives_126(hutch):
+    done = hutch("run", "--ro", hutch.directory, "--", hutch.directory)
     assert done.status == 126, done
 
 
@@ -134,6 +134,6 @@ def test_a_server_that_ignores_the_end_of_input_ends_by_the_signal_it_got(hutch)
 
 
 def test_an_unreadable_seccomp_profile_is_125(hutch):
-    done = hutch("run", "--seccomp", hutch.folder / "missing.json", "--", "true")
+    done = hutch("run", "--seccomp", hutch.directory / "missing.json", "--", "true")
     assert done.status == 125, done
     assert len(done.err.splitlines()) == 1 and "missing.json" in done.err

@@ -49,7 +49,7 @@ def test_unpinned_packages_stay_at_their_version_until_an_update(npm):
     assert call(npm, "fetch", "--", "npx", "-y", "hello").out == "npm:hello: fetched, 1 packages\n"
     npm.registry.publish("hello", "2.0.0")
     assert call(npm, "run", "--", "npx", "-y", "hello").out == "hello 1.0.0\n"
-    assert "here already" in call(npm, "fetch", "--", "npx", "-y", "hello").out
+    assert "fetched already" in call(npm, "fetch", "--", "npx", "-y", "hello").out
     assert call(npm, "run", "--", "npx", "-y", "hello").out == "hello 1.0.0\n"
     done = call(npm, "fetch", "--update")
     assert done.status == 0, done
@@ -60,9 +60,9 @@ def test_unpinned_packages_stay_at_their_version_until_an_update(npm):
 
 def test_an_update_that_fails_keeps_what_was_kept(npm):
     call(npm, "fetch", "--", "npx", "-y", "hello")
-    shutil.rmtree(npm.registry.folder / "packages/hello")
+    shutil.rmtree(npm.registry.directory / "packages/hello")
     done = call(npm, "fetch", "--update")
-    assert done.status == 125 and "npm:hello: npm could not fetch (status 1); what was kept of it stays as it is" in done.err, done
+    assert done.status == 125 and "npm:hello: npm could not fetch (status 1); the entry that exists is unchanged" in done.err, done
     assert call(npm, "run", "--", "npx", "-y", "hello").out == "hello 1.0.0\n"
 
 
@@ -135,14 +135,14 @@ def wait_for_the_end():
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_killed_fetch_leaves_nothing_broken(npm, number):
-    (npm.registry.folder / "stall").touch()
+    (npm.registry.directory / "stall").touch()
     process = npm.start("run", "--", "npx", "-y", "hello", before=before(npm), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     wait_until(lambda: any(path.endswith(".tgz") for path in npm.registry.asked()), 60, "the download")
     assert entries(npm) == [".new:npm%3ahello"]
     process.send_signal(number)
     process.communicate(timeout=10)
     wait_for_the_end()
-    (npm.registry.folder / "stall").unlink()
+    (npm.registry.directory / "stall").unlink()
     npm.registry.publish("other")
     assert call(npm, "fetch", "--", "npx", "-y", "other").status == 0
     assert entries(npm) == ["npm%3aother"]
@@ -150,7 +150,7 @@ def test_a_killed_fetch_leaves_nothing_broken(npm, number):
 
 
 def test_a_fetch_ends_when_the_client_has_gone(npm):
-    (npm.registry.folder / "stall").touch()
+    (npm.registry.directory / "stall").touch()
     process = npm.start("mcp", "--", "npx", "-y", "hello", before=before(npm), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     wait_until(lambda: any(path.endswith(".tgz") for path in npm.registry.asked()), 60, "the download")
     process.stdin.close()
@@ -173,7 +173,7 @@ def test_versions_that_are_too_young(npm):
     assert call(npm, "run", "--", "npx", "-y", "hello@latest").out == "hello 1.0.0\n"
     assert call(npm, "fetch", "--min-age", "7", "--", "npx", "-y", "hello@2.0.0").status == 125
     assert call(npm, "fetch", "--", "npx", "-y", "hello@2.0.0").status == 0
-    assert "here already, and its age was not looked at" in call(npm, "fetch", "--min-age", "7", "--", "npx", "-y", "hello@2.0.0").out
+    assert "fetched already (its age was not checked)" in call(npm, "fetch", "--min-age", "7", "--", "npx", "-y", "hello@2.0.0").out
 
 
 def test_what_is_kept_is_compared_listed_and_removed(npm):
@@ -186,7 +186,7 @@ def test_what_is_kept_is_compared_listed_and_removed(npm):
     script = next(npm.store.rglob("node_modules/hello/cli.js"))
     script.write_text(script.read_text() + "//\n")
     done = call(npm, "fetch", "--verify")
-    assert done.status == 1 and "not those that were fetched" in done.out, done
+    assert done.status == 1 and "changed since they were fetched" in done.out, done
     assert call(npm, "fetch", "--remove", "absent").status == 1
     assert call(npm, "fetch", "--verify", "--", "npx", "-y", "other").status == 1
     for name in ("hello", "npm:hello"):
@@ -197,7 +197,7 @@ def test_what_is_kept_is_compared_listed_and_removed(npm):
 
 
 MISTAKES = [["--list", "--verify"], ["--", "ls"], ["--"], [], ["--list", "--", "npx", "x"], ["--min-age", "x", "--", "npx", "x"], ["--ro", "/", "--", "npx", "x"],
-            ["--", "npx", "-y", "./folder"], ["--", "npx", "-y", "me/repository"], ["--", "npx", "-y", "../x"], ["--", "npx", "--registry=http://x", "x"]]
+            ["--", "npx", "-y", "./directory"], ["--", "npx", "-y", "me/repository"], ["--", "npx", "-y", "../x"], ["--", "npx", "--registry=http://x", "x"]]
 
 
 def test_mistakes(npm):
@@ -210,7 +210,7 @@ def test_a_store_that_others_can_write_to_is_not_used(npm):
     call(npm, "fetch", "--", "npx", "-y", "hello")
     npm.store.chmod(0o777)
     done = call(npm, "run", "--", "npx", "-y", "hello")
-    assert done.status == 125 and "not this account's alone" in done.err, done
+    assert done.status == 125 and "it must belong to this account and have mode 0700" in done.err, done
 
 
 # --persist

@@ -9,11 +9,11 @@ PROJECT = "[project]\nname = \"mine\"\nversion = \"1\"\ndependencies = [\"hello\
 
 @pytest.fixture
 def project(uv):
-    folder = uv.home / "project"
+    directory = uv.home / "project"
     uv.registry.publish("hello")
-    make(folder / "pyproject.toml", PROJECT)
-    make(folder / "main.py", "import hello, sys\nprint(hello.VERSION, sys.argv[1:])\n")
-    return folder
+    make(directory / "pyproject.toml", PROJECT)
+    make(directory / "main.py", "import hello, sys\nprint(hello.VERSION, sys.argv[1:])\n")
+    return directory
 
 
 def test_the_first_start_fetches_and_the_next_is_offline(uv, project):

@@ -18,17 +18,17 @@ MOST = 100 << 20
 @pytest.fixture
 def local(hutch):
     """A file of the caller's."""
-    path = hutch.folder / "server.py"
+    path = hutch.directory / "server.py"
     path.write_text("print('sent in')\n")
     return path
 
 
 @pytest.fixture
 def granted(hutch):
-    """A folder that is granted writable."""
-    folder = hutch.home / "granted"
-    folder.mkdir()
-    return folder
+    """A directory that is granted writable."""
+    directory = hutch.home / "granted"
+    directory.mkdir()
+    return directory
 
 
 def fails(hutch, local, remote, *options, status=125, says="", command=("true",)):
@@ -45,8 +45,8 @@ def test_a_server_in_a_single_file(strict):
 
 
 def test_what_the_host_has_at_that_path_is_another_file(hutch, local):
-    with tempfile.TemporaryDirectory(dir="/tmp", prefix="sent-") as folder:
-        place = Path(folder) / "server.py"
+    with tempfile.TemporaryDirectory(dir="/tmp", prefix="sent-") as directory:
+        place = Path(directory) / "server.py"
         for content in (None, "print('CANARY of the host')\n"):
             if content:
                 place.write_text(content)
@@ -54,14 +54,14 @@ def test_what_the_host_has_at_that_path_is_another_file(hutch, local):
                 done = hutch("run", "-f", f"{local}:{place}", "--", *words)
                 assert (done.status, done.out, done.err) == (0, "sent in\n", ""), done
         box = json.loads(hutch("run", "--dry-run", "-f", f"{local}:{place}", "--", PYTHON, place).out)
-        assert not [mount for mount in box["mounts"] if mount["destination"].startswith(folder)]
+        assert not [mount for mount in box["mounts"] if mount["destination"].startswith(directory)]
         assert place.read_text() == content
 
 
-def test_a_folder_of_files_is_a_program_too(hutch, local):
-    with tempfile.TemporaryDirectory(dir="/tmp", prefix="sent-") as folder:
-        (Path(folder) / "__main__.py").write_text("print('CANARY of the host')")
-        done = hutch("run", "-f", f"{local}:{folder}/__main__.py", "--", PYTHON, folder)
+def test_a_directory_of_files_is_a_program_too(hutch, local):
+    with tempfile.TemporaryDirectory(dir="/tmp", prefix="sent-") as directory:
+        (Path(directory) / "__main__.py").write_text("print('CANARY of the host')")
+        done = hutch("run", "-f", f"{local}:{directory}/__main__.py", "--", PYTHON, directory)
         assert (done.status, done.out) == (0, "sent in\n"), done
 
 
@@ -73,7 +73,7 @@ def test_relative_to_the_working_directory_inside(hutch, local):
 @pytest.mark.parametrize("options", [[], ["--no-auto-grant"]], ids=["auto", "no-auto-grant"])
 @pytest.mark.parametrize("line", ["#!/bin/sh\necho ran $0\n", "#!/usr/bin/env sh\necho ran $0\n"], ids=["sh", "env"])
 def test_the_command_itself_is_sent_in(hutch, line, options):
-    tool = hutch.folder / "tool"
+    tool = hutch.directory / "tool"
     tool.write_text(line)
     done = hutch("run", *options, "-f", f"{tool}:/tmp/tool", "--", "/tmp/tool")
     assert done.status == 126 and "chmod +x" in done.err, done
@@ -108,14 +108,14 @@ def test_every_byte(hutch, local, size):
 @pytest.mark.parametrize("place", ["/tmp/x/f", "/tmp/a/b/c/f", "/var/tmp/f", "/dev/shm/f", "~/x/f", "~/.config/x/f", "/mine/a/f", "{overlay}/a/f", "{granted}/f",
                                    "{granted}/a/b/f", "/data/a/f"])
 def test_every_place_that_the_command_can_write(hutch, local, granted, place):
-    overlay = hutch.folder / "overlay"
+    overlay = hutch.directory / "overlay"
     overlay.mkdir()
     place = place.format(overlay=overlay, granted=granted)
     options = ["--tmpfs", "/mine:1m", "--overlay", overlay, "--rw", granted, "--rw", f"{granted}:/data", "-f", f"{local}:{place}"]
     inside = place.replace("~", str(hutch.home))
     for again in range(2):  # what the first left on the disk is replaced
         assert hutch.inside(f"cat '{inside}'; ls -A $(dirname '{inside}')", *options) == "print('sent in')\nf\n"
-    on_disk = [path for folder in (overlay, granted) for path in folder.rglob("*") if path.is_file()]
+    on_disk = [path for directory in (overlay, granted) for path in directory.rglob("*") if path.is_file()]
     assert len(on_disk) == (str(granted) in place or "/data" in place)
 
 
@@ -134,10 +134,10 @@ def test_parents_have_the_callers_mask(hutch, local, granted):
 @pytest.mark.parametrize("name", ["with space", "q'\"uote", "new\nline", "co:lon", "a:/b", b"\xff\xfe".decode(errors="surrogateescape"), "ä", "-rf"],
                          ids=["space", "quote", "newline", "colon", "colon-slash", "bytes", "umlaut", "dash"])
 def test_names_of_every_kind(hutch, name):
-    path = hutch.folder / name
+    path = hutch.directory / name
     path.parent.mkdir(exist_ok=True)
     path.write_text("content\n")
-    done = hutch("run", "-f", f"{hutch.folder}/{name}:/tmp/x/f", "-f", f"{path}:/tmp/x/{name.replace('/', '_')}", "--", "sh", "-c", "cat /tmp/x/*")
+    done = hutch("run", "-f", f"{hutch.directory}/{name}:/tmp/x/f", "-f", f"{path}:/tmp/x/{name.replace('/', '_')}", "--", "sh", "-c", "cat /tmp/x/*")
     assert (done.status, done.out) == (0, "content\n" * 2), done
 
 
@@ -152,7 +152,7 @@ def test_it_works_without_proc(hutch, local, granted):
 
 
 def test_links_on_the_way_to_the_local_file_are_the_callers_own(hutch, local):
-    (hutch.folder / "link").symlink_to("server.py")
+    (hutch.directory / "link").symlink_to("server.py")
     assert hutch.inside("cat /tmp/f; test ! -L /tmp/f", "-f", "link:/tmp/f") == "print('sent in')\n"
 
 
@@ -173,7 +173,7 @@ def test_dry_run_and_verbose_show_it(hutch, local, granted):
 
 @pytest.mark.parametrize("value, says", [
     ("server.py", "write LOCAL:REMOTE, as in server.py:/tmp/server.py"), ("server.py:", "write LOCAL:REMOTE"), (":/tmp/f", "write LOCAL:REMOTE"),
-    (":", "write LOCAL:REMOTE"), ("server.py:f", "write /tmp/f"), ("server.py:../f", "is a place inside and absolute"), ("server.py:/tmp/../x/f", "write /x/f"),
+    (":", "write LOCAL:REMOTE"), ("server.py:f", "write /tmp/f"), ("server.py:../f", "is not an absolute path"), ("server.py:/tmp/../x/f", "write /x/f"),
     ("server.py:/tmp//f", "write /tmp/f"), ("server.py:/tmp/./f", "write /tmp/f"), ("server.py:/tmp/", "write /tmp/server.py"),
     ("server.py:/", "root of the sandbox")])
 def test_another_form_is_a_usage_error_that_says_what_to_write(hutch, local, value, says):
@@ -182,33 +182,33 @@ def test_another_form_is_a_usage_error_that_says_what_to_write(hutch, local, val
 
 
 def test_one_place_has_one_content(hutch, local):
-    (hutch.folder / "other").write_text("")
+    (hutch.directory / "other").write_text("")
     done = hutch("run", "-f", "server.py:/tmp/f", "-f", "other:/tmp/f", "--", "true")
-    assert done.status == 2 and "two files have one place inside, /tmp/f" in done.err, done
+    assert done.status == 2 and "two files have the same destination /tmp/f" in done.err, done
     assert hutch("run", "-f", "server.py:/tmp/f", "-f", "server.py:/tmp/f", "--", "true").status == 0
 
 
 def test_what_is_no_file_is_refused_at_once(hutch, am_root):
-    (hutch.folder / "folder").mkdir()
-    os.mkfifo(hutch.folder / "fifo")
+    (hutch.directory / "directory").mkdir()
+    os.mkfifo(hutch.directory / "fifo")
     with socket.socket(socket.AF_UNIX) as listener:
-        os.chdir(hutch.folder)
+        os.chdir(hutch.directory)
         listener.bind("socket")
-        for name, says in {"folder": "it is a folder; grant it with --ro", "fifo": "no regular file", "socket": "no regular file", "missing": "No such file",
-                           "folder/../fifo/x": "Not a directory"}.items():
+        for name, says in {"directory": "it is a directory; grant it with --ro", "fifo": "no regular file", "socket": "no regular file", "missing": "No such file",
+                           "directory/../fifo/x": "Not a directory"}.items():
             fails(hutch, name, "/tmp/f", says=says)
     for path in ("/dev/zero", "/dev/stdin", "/proc/self/environ", "/proc/cpuinfo"):
         fails(hutch, path, "/tmp/f", says="refusing to grant")
     if not am_root:
-        (hutch.folder / "closed").write_text("")
-        (hutch.folder / "closed").chmod(0o200)
+        (hutch.directory / "closed").write_text("")
+        (hutch.directory / "closed").chmod(0o200)
         fails(hutch, "closed", "/tmp/f", says="Permission denied")
 
 
 def test_who_waits_for_a_reader_of_a_fifo_does_not_take_hutch_for_one(hutch):
-    fifo = hutch.folder / "fifo"
+    fifo = hutch.directory / "fifo"
     os.mkfifo(fifo)
-    with subprocess.Popen(["sh", "-c", "echo waits; exec 3>fifo"], cwd=hutch.folder, stdout=subprocess.PIPE) as writer:
+    with subprocess.Popen(["sh", "-c", "echo waits; exec 3>fifo"], cwd=hutch.directory, stdout=subprocess.PIPE) as writer:
         writer.stdout.readline()
         wait_until(lambda: read_stat(writer.pid)[1] == "S", what="the wait for a reader")
         fails(hutch, "fifo", "/tmp/f")
@@ -234,7 +234,7 @@ def test_it_counts_toward_the_budget_in_memory(hutch, local):
 def test_keys_are_refused_unless_named_as_unsafe(hutch):
     key = hutch.home / ".ssh/id"
     fails(hutch, key, "/tmp/key", says=f"refusing to grant {key}: it holds keys")
-    (hutch.folder / "innocent").symlink_to(key)
+    (hutch.directory / "innocent").symlink_to(key)
     fails(hutch, "innocent", "/tmp/key", says="it holds keys")
     done = hutch("run", "--unsafe-grant", key, "-f", f"{key}:/tmp/key", "--", "cat", "/tmp/key")
     assert done.out == "CANARY-ssh-key\n" and "voids the sandbox" in done.err and "permits nothing" not in done.err, done
@@ -242,8 +242,8 @@ def test_keys_are_refused_unless_named_as_unsafe(hutch):
 
 @pytest.mark.parametrize("remote, says", [
     ("/usr/f", "nothing can be written there (base)"), ("/bin/f", "nothing can be written"), ("/etc/passwd", "nothing can be written"), ("/f", "the sandbox's root"),
-    ("/proc/sys/x", "nothing can be written"), ("/dev/null", "nothing can be written"), ("/opt/x/f", "the sandbox's root"), ("/tmp", "write a place in a folder, as /tmp/server.py"),
-    ("~", "write a place in a folder"), ("{0}/f", "nothing can be written there (--ro)"), ("{0}", "nothing can be written there (--ro)"),
+    ("/proc/sys/x", "nothing can be written"), ("/dev/null", "nothing can be written"), ("/opt/x/f", "the sandbox's root"), ("/tmp", "write a place in a directory, as /tmp/server.py"),
+    ("~", "write a place in a directory"), ("{0}/f", "nothing can be written there (--ro)"), ("{0}", "nothing can be written there (--ro)"),
     ("/tmp/below", "no regular file")])
 def test_where_the_command_cannot_write(hutch, local, granted, remote, says):
     (granted / "below").mkdir()
@@ -256,7 +256,7 @@ def test_a_writable_file_grant_is_the_grant_not_a_place(hutch, local, granted):
     assert (granted / "f").read_text() == "theirs"
 
 
-def test_a_folder_that_is_not_writable_for_the_caller(hutch, local, granted, am_root):
+def test_a_directory_that_is_not_writable_for_the_caller(hutch, local, granted, am_root):
     if am_root:
         pytest.skip("root may write everywhere")
     granted.chmod(0o555)

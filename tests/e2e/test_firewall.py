@@ -30,16 +30,16 @@ def listing(number, **params):
 class Session:
     """One run: lines in, lines out, what the server got, what hutch said."""
 
-    def __init__(self, hutch, folder, answers, options, first=()):
-        self.hutch, self.folder, self.options = hutch, folder, options
-        self.record = folder / "out" / "record"
+    def __init__(self, hutch, directory, answers, options, first=()):
+        self.hutch, self.directory, self.options = hutch, directory, options
+        self.record = directory / "out" / "record"
         self.record.parent.mkdir(parents=True, exist_ok=True)
         self.record.unlink(missing_ok=True)
-        (folder / "script.json").write_text(json.dumps({"answers": answers, "first": list(first), "record": str(self.record)}))
+        (directory / "script.json").write_text(json.dumps({"answers": answers, "first": list(first), "record": str(self.record)}))
 
     @property
     def argv(self):
-        return ["mcp", "--ro", self.folder, "--rw", self.record.parent, *self.options, "--", PYTHON, SERVER, self.folder / "script.json"]
+        return ["mcp", "--ro", self.directory, "--rw", self.record.parent, *self.options, "--", PYTHON, SERVER, self.directory / "script.json"]
 
     def start(self, **popen):
         return self.hutch.start(*self.argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **{"stderr": subprocess.DEVNULL, **popen})
@@ -178,7 +178,7 @@ def test_an_answer_to_nothing_never_reaches_the_client(session):
     run = session("--allow-tool", "read_*", answers={"tools/list": [*forged, LAST]}).run(listing(1))
     assert len(run.answers) == 1
     assert [tool["name"] for tool in run.answers[0]["result"]["tools"]] == ["read_dir"]
-    assert run.said("the client asked nothing of that id") == 1
+    assert run.said("the client has no request with that id") == 1
 
 
 def test_only_the_first_answer_counts(session):
@@ -400,7 +400,7 @@ def test_a_flood_of_refused_calls_is_answered_and_said_once(session):
 def test_a_flood_of_names_is_said_within_a_bound(session):
     run = session("--allow-tool", "x").run(*[call(i, f"tool{i}") for i in range(2000)], timeout=60)
     assert len(run.answers) == 2000
-    assert run.said("refused a call") <= 200 and run.said("said enough") == 1
+    assert run.said("refused a call") <= 200 and run.said("reported enough") == 1
 
 
 def test_a_server_that_floods_while_it_reads_nothing(session):

@@ -15,7 +15,7 @@ def git(hutch):
     """git(*words): the real one, outside, as a person with a name."""
     needs_installed(shutil.which("git"), "git is missing")
 
-    def run(*words, cwd=hutch.folder):
+    def run(*words, cwd=hutch.directory):
         subprocess.run(["git", "-c", "user.name=n", "-c", "user.email=a@b", "-c", "protocol.file.allow=always", *map(str, words)],
                        cwd=cwd, env={**hutch.environment, "GIT_CONFIG_NOSYSTEM": "1"}, check=True, capture_output=True)
     return run
@@ -23,14 +23,14 @@ def git(hutch):
 
 @pytest.fixture
 def main(hutch, git):
-    folder = hutch.folder / "main"
-    git("init", "-q", folder)
-    git("commit", "-qm", "x", "--allow-empty", cwd=folder)
-    return folder
+    directory = hutch.directory / "main"
+    git("init", "-q", directory)
+    git("commit", "-qm", "x", "--allow-empty", cwd=directory)
+    return directory
 
 
 def cannot_be_changed(hutch, paths, *options):
-    """Every one of them, by writing, removing and renaming it and each folder above it."""
+    """Every one of them, by writing, removing and renaming it and each directory above it."""
     state = {path: (os.lstat(path).st_ino, path.read_bytes() if path.is_file() else sorted(os.listdir(path))) for path in paths}
     for path in paths:
         script = (f"echo x >>'{path}'; touch '{path}/new'; rm -rf '{path}'; mv '{path}' '{path}.x'; "
@@ -46,7 +46,7 @@ def protected(hutch, *options):
 
 
 def test_submodules(hutch, git, main):
-    inner = hutch.folder / "inner"
+    inner = hutch.directory / "inner"
     git("clone", "-q", main, inner)
     git("submodule", "add", "-q", inner, "third/party", cwd=main)
     git("submodule", "update", "--init", cwd=main)
@@ -60,17 +60,17 @@ def test_submodules(hutch, git, main):
 
 def test_a_submodule_in_a_submodule(hutch, git, main):
     for name in ("a", "b"):
-        git("clone", "-q", main, hutch.folder / name)
-    git("submodule", "add", "-q", hutch.folder / "a", "deep", cwd=hutch.folder / "b")
-    git("commit", "-qm", "y", cwd=hutch.folder / "b")
-    git("submodule", "add", "-q", hutch.folder / "b", "sub", cwd=main)
+        git("clone", "-q", main, hutch.directory / name)
+    git("submodule", "add", "-q", hutch.directory / "a", "deep", cwd=hutch.directory / "b")
+    git("commit", "-qm", "y", cwd=hutch.directory / "b")
+    git("submodule", "add", "-q", hutch.directory / "b", "sub", cwd=main)
     git("submodule", "update", "--init", "--recursive", cwd=main)
     nested = main / ".git/modules/sub/modules/deep"
     cannot_be_changed(hutch, [nested / "config", nested / "hooks", main / "sub/deep/.git"], "--rw", main)
 
 
 def test_a_linked_worktree_and_its_repository(hutch, git, main):
-    tree = hutch.folder / "tree"
+    tree = hutch.directory / "tree"
     git("worktree", "add", "-q", tree, cwd=main)
     git("config", "extensions.worktreeConfig", "true", cwd=main)
     git("config", "--worktree", "core.pager", "cat", cwd=tree)
@@ -78,9 +78,9 @@ def test_a_linked_worktree_and_its_repository(hutch, git, main):
     paths = [tree / ".git", main / ".git/config", main / ".git/hooks", own / "commondir", own / "gitdir", own / "config.worktree"]
     cannot_be_changed(hutch, paths, "--rw", tree, "--rw", main)
     cannot_be_changed(hutch, paths, "--rw", tree, "--rw", main / ".git")
-    cannot_be_changed(hutch, paths, "--rw", hutch.folder)
+    cannot_be_changed(hutch, paths, "--rw", hutch.directory)
     cannot_be_changed(hutch, [tree / ".git"], "--rw", tree)
-    done = hutch("run", "--rw", hutch.folder, "--", "sh", "-c", f"cd {tree} && echo x >f && git add f && git -c user.name=n -c user.email=e@e commit -qm y")
+    done = hutch("run", "--rw", hutch.directory, "--", "sh", "-c", f"cd {tree} && echo x >f && git add f && git -c user.name=n -c user.email=e@e commit -qm y")
     assert done.status == 0, done
 
 
@@ -90,18 +90,18 @@ def test_config_worktree(hutch, git, main):
     cannot_be_changed(hutch, [main / ".git/config.worktree"], "--rw", main)
 
 
-@pytest.mark.parametrize("value, folder, kept", [(".githooks", ".githooks", ".githooks"), ("tools/hooks/", "tools/hooks", "tools/hooks"),
+@pytest.mark.parametrize("value, directory, kept", [(".githooks", ".githooks", ".githooks"), ("tools/hooks/", "tools/hooks", "tools/hooks"),
                                                  (".husky/_", ".husky/_", ".husky"), ("./a/../.h", ".h", ".h")])
-def test_hooks_path(hutch, git, main, value, folder, kept):
-    (main / folder).mkdir(parents=True)
+def test_hooks_path(hutch, git, main, value, directory, kept):
+    (main / directory).mkdir(parents=True)
     (main / "a").mkdir(exist_ok=True)
-    (main / folder / "pre-commit").write_text("#!/bin/sh\n")
+    (main / directory / "pre-commit").write_text("#!/bin/sh\n")
     git("config", "core.hooksPath", value, cwd=main)
-    cannot_be_changed(hutch, [main / folder / "pre-commit", main / kept], "--rw", main)
+    cannot_be_changed(hutch, [main / directory / "pre-commit", main / kept], "--rw", main)
 
 
 def test_hooks_path_absolute_in_another_grant_and_of_the_persons_own_configuration(hutch, git, main):
-    other = hutch.folder / "other"
+    other = hutch.directory / "other"
     (other / "hooks").mkdir(parents=True)
     git("config", "core.hooksPath", other / "hooks", cwd=main)
     cannot_be_changed(hutch, [other / "hooks"], "--rw", main, "--rw", other)
@@ -170,13 +170,13 @@ def test_nested_and_bare_repositories(hutch, git, main):
     cannot_be_changed(hutch, paths[2:], "--rw", main / "store")
 
 
-def test_too_many_folders_are_said_and_bounded(hutch):
+def test_too_many_directories_are_said_and_bounded(hutch):
     for i in range(2100):
-        (hutch.folder / str(i)).mkdir()
-    done = hutch("run", "--rw", hutch.folder, "--", "true")
+        (hutch.directory / str(i)).mkdir()
+    done = hutch("run", "--rw", hutch.directory, "--", "true")
     assert done.status == 0 and "holds too much to look for every Git repository" in done.err, done
-    assert "holds too much" not in hutch("run", "--ro", hutch.folder, "--", "true").err
-    assert "holds too much" not in hutch("run", "--rw", hutch.folder, "--no-protect", "--", "true").err
+    assert "holds too much" not in hutch("run", "--ro", hutch.directory, "--", "true").err
+    assert "holds too much" not in hutch("run", "--rw", hutch.directory, "--no-protect", "--", "true").err
 
 
 def test_no_protect(hutch, git, main):
@@ -189,10 +189,10 @@ def test_no_protect(hutch, git, main):
 def test_a_thousand_worktrees_of_nothing_take_no_time(hutch):
     """Pointers that lead in a circle, and configurations that include themselves."""
     for i in range(300):
-        (hutch.folder / str(i)).mkdir()
-        (hutch.folder / str(i) / ".git").write_text(f"gitdir: ../{(i + 1) % 300}\n")
-        (hutch.folder / str(i) / "commondir").write_text(f"../{(i + 2) % 300}\n")
-        (hutch.folder / str(i) / "config").write_text(f"[include]\npath = config\npath = ../{(i + 1) % 300}/config\n")
+        (hutch.directory / str(i)).mkdir()
+        (hutch.directory / str(i) / ".git").write_text(f"gitdir: ../{(i + 1) % 300}\n")
+        (hutch.directory / str(i) / "commondir").write_text(f"../{(i + 2) % 300}\n")
+        (hutch.directory / str(i) / "config").write_text(f"[include]\npath = config\npath = ../{(i + 1) % 300}/config\n")
     started = time.monotonic()
-    done = hutch("run", "--rw", hutch.folder, "--", "true", timeout=10)
+    done = hutch("run", "--rw", hutch.directory, "--", "true", timeout=10)
     assert done.status == 0 and time.monotonic() - started < 5, done

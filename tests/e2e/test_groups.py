@@ -29,11 +29,11 @@ def with_bus(hutch, unified, tmp_path):
     buses = []
 
     def run(answer, *options, command=("true",), timeout=30, **rest):
-        folder = tmp_path / f"run{len(buses)}"
-        folder.mkdir()
-        made = bus.Bus(folder / "bus", answer, **rest)
+        directory = tmp_path / f"run{len(buses)}"
+        directory.mkdir()
+        made = bus.Bus(directory / "bus", answer, **rest)
         buses.append(made)
-        done = hutch("run", "-v", *options, "--", *command, before=unified, env={"XDG_RUNTIME_DIR": str(folder)}, timeout=timeout)
+        done = hutch("run", "-v", *options, "--", *command, before=unified, env={"XDG_RUNTIME_DIR": str(directory)}, timeout=timeout)
         made.close()
         assert made.problem is None, made.problem
         return done, made
@@ -68,7 +68,7 @@ def test_no_quota_without_the_option(with_bus):
 
 @pytest.mark.parametrize("answer, why", [
     (lambda bus_, unit: bus.refusal("Unit is masked.\n[hutch] forged"), "systemd refuses: Unit is masked."),
-    (lambda bus_, unit: bus.job_removed(unit, "failed"), "systemd made no scope: failed"),
+    (lambda bus_, unit: bus.job_removed(unit, "failed"), "systemd did not make the scope: failed"),
     (lambda bus_, unit: bus.job_removed(unit), "did not put the sandbox into its scope"),
     (lambda bus_, unit: bus.job_removed("other.scope") + bus.job_removed(unit), "did not put the sandbox into its scope"),
     (lambda bus_, unit: None, "hung up"),
@@ -87,7 +87,7 @@ def test_another_way_where_there_is_no_scope(with_bus, answer, why):
 
 def test_a_greeting_that_refuses(with_bus, hutch):
     done, _ = with_bus(lambda bus_, unit: None, greeting=b"REJECTED EXTERNAL\r\n")
-    assert done.status == 0 and "does not accept you" in done.err and "watchdog" in in_force(done), done
+    assert done.status == 0 and "rejected your user id" in done.err and "watchdog" in in_force(done), done
 
 
 def test_a_bus_that_says_nothing_costs_five_seconds(with_bus):
@@ -122,10 +122,10 @@ def test_no_bus_and_nothing_delegated(hutch, unified, tmp_path):
 
 def test_hutch_killed_while_it_waits_for_the_bus(hutch, unified, tmp_path):
     """nothing_left_behind looks for the rest."""
-    folder = tmp_path / "bus-folder"
-    folder.mkdir()
-    made = bus.Bus(folder / "bus", lambda bus_, unit: b"")
-    process = hutch.start("run", "--", "echo", "ran", before=unified, env={"XDG_RUNTIME_DIR": str(folder)}, stdout=subprocess.PIPE)
+    directory = tmp_path / "bus-directory"
+    directory.mkdir()
+    made = bus.Bus(directory / "bus", lambda bus_, unit: b"")
+    process = hutch.start("run", "--", "echo", "ran", before=unified, env={"XDG_RUNTIME_DIR": str(directory)}, stdout=subprocess.PIPE)
     while not made.calls or made.calls[-1][0]["member"] != "StartTransientUnit":
         assert process.poll() is None
         os.sched_yield()

@@ -12,13 +12,13 @@ from harness import PYTHON
 @pytest.fixture
 def project(hutch):
     for name in (".env", "sub/.env.local", "sub/deep/.env", "sub/other.txt", "secrets/key", "app/[id]/page"):
-        (hutch.folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (hutch.folder / name).write_text(f"CANARY {name}\n")
-    return hutch.folder
+        (hutch.directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (hutch.directory / name).write_text(f"CANARY {name}\n")
+    return hutch.directory
 
 
 @pytest.mark.parametrize("grant", ["--ro", "--rw", "--overlay"])
-def test_a_file_is_empty_and_a_folder_too(hutch, project, grant):
+def test_a_file_is_empty_and_a_directory_too(hutch, project, grant):
     done = hutch("run", grant, ".", "--hide", "sub/other.txt", "--hide", "secrets", "--", "sh", "-c",
                  "cat sub/other.txt; ls -A secrets; cat .env; touch secrets/new || echo x >sub/other.txt; rm -rf secrets sub/other.txt; mv secrets x; mv sub x")
     assert done.out == "CANARY .env\n", done
@@ -32,7 +32,7 @@ def test_a_pattern_matches_names_at_any_depth(hutch, project, grant):
 
 @pytest.mark.parametrize("name", [".env", ".env/"])
 def test_a_name_without_a_slash_is_looked_for_at_any_depth(hutch, project, name):
-    """Below every grant, and where it leads to from the working folder."""
+    """Below every grant, and where it leads to from the working directory."""
     out = hutch.inside("cat .env sub/.env.local sub/deep/.env sub/other.txt", "--rw", ".", "--hide", name)
     assert out == "CANARY sub/.env.local\nCANARY sub/other.txt\n"
     out = hutch.inside(f"cat {project}/.env {project}/sub/deep/.env", "--ro", project, "--hide", name, cwd=hutch.home)
@@ -51,7 +51,7 @@ def test_a_name_without_a_slash_is_no_pattern(hutch, project):
     assert hutch.inside("cat 'sub/[id]' sub/i", "--ro", ".", "--hide", "[id]") == "i\n"
 
 
-def test_patterns_hold_in_a_narrower_grant_of_a_hidden_folder(hutch, project):
+def test_patterns_hold_in_a_narrower_grant_of_a_hidden_directory(hutch, project):
     for name in ("s*b", "sub"):
         assert hutch.inside("ls -A sub; cat sub/deep/.env", "--ro", ".", "--ro", "sub/deep", "--hide", name, "--hide", ".env*") == "deep\n"
 
@@ -77,7 +77,7 @@ def test_it_holds_at_every_place_that_shows_it(hutch, project):
     assert out == "CANARY sub/other.txt\n"
 
 
-def test_it_wins_over_a_grant_of_the_same_file_and_hides_in_the_programs_folder(hutch, project):
+def test_it_wins_over_a_grant_of_the_same_file_and_hides_in_the_programs_directory(hutch, project):
     assert hutch.inside("cat .env", "--ro", ".", "--ro", project / ".env", "--hide", ".env*", cwd=project) == ""
     (project / "package.json").write_text("{}")
     (project / "main.py").write_text("print(open('.env').read())")
@@ -106,8 +106,8 @@ def test_a_missing_path_in_a_writable_grant_is_a_mistake(hutch, project):
 @pytest.mark.parametrize("outer", ["--ro", "--rw", "--overlay"])
 @pytest.mark.parametrize("inner", ["--ro", "--rw"])
 @pytest.mark.parametrize("hidden", ["sub", "s*b"])
-def test_a_narrower_grant_in_a_hidden_folder_is_seen(hutch, project, outer, inner, hidden):
-    """In any order; and nothing else of the folder, in which nothing can be made."""
+def test_a_narrower_grant_in_a_hidden_directory_is_seen(hutch, project, outer, inner, hidden):
+    """In any order; and nothing else of the directory, in which nothing can be made."""
     for options in (["--hide", hidden, outer, ".", inner, "sub/deep"], [inner, "sub/deep", outer, ".", "--hide", hidden]):
         done = hutch("run", *options, "--", "sh", "-c", "find sub | sort; cat sub/deep/.env; touch sub/new; mkdir sub/new; rmdir sub/deep; mv sub x")
         assert done.out == "sub\nsub/deep\nsub/deep/.env\nCANARY sub/deep/.env\n" and done.status != 0, done
@@ -116,8 +116,8 @@ def test_a_narrower_grant_in_a_hidden_folder_is_seen(hutch, project, outer, inne
     assert (done.status == 0) == (project / "sub/deep/new").exists() == (inner == "--rw"), done
 
 
-def test_grants_of_every_kind_in_a_hidden_folder(hutch, project):
-    """A file, a folder some way down, memory, and a grant whose path leads through a link there."""
+def test_grants_of_every_kind_in_a_hidden_directory(hutch, project):
+    """A file, a directory some way down, memory, and a grant whose path leads through a link there."""
     (project / "secrets/a/b").mkdir(parents=True)
     (project / "secrets/a/b/f").write_text("deep\n")
     (project / "secrets/link").symlink_to("../app")
@@ -135,18 +135,18 @@ def test_hidden_again_in_a_narrower_grant(hutch, project):
 
 def test_more_than_can_be_looked_at_is_an_error(hutch):
     for i in range(200):  # second links: a disk takes minutes for as many new files
-        (hutch.folder / str(i)).mkdir()
-        folder = os.open(hutch.folder / str(i), os.O_RDONLY)
-        os.close(os.open("x", os.O_CREAT | os.O_WRONLY, dir_fd=folder))
+        (hutch.directory / str(i)).mkdir()
+        directory = os.open(hutch.directory / str(i), os.O_RDONLY)
+        os.close(os.open("x", os.O_CREAT | os.O_WRONLY, dir_fd=directory))
         for j in range(1000):
-            os.link("x", str(j), src_dir_fd=folder, dst_dir_fd=folder)
-        os.close(folder)
+            os.link("x", str(j), src_dir_fd=directory, dst_dir_fd=directory)
+        os.close(directory)
     done = hutch("run", "--ro", ".", "--hide", ".env*", "--", "true")
     assert done.status == 125 and "more than 200000" in done.err, done
 
 
-@pytest.mark.skipif(os.getuid() == 0, reason="root looks into every folder")
-def test_a_folder_that_only_the_sandbox_could_open_is_an_error(hutch, project):
+@pytest.mark.skipif(os.getuid() == 0, reason="root looks into every directory")
+def test_a_directory_that_only_the_sandbox_could_open_is_an_error(hutch, project):
     (project / "sub").chmod(0)
     try:
         assert hutch("run", "--rw", ".", "--hide", ".env*", "--", "true").status == 125
@@ -170,12 +170,12 @@ CONNECT = "import socket, sys\ns = socket.socket(socket.AF_UNIX)\ns.settimeout(5
 
 @pytest.fixture
 def listener(hutch, monkeypatch):
-    (hutch.folder / "run/deep").mkdir(parents=True)
+    (hutch.directory / "run/deep").mkdir(parents=True)
     with socket.socket(socket.AF_UNIX) as server:
-        monkeypatch.chdir(hutch.folder)  # the name of a socket has 107 bytes at most
-        path = hutch.folder / "run/deep/s"
+        monkeypatch.chdir(hutch.directory)  # the name of a socket has 107 bytes at most
+        path = hutch.directory / "run/deep/s"
         if len(str(path)) > 107:
-            pytest.skip("the test folder's path is too long for a socket")
+            pytest.skip("the test directory's path is too long for a socket")
         server.bind(str(path))
         server.listen()
         yield path
@@ -184,24 +184,24 @@ def listener(hutch, monkeypatch):
 @pytest.mark.parametrize("grant", ["--ro", "--rw", "--overlay"])
 def test_sockets_below_a_grant_cannot_be_reached(hutch, listener, grant):
     assert subprocess.run([PYTHON, "-c", CONNECT, listener], capture_output=True, text=True).stdout == "connected\n"
-    done = hutch("run", grant, hutch.folder, "--", PYTHON, "-c", CONNECT, listener)
+    done = hutch("run", grant, hutch.directory, "--", PYTHON, "-c", CONNECT, listener)
     assert done.status != 0 and "connected" not in done.out, done
-    done = hutch("run", grant, hutch.folder, "--", "sh", "-c", f"rm -f {listener} || mv {hutch.folder}/run/deep {hutch.folder}/x || mv {hutch.folder}/run {hutch.folder}/x")
+    done = hutch("run", grant, hutch.directory, "--", "sh", "-c", f"rm -f {listener} || mv {hutch.directory}/run/deep {hutch.directory}/x || mv {hutch.directory}/run {hutch.directory}/x")
     assert done.status != 0 or grant == "--overlay", done
 
 
 def test_a_socket_that_is_granted_itself_can_be_reached(hutch, listener):
-    assert hutch("run", "--ro", hutch.folder, "--ro", listener, "--", PYTHON, "-c", CONNECT, listener).out == "connected\n"
+    assert hutch("run", "--ro", hutch.directory, "--ro", listener, "--", PYTHON, "-c", CONNECT, listener).out == "connected\n"
 
 
 def test_a_socket_of_another_network_namespace_cannot_be_reached(hutch):
-    path = hutch.folder / "s"
+    path = hutch.directory / "s"
     script = f"import socket\ns = socket.socket(socket.AF_UNIX)\ns.bind({str(path)!r})\ns.listen()\nprint(flush=True)\ninput()\n"
     with subprocess.Popen(["unshare", "-rn", PYTHON, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
         server.stdout.readline()
         try:
             # In this order: a connection from here would put the socket on this namespace's own list.
-            assert "connected" not in hutch("run", "--ro", hutch.folder, "--", PYTHON, "-c", CONNECT, path).out
+            assert "connected" not in hutch("run", "--ro", hutch.directory, "--", PYTHON, "-c", CONNECT, path).out
             assert subprocess.run([PYTHON, "-c", CONNECT, path], capture_output=True, text=True).stdout == "connected\n"
         finally:
             server.stdin.close()

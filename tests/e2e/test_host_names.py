@@ -104,7 +104,7 @@ def test_absent_and_then_there(world, ask):
     assert asking.until(SECOND) == SECOND
 
 
-def test_a_link_that_dangles_until_its_folder_is_made(world, ask):
+def test_a_link_that_dangles_until_its_directory_is_made(world, ask):
     resolv(world).unlink()
     resolv(world).symlink_to("later/on/resolv.conf")
     asking = ask()
@@ -132,13 +132,13 @@ def test_replaced_by_rename(world, ask):
 
 
 def test_the_target_of_a_link_is_replaced(world, ask):
-    folder = world.etc / "stub"
-    folder.mkdir()
-    (folder / "resolv.conf").write_text(server("198.51.100.53"))
+    directory = world.etc / "stub"
+    directory.mkdir()
+    (directory / "resolv.conf").write_text(server("198.51.100.53"))
     link(resolv(world), "stub/resolv.conf")
     asking = ask()
     assert asking.first == FIRST
-    replace(folder / "resolv.conf", server("198.51.100.54"))
+    replace(directory / "resolv.conf", server("198.51.100.54"))
     assert asking.until(SECOND) == SECOND
 
 
@@ -156,18 +156,18 @@ def test_another_link_takes_its_place(world, ask):
     assert asking.until(FIRST) == FIRST
 
 
-def test_a_folder_that_is_removed_and_made_again(world, ask):
-    folder = world.etc / "run"
-    folder.mkdir()
-    (folder / "resolv.conf").write_text(server("198.51.100.53"))
+def test_a_directory_that_is_removed_and_made_again(world, ask):
+    directory = world.etc / "run"
+    directory.mkdir()
+    (directory / "resolv.conf").write_text(server("198.51.100.53"))
     link(resolv(world), "run/resolv.conf")
     asking = ask()
     assert asking.first == FIRST
-    (folder / "resolv.conf").unlink()
-    folder.rmdir()
+    (directory / "resolv.conf").unlink()
+    directory.rmdir()
     assert asking.until("nothing") == "nothing"
-    folder.mkdir()
-    (folder / "resolv.conf").write_text(server("198.51.100.54"))
+    directory.mkdir()
+    (directory / "resolv.conf").write_text(server("198.51.100.54"))
     assert asking.until(SECOND) == SECOND
 
 

@@ -65,7 +65,7 @@ def test_identity_is_one_unprivileged_user_with_a_name(hutch):
 def test_identity_holds_for_a_caller_without_an_account(hutch, tmp_path, am_root):
     if not am_root:
         pytest.skip("only root can become somebody without an account")
-    os.chmod(hutch.folder, 0o777)
+    os.chmod(hutch.directory, 0o777)
     done = hutch("run", "--", "sh", "-c", "id -un; echo ~", cwd="/",
                  before=["setpriv", "--reuid", "12345", "--regid", "12345", "--clear-groups"], env={"HOME": "/nonexistent"})
     assert done.out.split() == ["nonroot", "/nonexistent"], done
@@ -117,7 +117,7 @@ def test_caches_can_be_written_in_the_home_and_do_not_reach_the_real_one(hutch):
     assert sorted(str(path) for path in hutch.home.rglob("*") if path.is_dir() or ".local" not in path.parts) == before
 
 
-def test_temporary_folder_is_private(hutch):
+def test_temporary_directory_is_private(hutch):
     name = f"/tmp/seen-inside-{os.getpid()}"
     assert hutch.inside(f'cd "$TMPDIR" && echo y >{name} && cat {name}') == "y\n"
     assert not os.path.exists(name)
@@ -127,7 +127,7 @@ def test_temporary_folder_is_private(hutch):
 
 def test_the_root_holds_only_what_is_needed_and_cannot_be_written(hutch):
     assert set(hutch.inside("ls -A /").split()) <= {"bin", "sbin", "lib", "lib32", "lib64", "libx32", "libo32", "usr", "etc", "proc", "dev",
-                                                    "tmp", "home", "root", "var", "run", *Path(hutch.home).parts[1:2], *Path(hutch.folder).parts[1:2]}
+                                                    "tmp", "home", "root", "var", "run", *Path(hutch.home).parts[1:2], *Path(hutch.directory).parts[1:2]}
     for path in ("/x", "/usr/x", "/etc/x", "/etc/passwd", "/bin/x", "/dev/x", "/proc/x"):
         assert hutch("run", "--", "sh", "-c", f"echo x >>{path}").status != 0, path
 
@@ -199,7 +199,7 @@ def test_only_the_standard_streams_are_open_whatever_the_caller_leaks(hutch):
 
 
 def test_no_process_inside_holds_anything_of_the_host(hutch):
-    """Every descriptor that can be looked at, of every process, with a folder and a secret leaked by the caller."""
+    """Every descriptor that can be looked at, of every process, with a directory and a secret leaked by the caller."""
     secret = os.open(hutch.home / ".ssh/id", os.O_RDONLY)
     try:
         done = hutch("run", "--", "sh", "-c", "for p in /proc/[0-9]*; do echo $p; ls -l $p/fd $p/cwd $p/root $p/exe 2>&1; cat $p/cmdline; done",
@@ -231,9 +231,9 @@ def test_pid_1_shows_nothing_of_the_callers_command_line(hutch):
     assert "CANARY" not in done.out and str(hutch.home) not in done.out, done
 
 
-def test_mount_table_names_no_folder_that_was_not_granted(hutch):
-    table = hutch.inside("cat /proc/self/mountinfo", "--ro", hutch.folder)
-    assert str(hutch.folder) in table
+def test_mount_table_names_no_directory_that_was_not_granted(hutch):
+    table = hutch.inside("cat /proc/self/mountinfo", "--ro", hutch.directory)
+    assert str(hutch.directory) in table
     assert str(hutch.home / ".ssh") not in table
 
 

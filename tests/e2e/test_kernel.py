@@ -69,7 +69,7 @@ def test_threads_start(hutch, node):
 
 
 def test_a_custom_profile_replaces_the_built_in(hutch):
-    profile = hutch.folder / "profile.json"
+    profile = hutch.directory / "profile.json"
     profile.write_text('{"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["uname"], "action": "SCMP_ACT_ERRNO", "errnoRet": 95}]}')
     done = hutch("run", "--seccomp", profile, "--", PYTHON, "-c", "import os; os.uname()")
     assert done.status == 1 and "[Errno 95]" in done.err, done
@@ -83,7 +83,7 @@ def test_a_custom_profile_replaces_the_built_in(hutch):
                                     '{"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["ioctl"], "action": "SCMP_ACT_ERRNO", "args": '
                                     '[{"index": 1, "value": 1, "op": "SCMP_CMP_EQ"}, {"index": 1, "value": 2, "op": "SCMP_CMP_EQ"}]}]}'])
 def test_a_broken_profile_is_refused(hutch, broken):
-    (hutch.folder / "profile.json").write_text(broken)
+    (hutch.directory / "profile.json").write_text(broken)
     done = hutch("run", "--seccomp", "profile.json", "--", "true")
     assert done.status == 125 and done.err.count("\n") == 1, done
 
@@ -97,7 +97,7 @@ OPTIONAL_CALLS = ["clone3", "faccessat2", "pidfd_open", "pidfd_send_signal", "pi
 def test_a_missing_newer_call_has_a_substitute(hutch, deny_calls, call):
     secret = os.open(hutch.home / ".ssh/id", os.O_RDONLY)  # so that closing descriptors matters
     try:
-        done = hutch("run", "--rw", hutch.folder, "--", "sh", "-c", "touch made && id -u && ls /proc/self/fd | wc -l && grep -c ^CapEff:.0000000000000000 /proc/self/status",
+        done = hutch("run", "--rw", hutch.directory, "--", "sh", "-c", "touch made && id -u && ls /proc/self/fd | wc -l && grep -c ^CapEff:.0000000000000000 /proc/self/status",
                      before=deny_calls(f"{call}=ENOSYS"), pass_fds=[secret])
     finally:
         os.close(secret)
@@ -142,8 +142,8 @@ def test_with_landlock_no_note(hutch):
 
 @pytest.mark.parametrize("call", ["landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self"])
 def test_landlock_that_is_required_and_missing_is_125(hutch, deny_calls, call):
-    done = hutch("run", "--require", "landlock", "--rw", hutch.folder, "--", "touch", "made", before=deny_calls(f"{call}=ENOSYS"))
-    assert done.status == 125 and not (hutch.folder / "made").exists(), done
+    done = hutch("run", "--require", "landlock", "--rw", hutch.directory, "--", "touch", "made", before=deny_calls(f"{call}=ENOSYS"))
+    assert done.status == 125 and not (hutch.directory / "made").exists(), done
     assert "landlock" in done.err.lower() and done.err.count("\n") == 1
 
 
@@ -152,7 +152,7 @@ def test_older_landlock(hutch, preload, version):
     """Each older version is used for what it can do; nothing it does not know is asked of it."""
     needs_kernel(landlock_version() >= version, f"this kernel has no Landlock {version}")
     environment = {**preload("older_landlock.c"), "HUTCH_TEST_LANDLOCK": str(version)}
-    done = hutch("run", "--rw", hutch.folder, "--", "sh", "-c", "mkdir a b && echo x >a/f && mv a/f b/f && cat b/f", env=environment)
+    done = hutch("run", "--rw", hutch.directory, "--", "sh", "-c", "mkdir a b && echo x >a/f && mv a/f b/f && cat b/f", env=environment)
     assert (done.status, done.out) == (0, "x\n"), done
     if version >= 2:
         assert hutch("run", "--require", "landlock", "--", "true", env=environment).status == 0
@@ -161,20 +161,20 @@ def test_older_landlock(hutch, preload, version):
 def test_newer_landlock_guards_sockets(hutch, preload):
     """From version 9: no grant lets sockets of others be connected to, but one that is granted itself and the
     sandbox's own memory. The kernel here need not have it: what it would be told is looked at."""
-    path = hutch.folder / "s"
+    path = hutch.directory / "s"
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(path))
-        (hutch.folder / "read").mkdir()
-        (hutch.folder / "file").touch()
-        done = hutch("run", "--rw", hutch.folder, "--ro", hutch.folder / "read", "--rw", path, "--", "true", env=preload("newer_landlock.c"))
+        (hutch.directory / "read").mkdir()
+        (hutch.directory / "file").touch()
+        done = hutch("run", "--rw", hutch.directory, "--ro", hutch.directory / "read", "--rw", path, "--", "true", env=preload("newer_landlock.c"))
     assert done.status == 0, done
     assert "[landlock] sockets guarded" in done.err
     places = re.findall(r"sockets at (\d+)", done.err)
     assert str(path.stat().st_ino) in places
-    assert not {str(hutch.folder.stat().st_ino), str((hutch.folder / "read").stat().st_ino)} & set(places)
-    (hutch.folder / "layer").mkdir()
+    assert not {str(hutch.directory.stat().st_ino), str((hutch.directory / "read").stat().st_ino)} & set(places)
+    (hutch.directory / "layer").mkdir()
     plain, overlay = (hutch("run", *options, "--", "true", env=preload("newer_landlock.c")).err.count("sockets at")
-                      for options in ([], ["--overlay", hutch.folder / "layer"]))
+                      for options in ([], ["--overlay", hutch.directory / "layer"]))
     assert plain == overlay > 0
     assert "sockets guarded" not in hutch("run", "--allow-userns=full", "--", "true", env=preload("newer_landlock.c")).err
 
@@ -219,8 +219,8 @@ ESSENTIAL = {
 def test_a_refused_step_is_125_and_starts_nothing(hutch, deny_calls, rules, kind):
     if "setsid" in rules[0] and kind == "run":
         pytest.skip("run makes no session of its own on a terminal")
-    marker = hutch.folder / "ran"
-    done = hutch(kind, "--rw", hutch.folder, "--", "touch", marker, before=deny_calls(*rules))
+    marker = hutch.directory / "ran"
+    done = hutch(kind, "--rw", hutch.directory, "--", "touch", marker, before=deny_calls(*rules))
     assert not marker.exists(), "the command ran"
     assert done.status == 125 and done.out == "", done
     assert done.err.startswith("[hutch] ") or done.err.startswith("hutch: "), done
@@ -229,8 +229,8 @@ def test_a_refused_step_is_125_and_starts_nothing(hutch, deny_calls, rules, kind
 
 def test_apparmor_that_refuses_what_follows_the_clone_is_named(hutch, preload):
     """Ubuntu's rule about unprivileged user namespaces: the clone works, then writing the id map is refused."""
-    marker = hutch.folder / "ran"
-    done = hutch("run", "--rw", hutch.folder, "--", "touch", marker, env={**preload("refuse_open.c"), "HUTCH_TEST_REFUSE": "/uid_map"})
+    marker = hutch.directory / "ran"
+    done = hutch("run", "--rw", hutch.directory, "--", "touch", marker, env={**preload("refuse_open.c"), "HUTCH_TEST_REFUSE": "/uid_map"})
     assert done.status == 125 and not marker.exists(), done
     assert "AppArmor" in done.err and done.err.count("\n") == 1, done
 
@@ -256,7 +256,7 @@ def test_a_sysctl_that_forbids_user_namespaces_is_named(hutch):
 
 def bubblewrap(hutch, *words):
     return subprocess.run(["bwrap", "--unshare-all", "--bind", "/", "/", "--proc", "/proc", "--dev-bind", "/dev/null", "/proc/cmdline", "--", hutch.path, *words],
-                          env=hutch.environment, cwd=hutch.folder, capture_output=True, text=True, timeout=10)
+                          env=hutch.environment, cwd=hutch.directory, capture_output=True, text=True, timeout=10)
 
 
 def test_a_masked_proc_as_containers_have_it_is_named(hutch):

@@ -179,7 +179,7 @@ def test_the_client_is_killed(hutch, number):
               "print(p.stdout.readline(), flush=True); time.sleep(300)\n")
     before = Remains()
     client = subprocess.Popen([PYTHON, "-c", script, *hutch.argv("mcp", "--stop-grace", 1, "--", *STUB_COMMAND, *DEAF)],
-                              stdout=subprocess.PIPE, env=hutch.environment, cwd=hutch.folder)
+                              stdout=subprocess.PIPE, env=hutch.environment, cwd=hutch.directory)
     with client:
         assert b"id" in client.stdout.readline()
         client.send_signal(number)

@@ -108,8 +108,8 @@ def limit_records(log):
 
 def test_memory_ends_the_sandbox_with_137_and_one_line(hutch):
     script = "import os, time\nfor _ in range(6): os.fork()\ndata = bytearray(20 << 20)\ntime.sleep(20)"
-    done = hutch("run", "--log", hutch.folder / "log", "--memory", "200m", "--", PYTHON, "-c", script)
-    assert done.status == 137 and limit_records(hutch.folder / "log") == [("memory", "200m")], done
+    done = hutch("run", "--log", hutch.directory / "log", "--memory", "200m", "--", PYTHON, "-c", script)
+    assert done.status == 137 and limit_records(hutch.directory / "log") == [("memory", "200m")], done
     assert len([line for line in done.own_lines if "--memory 200m is used up" in line]) == 1 == len(done.own_lines), done
     assert "ended at a limit" in hutch("logs").out
     run = json.loads(hutch("logs", "--json").out)
@@ -125,8 +125,8 @@ LEAK_NODE = "const kept = []; for (let i = 0; i < 600; i++) kept.push(new Array(
 def test_a_leak_of_one_process_is_named(hutch, request, name):
     """Not an error of the allocation inside, of which hutch could say nothing."""
     words = [PYTHON, "-c", LEAK_PYTHON] if name == "python" else [request.getfixturevalue("node"), "-e", LEAK_NODE]
-    done = hutch("run", "--log", hutch.folder / "log", "--memory", "200m", "--", *words)
-    assert (done.status, done.out) == (137, "") and limit_records(hutch.folder / "log") == [("memory", "200m")], done
+    done = hutch("run", "--log", hutch.directory / "log", "--memory", "200m", "--", *words)
+    assert (done.status, done.out) == (137, "") and limit_records(hutch.directory / "log") == [("memory", "200m")], done
     assert len(done.own_lines) == 1 and "--memory 200m is used up" in done.own_lines[0], done
 
 
@@ -174,9 +174,9 @@ def test_what_is_written_to_memory_counts_for_both(hutch):
 
 
 def test_a_full_disk_is_named(hutch):
-    done = hutch("run", "--log", hutch.folder / "log", "--disk", "20m", "--", "sh", "-c", "head -c 30m /dev/zero > /tmp/f || echo full; sleep 1; rm /tmp/f; echo ok > ~/f && cat ~/f")
+    done = hutch("run", "--log", hutch.directory / "log", "--disk", "20m", "--", "sh", "-c", "head -c 30m /dev/zero > /tmp/f || echo full; sleep 1; rm /tmp/f; echo ok > ~/f && cat ~/f")
     assert (done.status, done.out) == (0, "full\nok\n"), done
-    assert any("--disk 20m" in line for line in done.own_lines) and limit_records(hutch.folder / "log") == [("disk", "20m")], done
+    assert any("--disk 20m" in line for line in done.own_lines) and limit_records(hutch.directory / "log") == [("disk", "20m")], done
 
 
 def test_disk_is_one_budget(hutch):
@@ -189,10 +189,10 @@ def test_pids_are_named_when_used_up(hutch):
               "try:\n    while True:\n        if os.fork() == 0: time.sleep(30); os._exit(0)\n        children += 1\n"
               "except OSError as error: print(error.errno, children, flush=True)\n"
               "time.sleep(1.5)")
-    done = hutch("run", "--log", hutch.folder / "log", "--pids", "40", "--", PYTHON, "-c", script)
+    done = hutch("run", "--log", hutch.directory / "log", "--pids", "40", "--", PYTHON, "-c", script)
     number, children = map(int, done.out.split())
     assert done.status == 0 and number == 11 and 39 <= children <= 340, done
-    assert any("--pids 40 is used up" in line and "--pids N permits more" in line for line in done.own_lines) and limit_records(hutch.folder / "log") == [("pids", "40")], done
+    assert any("--pids 40 is used up" in line and "--pids N permits more" in line for line in done.own_lines) and limit_records(hutch.directory / "log") == [("pids", "40")], done
 
 
 def test_two_sandboxes_share_no_budget(hutch, tmp_path):

@@ -103,7 +103,7 @@ def test_dry_run_writes_nothing(hutch):
     (lambda p: p.mkdir(), "directory"),
     (lambda p: os.mkfifo(p), "No such device"),
     (lambda p: (p.with_name("other").write_text(""), os.link(p.with_name("other"), p)), "another name"),
-], ids=["link", "dangling", "folder", "fifo", "hard link"])
+], ids=["link", "dangling", "directory", "fifo", "hard link"])
 def test_what_is_no_file_of_its_own_is_refused(hutch, make, sentence):
     log = hutch.home / "log"
     make(log)
@@ -112,6 +112,6 @@ def test_what_is_no_file_of_its_own_is_refused(hutch, make, sentence):
     assert not (hutch.home / "nowhere").exists()
 
 
-def test_a_missing_folder_is_named(hutch):
+def test_a_missing_directory_is_named(hutch):
     done = hutch("run", "--log", hutch.home / "no/log", "--", "true")
-    assert done.status == 125 and "its folder does not exist" in done.err, done
+    assert done.status == 125 and "its directory does not exist" in done.err, done

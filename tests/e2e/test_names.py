@@ -18,12 +18,12 @@ def path_bytes(path):
 
 @pytest.fixture(params=NAMES.values(), ids=NAMES)
 def strange(request, hutch):
-    """A folder of that name with a file of that name in it, as the str that Python makes of it."""
-    folder = os.path.join(path_bytes(hutch.folder), request.param)
-    os.mkdir(folder)
-    with open(os.path.join(folder, request.param), "wb") as file:
+    """A directory of that name with a file of that name in it, as the str that Python makes of it."""
+    directory = os.path.join(path_bytes(hutch.directory), request.param)
+    os.mkdir(directory)
+    with open(os.path.join(directory, request.param), "wb") as file:
         file.write(b"content\n")
-    return os.fsdecode(folder)
+    return os.fsdecode(directory)
 
 
 class Raw:
@@ -33,7 +33,7 @@ class Raw:
         self.hutch = hutch
 
     def __call__(self, *words, status=0):
-        done = subprocess.run([path_bytes(word) for word in [self.hutch.path, *words]], cwd=self.hutch.folder, env=self.hutch.environment, capture_output=True,
+        done = subprocess.run([path_bytes(word) for word in [self.hutch.path, *words]], cwd=self.hutch.directory, env=self.hutch.environment, capture_output=True,
                               stdin=subprocess.DEVNULL, timeout=30)
         text = without_deny_all(done.stderr.decode())
         own = [line for line in text.splitlines() if line.startswith("[hutch] ")]
@@ -99,10 +99,10 @@ def test_a_program_and_a_working_directory(raw, strange):
     assert done.stdout.endswith(b"content\n"), done
 
 
-def deep(folder, total):
-    """A folder whose path has `total` bytes; made step by step, because no call takes more than 4,095 at once."""
-    here = os.open(folder, os.O_PATH)
-    path = str(folder)
+def deep(directory, total):
+    """A directory whose path has `total` bytes; made step by step, because no call takes more than 4,095 at once."""
+    here = os.open(directory, os.O_PATH)
+    path = str(directory)
     while len(path) < total:
         name = "d" * min(200, total - len(path) - 1) if total - len(path) - 1 > 0 else ""
         os.mkdir(name, dir_fd=here)
@@ -117,7 +117,7 @@ def deep(folder, total):
 
 @pytest.mark.parametrize("option", ["--ro", "--rw", "--overlay"])
 def test_a_path_of_four_thousand_bytes(raw, hutch, option):
-    path = deep(hutch.folder, 4000)
+    path = deep(hutch.directory, 4000)
     with open(f"{path}/f", "w", encoding="utf-8") as file:
         file.write("content\n")
     done, own = raw("run", option, path, "--", "cat", f"{path}/f")
@@ -129,10 +129,10 @@ def test_a_path_of_four_thousand_bytes(raw, hutch, option):
 @pytest.mark.parametrize("length", [4090, 4095, 4096, 5000, 100_000])
 @pytest.mark.parametrize("option", ["--ro", "--rw", "--overlay", "--ro-try", "--hide", "--protect", "--cwd"])
 def test_a_path_that_is_longer_than_paths_may_be(raw, hutch, option, length):
-    path = str(hutch.folder) + "/" + "/".join("d" * 200 for _ in range(length // 201 + 1))
+    path = str(hutch.directory) + "/" + "/".join("d" * 200 for _ in range(length // 201 + 1))
     path = path[:length].rstrip("/")
-    words = ["--rw", hutch.folder] if option in ("--hide", "--protect") else []
-    done = subprocess.run([hutch.path, "run", *map(str, words), option, path, "--", "true"], cwd=hutch.folder, env=hutch.environment, capture_output=True, text=True,
+    words = ["--rw", hutch.directory] if option in ("--hide", "--protect") else []
+    done = subprocess.run([hutch.path, "run", *map(str, words), option, path, "--", "true"], cwd=hutch.directory, env=hutch.environment, capture_output=True, text=True,
                           stdin=subprocess.DEVNULL, timeout=30)
     own = [line for line in without_deny_all(done.stderr).splitlines() if line.startswith("[hutch] ")]
     assert done.returncode in (2, 125) and 1 <= len(own) <= 2 or (option == "--ro-try" and done.returncode == 0 and not own), done
@@ -143,11 +143,11 @@ def test_a_thousand_grants(raw, hutch):
     """Of every kind; all there, in one start and in valid JSON."""
     words = []
     for i in range(1000):
-        (hutch.folder / f"g{i}").mkdir()
-        (hutch.folder / f"g{i}/f").write_text(str(i))
+        (hutch.directory / f"g{i}").mkdir()
+        (hutch.directory / f"g{i}/f").write_text(str(i))
         words += [("--ro", "--rw", "--ro-try", "--rw-try")[i % 4], f"g{i}"]
-    done, own = raw("run", *words, "--", "sh", "-c", f"cat {hutch.folder}/g*/f | wc -c; touch {hutch.folder}/g1/new; touch {hutch.folder}/g0/new 2>/dev/null || echo refused")
+    done, own = raw("run", *words, "--", "sh", "-c", f"cat {hutch.directory}/g*/f | wc -c; touch {hutch.directory}/g1/new; touch {hutch.directory}/g0/new 2>/dev/null || echo refused")
     assert done.stdout.split() == [str(sum(len(str(i)) for i in range(1000))).encode(), b"refused"] and not own, done
-    assert (hutch.folder / "g1/new").exists()
+    assert (hutch.directory / "g1/new").exists()
     done, _ = raw("run", "--dry-run", *words, "--", "true")
     assert sum(mount["kind"] == "bind" and "/g" in mount["source"] for mount in json.loads(done.stdout)["mounts"]) >= 1000

@@ -237,7 +237,7 @@ def test_a_name_that_does_not_exist_fails_with_a_reason(online):
 def test_a_host_without_a_resolver(online, world, text):
     """The sandbox starts; what fails says why; what needs no name works."""
     script = "show([fate('allowed.test', 80), reaches('198.51.100.10', name='x.test'), reaches('in-hosts.test')])"
-    path = world.folder / "no-resolver"
+    path = world.directory / "no-resolver"
     path.write_text(text)
     instead = ["unshare", "--user", "--map-current-user", "--keep-caps", "--mount", "--propagation", "private", "sh", "-c",
                f'mount --bind {path} "$(realpath /etc/resolv.conf)" && exec setpriv --ambient-caps=-all --inh-caps=-all "$@"', "sh"]
@@ -646,10 +646,10 @@ for number in range(2000): ask(f"n{number}.evil.test")
 show(reaches("allowed.test"))
 """
     found, done = online.python(script, "--network-allow", "allowed.test")
-    assert found is True and len(done.own_lines) < 140 and "so many destinations were refused" in done.err
+    assert found is True and len(done.own_lines) < 140 and "refused so many destinations" in done.err
 
 
 def test_a_server_under_mcp_has_the_network_too(online, strict, world):
     """The client's channel stays clean while refusals are reported."""
-    client = strict("--network-allow", "allowed.test", before=world.before(online.folder), command=STUB_COMMAND)
+    client = strict("--network-allow", "allowed.test", before=world.before(online.directory), command=STUB_COMMAND)
     assert client.request("ping")["result"] == {}

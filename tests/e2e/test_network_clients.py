@@ -103,6 +103,6 @@ createInterface({ input: process.stdin }).on('line', async line => {
     if (m.method === 'initialize') say({ id: m.id, result: { protocolVersion: m.params.protocolVersion, capabilities: {}, serverInfo: { name: 's', version: '1' } } })
     if (m.method === 'fetch') { try { say({ id: m.id, result: { text: await (await fetch(m.params.url)).text() } }) } catch (e) { say({ id: m.id, result: { text: e.cause?.code } }) } }
 })""")
-    client = strict("--network-allow", "allowed.test", before=world.before(online.folder), command=[node, str(server)])
+    client = strict("--network-allow", "allowed.test", before=world.before(online.directory), command=[node, str(server)])
     assert "Host=allowed.test" in client.request("fetch", {"url": URLS[0]})["result"]["text"]
     assert client.request("fetch", {"url": "http://notallowed.test/"})["result"]["text"] == "ENOTFOUND"

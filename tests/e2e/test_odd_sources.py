@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Folders that are not simply there: of file systems that admit one account only, with mounts below them, unreadable ones.
+"""Directories that are not simply there: of file systems that admit one account only, with mounts below them, unreadable ones.
 Each works, or one sentence says why not."""
 import ctypes
 import fcntl
@@ -40,8 +40,8 @@ def mount(*words):
 @pytest.fixture
 def as_account(hutch):
     """hutch called by an account that owns nothing here."""
-    for folder in [hutch.folder, *hutch.folder.parents][:-2]:
-        folder.chmod(folder.stat().st_mode | 0o055)
+    for directory in [hutch.directory, *hutch.directory.parents][:-2]:
+        directory.chmod(directory.stat().st_mode | 0o055)
     before = ["setpriv", "--reuid", ACCOUNT, "--regid", ACCOUNT, "--clear-groups"]
     return lambda *words, **popen: hutch(*words, before=before, env={"HOME": "/home/nobody"}, **popen)
 
@@ -51,8 +51,8 @@ def as_account(hutch):
 @pytest.fixture
 def fuse(hutch, namespace):
     needs_kernel(os.path.exists("/dev/fuse"), "no FUSE here")
-    (hutch.folder / "outer/mounted").mkdir(parents=True)
-    return hutch.folder / "outer/mounted"
+    (hutch.directory / "outer/mounted").mkdir(parents=True)
+    return hutch.directory / "outer/mounted"
 
 
 @pytest.mark.root
@@ -70,7 +70,7 @@ def test_a_file_system_of_fuse(hutch, as_account, fuse, option):
 
 @pytest.mark.root
 def test_a_file_system_of_fuse_below_a_grant(hutch, as_account, fuse):
-    """It comes with the folder, and whoever was not admitted outside is not inside."""
+    """It comes with the directory, and whoever was not admitted outside is not inside."""
     show = ("run", "--ro", fuse.parent, "--", "sh", "-c", f"cat {fuse}/file.txt; ls {fuse.parent}")
     for owner, admitted, refused in (ACCOUNT, as_account, hutch), (0, hutch, as_account):
         with Fuse(fuse, owner):
@@ -111,9 +111,9 @@ def test_nor_when_a_socket_is_looked_for(hutch, fuse, known_as, monkeypatch):
 
 @pytest.mark.root
 @pytest.mark.parametrize("option", ["--ro", "--rw", "--overlay", "--ro-try"])
-def test_a_folder_of_somebody_else(hutch, as_account, option):
+def test_a_directory_of_somebody_else(hutch, as_account, option):
     """As a root-squashed share is for root: its owner's alone."""
-    private = make(hutch.folder / "private/file", "CANARY").parent
+    private = make(hutch.directory / "private/file", "CANARY").parent
     private.chmod(0o700)
     done = as_account("run", option, private, "--", "sh", "-c", f"ls {private}; cat {private}/file; echo ran")
     assert done.status in (0, 125) and "CANARY" not in done.out, done
@@ -122,8 +122,8 @@ def test_a_folder_of_somebody_else(hutch, as_account, option):
     assert done.status == 125 and len(done.err.splitlines()) == 1 and "Permission denied" in done.err, done
 
 
-def test_a_folder_without_any_permission(hutch, am_root):
-    closed = make(hutch.folder / "closed/file", "text").parent
+def test_a_directory_without_any_permission(hutch, am_root):
+    closed = make(hutch.directory / "closed/file", "text").parent
     closed.chmod(0)
     try:
         done = hutch("run", "--ro", closed, "--", "sh", "-c", f"cat {closed}/file; echo ran")
@@ -138,14 +138,14 @@ def test_a_folder_without_any_permission(hutch, am_root):
 
 @pytest.mark.root
 @pytest.mark.parametrize("option", ["--ro", "--rw"])
-def test_a_folder_that_is_mounted_over(hutch, as_account, namespace, option):
+def test_a_directory_that_is_mounted_over(hutch, as_account, namespace, option):
     """What the upper mount hides stays hidden, and the sandbox cannot take it away."""
-    folder = make(hutch.folder / "outer/over/secret", "CANARY-hidden").parent
-    mount("-t", "tmpfs", "none", folder)
-    make(folder / "visible", "visible\n")
-    folder.chmod(0o777)
-    script = f"cat {folder}/visible; ls {folder}; umount {folder} 2>/dev/null && echo unmounted; cat {folder}/secret 2>/dev/null"
-    for grant in (folder, folder.parent):
+    directory = make(hutch.directory / "outer/over/secret", "CANARY-hidden").parent
+    mount("-t", "tmpfs", "none", directory)
+    make(directory / "visible", "visible\n")
+    directory.chmod(0o777)
+    script = f"cat {directory}/visible; ls {directory}; umount {directory} 2>/dev/null && echo unmounted; cat {directory}/secret 2>/dev/null"
+    for grant in (directory, directory.parent):
         done = as_account("run", option, grant, "--allow-userns=full", "--", "unshare", "-Urm", "--propagation", "unchanged", "sh", "-c", script)
         assert "visible\n" in done.out and "CANARY" not in done.out and "unmounted" not in done.out, done
         done = hutch("run", option, grant, "--", "sh", "-c", script)
@@ -154,14 +154,14 @@ def test_a_folder_that_is_mounted_over(hutch, as_account, namespace, option):
 
 def test_a_mount_that_a_more_privileged_namespace_locked(hutch):
     """In a user namespace every mount that came from outside is locked: its parent cannot be cloned without it."""
-    folder = make(hutch.folder / "outer/over/secret", "CANARY-hidden").parent
-    script = f'mount -t tmpfs none {folder} && echo seen >{folder}/visible && exec unshare -Urm "$@"'
-    for grant, shows in (folder, "seen\n"), (folder.parent, "seen\n"):
-        done = subprocess.run(["unshare", "-Urm", "sh", "-c", script, "-", *hutch.argv("run", "--ro", grant, "--", "cat", f"{folder}/visible")], cwd=hutch.folder,
+    directory = make(hutch.directory / "outer/over/secret", "CANARY-hidden").parent
+    script = f'mount -t tmpfs none {directory} && echo seen >{directory}/visible && exec unshare -Urm "$@"'
+    for grant, shows in (directory, "seen\n"), (directory.parent, "seen\n"):
+        done = subprocess.run(["unshare", "-Urm", "sh", "-c", script, "-", *hutch.argv("run", "--ro", grant, "--", "cat", f"{directory}/visible")], cwd=hutch.directory,
                               env=hutch.environment, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=30)
         assert (done.returncode, done.stdout, without_deny_all(done.stderr)) == (0, shows, ""), done
-    for grant in (folder / "visible", hutch.folder):
-        done = subprocess.run(["unshare", "-Urm", "sh", "-c", script, "-", *hutch.argv("run", "--rw", grant, "--", "cat", f"{folder}/visible")], cwd=hutch.folder,
+    for grant in (directory / "visible", hutch.directory):
+        done = subprocess.run(["unshare", "-Urm", "sh", "-c", script, "-", *hutch.argv("run", "--rw", grant, "--", "cat", f"{directory}/visible")], cwd=hutch.directory,
                               env=hutch.environment, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=30)
         assert (done.returncode, done.stdout, without_deny_all(done.stderr)) == (0, "seen\n", ""), done
 
@@ -170,7 +170,7 @@ def test_a_mount_that_a_more_privileged_namespace_locked(hutch):
 @pytest.mark.parametrize("option", ["--ro", "--rw", "--overlay"])
 def test_flags_of_the_host_stay(hutch, namespace, option):
     """A read-only or noexec file system below a grant is no less so inside."""
-    inner = hutch.folder / "outer/inner"
+    inner = hutch.directory / "outer/inner"
     inner.mkdir(parents=True)
     mount("-t", "tmpfs", "none", inner)
     make(inner / "tool", "#!/bin/sh\necho ran\n", 0o755)
@@ -185,10 +185,10 @@ def test_flags_of_the_host_stay(hutch, namespace, option):
 def test_killed_while_it_starts_hutch_leaves_no_ghost_and_no_mount(hutch, namespace):
     """At every moment of a start that makes mount points below grants and for protected names."""
     before = Remains()
-    outer = hutch.folder / "outer"
+    outer = hutch.directory / "outer"
     (outer / "inner").mkdir(parents=True)
     (outer / ".git").mkdir()
-    snapshot = sorted(os.walk(hutch.folder))
+    snapshot = sorted(os.walk(hutch.directory))
     for i in range(60):
         process = hutch.start("run", "--rw", outer, "--ro", outer / "inner", "--tmpfs", outer / "inner", "--ro", f"/usr/share:{hutch.home}/x/y", "--", "sleep", "60",
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -196,7 +196,7 @@ def test_killed_while_it_starts_hutch_leaves_no_ghost_and_no_mount(hutch, namesp
         stop.wait(i * 0.0003)  # the moment is the point: there is no event to wait for
         process.kill()
         process.wait(10)
-        assert sorted(os.walk(hutch.folder)) == snapshot
+        assert sorted(os.walk(hutch.directory)) == snapshot
     assert_nothing_left(before)
     assert not (hutch.home / "x").exists()
 
@@ -204,13 +204,13 @@ def test_killed_while_it_starts_hutch_leaves_no_ghost_and_no_mount(hutch, namesp
 READY, FAIL, CATATONIC = 0x9360, 0x9361, 0x9362  # of linux/auto_fs.h
 
 
-def serve_autofs(libc, folder, reading, root, mounts):
+def serve_autofs(libc, directory, reading, root, mounts):
     """Answers requests as automount(8) does: mounts, or says that there is nothing."""
     while packet := os.read(reading, 4096):
         token, = struct.unpack_from("I", packet, 8)
         if mounts:
-            libc.mount(b"none", bytes(folder), b"tmpfs", 0, b"")
-            (folder / "file").write_text("mounted on demand\n")
+            libc.mount(b"none", bytes(directory), b"tmpfs", 0, b"")
+            (directory / "file").write_text("mounted on demand\n")
         fcntl.ioctl(root, READY if mounts else FAIL, token)
 
 
@@ -219,19 +219,19 @@ def serve_autofs(libc, folder, reading, root, mounts):
 @pytest.mark.parametrize("mounts", [True, False])
 def test_a_file_system_that_is_mounted_on_demand(hutch, namespace, option, mounts):
     """Naming it is what mounts it: before the sandbox exists, so that it is in it."""
-    folder = hutch.folder / "auto"
-    folder.mkdir()
+    directory = hutch.directory / "auto"
+    directory.mkdir()
     libc = ctypes.CDLL(None, use_errno=True)
     reading, writing = os.pipe()
     # Processes of the daemon's own group are let through: hutch is started in another one.
-    done = libc.mount(b"hutch-test", bytes(folder), b"autofs", 0, f"fd={writing},pgrp={os.getpgid(0)},minproto=5,maxproto=5,direct".encode())
+    done = libc.mount(b"hutch-test", bytes(directory), b"autofs", 0, f"fd={writing},pgrp={os.getpgid(0)},minproto=5,maxproto=5,direct".encode())
     needs_kernel(done == 0, f"autofs: {os.strerror(ctypes.get_errno())}")
-    root = os.open(folder, os.O_RDONLY)
+    root = os.open(directory, os.O_RDONLY)
     os.close(writing)
-    daemon = threading.Thread(target=serve_autofs, args=(libc, folder, reading, root, mounts), daemon=True)
+    daemon = threading.Thread(target=serve_autofs, args=(libc, directory, reading, root, mounts), daemon=True)
     daemon.start()
     try:
-        done = hutch("run", option, folder, "--", "cat", folder / "file", timeout=20, start_new_session=True)
+        done = hutch("run", option, directory, "--", "cat", directory / "file", timeout=20, start_new_session=True)
         if mounts:
             assert (done.status, done.out, done.own_lines) == (0, "mounted on demand\n", []), done
         else:
@@ -241,7 +241,7 @@ def test_a_file_system_that_is_mounted_on_demand(hutch, namespace, option, mount
         daemon.join(5)
         os.close(root)
         os.close(reading)
-        while libc.umount2(bytes(folder), 2) == 0:
+        while libc.umount2(bytes(directory), 2) == 0:
             pass
 
 
@@ -249,8 +249,8 @@ def test_a_file_system_that_is_mounted_on_demand(hutch, namespace, option, mount
 def test_a_command_of_snap(hutch, namespace):
     """snap's node is a link to snapd's own sandbox, which needs set-uid."""
     mount("-t", "tmpfs", "none", "/mnt")
-    for folder in ("/mnt/bin", "/mnt/upper", "/mnt/work"):
-        os.makedirs(folder)
+    for directory in ("/mnt/bin", "/mnt/upper", "/mnt/work"):
+        os.makedirs(directory)
     mount("-t", "overlay", "-o", "lowerdir=/usr/bin,upperdir=/mnt/upper,workdir=/mnt/work", "none", "/usr/bin")
     if not os.path.exists("/usr/bin/snap"):
         Path("/usr/bin/snap").write_text("#!/bin/sh\n", encoding="ascii")

@@ -46,34 +46,34 @@ USAGE_ERRORS = {
 }
 
 SETUP_ERRORS = {
-    "grant of nothing": ["run", "--rw", "/no/such/folder", "--", "touch", "{ran}"],
-    "read-only grant of nothing": ["run", "--ro", "{folder}/missing", "--", "touch", "{ran}"],
+    "grant of nothing": ["run", "--rw", "/no/such/directory", "--", "touch", "{ran}"],
+    "read-only grant of nothing": ["run", "--ro", "{directory}/missing", "--", "touch", "{ran}"],
     "grant below a file": ["run", "--ro", "/etc/passwd/x", "--", "touch", "{ran}"],
-    "cwd is a file": ["run", "--ro", "{folder}/file", "--cwd", "{folder}/file", "--", "touch", "{ran}"],
-    "cwd is not inside": ["run", "--cwd", "/no/such/folder", "--", "touch", "{ran}"],
+    "cwd is a file": ["run", "--ro", "{directory}/file", "--cwd", "{directory}/file", "--", "touch", "{ran}"],
+    "cwd is not inside": ["run", "--cwd", "/no/such/directory", "--", "touch", "{ran}"],
     "grant of the root": ["run", "--rw", "/", "--", "touch", "{ran}"],
     "grant of the home": ["run", "--rw", "{home}", "--", "touch", "{ran}"],
     "grant above the home": ["run", "--ro", "{home}/..", "--", "touch", "{ran}"],
     "grant of the home with a ~": ["run", "--ro", "~/", "--", "touch", "{ran}"],
     "grant of keys": ["run", "--ro", "{home}/.ssh", "--", "touch", "{ran}"],
     "grant of one key": ["run", "--ro", "{home}/.ssh/id", "--", "touch", "{ran}"],
-    "grant of keys through a link": ["run", "--ro", "{folder}/innocent", "--", "touch", "{ran}"],
+    "grant of keys through a link": ["run", "--ro", "{directory}/innocent", "--", "touch", "{ran}"],
     "grant of run": ["run", "--rw", "/run", "--", "touch", "{ran}"],
     "grant of proc": ["run", "--ro", "/proc", "--", "touch", "{ran}"],
     "grant of sys": ["run", "--ro", "/sys", "--", "touch", "{ran}"],
     "grant of dev": ["run", "--rw", "/dev", "--", "touch", "{ran}"],
-    "profile that is no JSON": ["run", "--seccomp", "{folder}/file", "--", "touch", "{ran}"],
-    "profile that is a folder": ["run", "--seccomp", "{folder}", "--", "touch", "{ran}"],
+    "profile that is no JSON": ["run", "--seccomp", "{directory}/file", "--", "touch", "{ran}"],
+    "profile that is a directory": ["run", "--seccomp", "{directory}", "--", "touch", "{ran}"],
     "profile that never ends": ["run", "--seccomp", "/dev/zero", "--", "touch", "{ran}"],
-    "profile that is a fifo": ["run", "--seccomp", "{folder}/fifo", "--", "touch", "{ran}"],
-    "profile in which nothing starts": ["run", "--seccomp", "{folder}/nothing.json", "--", "touch", "{ran}"],
+    "profile that is a fifo": ["run", "--seccomp", "{directory}/fifo", "--", "touch", "{ran}"],
+    "profile in which nothing starts": ["run", "--seccomp", "{directory}/nothing.json", "--", "touch", "{ran}"],
 }
 
 EITHER = {
     "unknown template": ["run", "--template", "no-such-template", "--", "touch", "{ran}"],
     "template with a long name": ["run", "--template", LONG, "--", "touch", "{ran}"],
     "template that climbs": ["run", "--template", "../../etc/passwd", "--", "touch", "{ran}"],
-    "template file that is no template": ["run", "--template", "{folder}/nothing.json", "--", "touch", "{ran}"],
+    "template file that is no template": ["run", "--template", "{directory}/nothing.json", "--", "touch", "{ran}"],
     "long grant": ["run", "--rw", "/" + LONG, "--", "touch", "{ran}"],
     "long destination": ["run", "--ro", "/usr:/" + LONG, "--", "touch", "{ran}"],
     "long cwd": ["run", "--cwd", "/" + LONG, "--", "touch", "{ran}"],
@@ -83,21 +83,21 @@ EITHER = {
     "long profile name": ["run", "--seccomp", "/" + LONG, "--", "touch", "{ran}"],
     "control bytes in a path": ["run", "--rw", "/no/such\n[hutch] fine\x1b[2J", "--", "touch", "{ran}"],
     "broken UTF-8 in an option": ["run", os.fsdecode(b"--\xff\xfe"), "--", "touch", "{ran}"],
-    "destination inside proc": ["run", "--ro", "{folder}:/proc/self", "--", "touch", "{ran}"],
+    "destination inside proc": ["run", "--ro", "{directory}:/proc/self", "--", "touch", "{ran}"],
 }
 
 
 def refuse(hutch, words):
     """Runs bad words and returns how it ended, after checking what holds for every refusal."""
-    ran = hutch.folder / "ran"
-    (hutch.folder / "file").write_text("not JSON, and no folder\n")
-    (hutch.folder / "nothing.json").write_text('{"defaultAction": "SCMP_ACT_ERRNO", "syscalls": []}')
-    os.mkfifo(hutch.folder / "fifo")
-    (hutch.folder / "innocent").symlink_to(hutch.home / ".ssh")
-    words = [word.replace("{ran}", str(ran)).replace("{folder}", str(hutch.folder)).replace("{home}", str(hutch.home))
+    ran = hutch.directory / "ran"
+    (hutch.directory / "file").write_text("not JSON, and no directory\n")
+    (hutch.directory / "nothing.json").write_text('{"defaultAction": "SCMP_ACT_ERRNO", "syscalls": []}')
+    os.mkfifo(hutch.directory / "fifo")
+    (hutch.directory / "innocent").symlink_to(hutch.home / ".ssh")
+    words = [word.replace("{ran}", str(ran)).replace("{directory}", str(hutch.directory)).replace("{home}", str(hutch.home))
              for word in words]
     if "--rw" not in words and len(words) > 2 and words[0] in ("run", "mcp"):
-        words[1:1] = ["--rw", str(hutch.folder)]  # so that the command could make its marker
+        words[1:1] = ["--rw", str(hutch.directory)]  # so that the command could make its marker
     done = hutch(*words, timeout=10)
     assert not ran.exists(), "the command ran"
     assert done.out == "", done
@@ -112,8 +112,8 @@ def refuse(hutch, words):
 
 def test_the_marker_can_be_made(hutch):
     """Without this every refusal below would prove nothing."""
-    done = hutch("run", "--rw", hutch.folder, "--", "touch", hutch.folder / "ran")
-    assert done.status == 0 and (hutch.folder / "ran").exists(), done
+    done = hutch("run", "--rw", hutch.directory, "--", "touch", hutch.directory / "ran")
+    assert done.status == 0 and (hutch.directory / "ran").exists(), done
 
 
 @pytest.mark.parametrize("words", USAGE_ERRORS.values(), ids=USAGE_ERRORS)
@@ -152,8 +152,8 @@ def test_an_argument_that_is_a_second_separator_is_passed_on(hutch):
 
 
 def test_dry_run_is_one_json_object_and_starts_nothing(hutch):
-    ran = hutch.folder / "ran"
-    done = hutch("run", "--dry-run", "--rw", hutch.folder, "--env", "CANARY_VARIABLE", "--env", "INLINE=CANARY-inline", "--timeout", 7,
+    ran = hutch.directory / "ran"
+    done = hutch("run", "--dry-run", "--rw", hutch.directory, "--env", "CANARY_VARIABLE", "--env", "INLINE=CANARY-inline", "--timeout", 7,
                  "--", "touch", ran)
     assert done.status == 0 and not ran.exists(), done
     box = json.loads(done.out)
@@ -161,12 +161,12 @@ def test_dry_run_is_one_json_object_and_starts_nothing(hutch):
     text = json.dumps(box)
     assert "CANARY-environment" not in text and "CANARY-inline" not in text, "a value of a secret is shown"
     assert "CANARY_VARIABLE" in text and "INLINE" in text, "the names are missing"
-    assert str(hutch.folder) in text and str(ran) in text
+    assert str(hutch.directory) in text and str(ran) in text
     assert "CANARY" not in done.err
 
 
 def test_dry_run_refuses_what_a_run_refuses(hutch):
-    assert refuse(hutch, ["run", "--dry-run", "--rw", "/no/such/folder", "--", "touch", "{ran}"]).status == 125
+    assert refuse(hutch, ["run", "--dry-run", "--rw", "/no/such/directory", "--", "touch", "{ran}"]).status == 125
 
 
 def test_verbose_names_secrets_and_never_shows_them(hutch):
@@ -199,10 +199,10 @@ def test_help_and_version_go_to_stdout(hutch, words):
 
 @pytest.mark.parametrize("words, status, says", [
     (["--", "node", "x"], 2, "hutch mcp --"),
-    (["--ro", "/usr", "mcp", "--", "true"], 2, "options stand after it"),
-    (["mcp --ro /usr -- true"], 2, "an argument of its own"),
+    (["--ro", "/usr", "mcp", "--", "true"], 2, "options go after it"),
+    (["mcp --ro /usr -- true"], 2, "each word must be a separate argument"),
     (["run", "--ro /usr", "--", "true"], 2, "two words"),
-    (["run", "--", "--ro", "/usr", "true"], 2, "options stand before"),
+    (["run", "--", "--ro", "/usr", "true"], 2, "put options before --"),
     (["run", "true"], 2, "-- is missing before the command true"),
     (["npx", "-y", "server"], 2, "write hutch mcp -- npx …"),
     (["./server", "x"], 2, "write hutch mcp -- ./server …"),
@@ -215,13 +215,13 @@ def test_help_and_version_go_to_stdout(hutch, words):
     (["run", "--network-allow", "a.test:443/upd", "--", "true"], 2, "write a.test:443/udp"),
     (["run", "--network-allow", "udp://a.test:123", "--", "true"], 2, "write a.test:123/udp"),
     (["run", "--network-allow", "a.test:443,8080", "--", "true"], 2, "write a.test:8080"),
-    (["run", "--network-allow", "localhost:https", "--", "true"], 2, "https is no port and no range of ports (1 to 65535); write localhost:443"),
+    (["run", "--network-allow", "localhost:https", "--", "true"], 2, "https is neither a port nor a range of ports (1 to 65535); write localhost:443"),
     (["run", "--network-allow", "internet", "--", "true"], 2, "write public for every public destination"),
     (["mcp", "\u2013", "true"], 2, "write two short ones, --"),
     (["run", "--", "KEY=value", "true"], 127, "write --env KEY=… before --"),
     (["run", "--", "~/server"], 127, "~ is not expanded after --"),
     (["run", "--ro", "$HOME/notes", "--", "true"], 125, "no variable is expanded"),
-    (["run", "--", "python3 /x.py"], 127, "words of their own"),
+    (["run", "--", "python3 /x.py"], 127, "as separate words"),
     (["run", "--", "surely-no-such-command"], 127, "install it, or name it by its path"),
     (["run", "--env", "SURELY_NOT_SET", "--", "true"], 2, "leave the option out"),
     (["run", "--cwd", "{home}/.ssh", "--", "true"], 125, "it exists, but is not visible inside"),
@@ -245,13 +245,13 @@ def test_a_beginners_mistake_gets_the_hint_it_needs(hutch, words, status, says):
 @pytest.mark.parametrize("words, says", [
     (["npx", "--version", "-y"], "downloads what is not installed"),
     (["ls", "~/x"], "~ is not expanded after --"),
-    (["{folder}/docker", "run", "--rm", "image"], "cannot start containers from inside a sandbox"),
+    (["{directory}/docker", "run", "--rm", "image"], "cannot start containers from inside a sandbox"),
 ])
 def test_what_will_not_do_what_was_meant_is_noted_before_it_runs(hutch, words, says):
-    (hutch.folder / "docker").write_text("#!/bin/sh\n")
-    (hutch.folder / "docker").chmod(0o755)
-    done = hutch("run", "--", *[word.format(folder=hutch.folder) for word in words])
-    assert [line for line in done.own_lines if says in line] and "went to the command" not in done.err, done
+    (hutch.directory / "docker").write_text("#!/bin/sh\n")
+    (hutch.directory / "docker").chmod(0o755)
+    done = hutch("run", "--", *[word.format(directory=hutch.directory) for word in words])
+    assert [line for line in done.own_lines if says in line] and "the command gets it" not in done.err, done
 
 
 @pytest.mark.parametrize("word", ["--allow-net", "--name", "-m", "--bind", "--network=none"])
@@ -260,14 +260,14 @@ def test_options_that_many_commands_have_are_theirs_after_the_separator(hutch, w
     assert done.status == 0 and not done.own_lines, done
 
 
-def test_folders_that_the_sandbox_has_itself_are_no_missing_data(hutch):
+def test_directories_that_the_sandbox_has_itself_are_no_missing_data(hutch):
     done = hutch("run", "--", "ls", "/", "/etc", "/var")
     assert done.status == 0 and not done.own_lines, done
 
 
 def test_secrets_beside_a_program_are_pointed_out(hutch):
-    (hutch.folder / "server.py").write_text("")
-    assert not hutch("run", "--", "python3", hutch.folder / "server.py").own_lines
-    (hutch.folder / ".env").write_text("KEY=1")
-    done = hutch("run", "--", "python3", hutch.folder / "server.py")
-    assert done.status == 0 and f"{hutch.folder}/.env is readable inside" in done.err, done
+    (hutch.directory / "server.py").write_text("")
+    assert not hutch("run", "--", "python3", hutch.directory / "server.py").own_lines
+    (hutch.directory / ".env").write_text("KEY=1")
+    done = hutch("run", "--", "python3", hutch.directory / "server.py")
+    assert done.status == 0 and f"{hutch.directory}/.env is readable inside" in done.err, done

@@ -22,9 +22,9 @@ def runs(hutch, command, says, **popen):
 
 
 @pytest.mark.parametrize("place", ["work", "bin/work", ".local/share/work"])
-def test_a_project_folder_that_the_person_linked(hutch, place):
+def test_a_project_directory_that_the_person_linked(hutch, place):
     """~/work -> /data/work: no server ever writes in the home itself."""
-    data = hutch.folder / "data/project"
+    data = hutch.directory / "data/project"
     make(data / "server.py", "import helper; print(helper.text)")
     make(data / "helper.py", "text = 'hello'")
     link(hutch.home / place, data.parent)
@@ -34,7 +34,7 @@ def test_a_project_folder_that_the_person_linked(hutch, place):
 
 
 def test_a_home_that_is_a_link(hutch):
-    home = link(hutch.folder / "name", hutch.home)
+    home = link(hutch.directory / "name", hutch.home)
     make(hutch.home / "server/server.py", "print('hello')")
     runs(hutch, [PYTHON, home / "server/server.py"], "hello\n", cwd="/", env={"HOME": str(home)})
 
@@ -61,7 +61,7 @@ def test_a_command_of_a_workspaces_member(hutch, node):
 
 
 def test_a_prefix_of_packages_that_is_on_the_path(hutch, node):
-    """npm's `prefix` in a folder of its own, and a package that `npm link` put there."""
+    """npm's `prefix` in a directory of its own, and a package that `npm link` put there."""
     prefix, source = hutch.home / "data/npm", package(hutch.home / "code/tool", "tool", "#!/usr/bin/env node\nconsole.log('hello')")
     (source / "index.js").chmod(0o755)
     link(prefix / "lib/node_modules/tool", source)
@@ -94,7 +94,7 @@ def test_a_tool_that_the_installer_of_uv_linked(hutch):
 
 @pytest.mark.parametrize("base", [".local/share/uv/python/cpython-3.11.9-linux-x86_64-gnu", ".pyenv/versions/3.11.9", "miniconda3", "data/python", ".linuxbrew/Cellar/python/3.11"])
 def test_a_clones_environment_on_an_installed_python(hutch, base):
-    """The link leads out of the project, to what is plainly an installation and nobody's own folder."""
+    """The link leads out of the project, to what is plainly an installation and nobody's own directory."""
     prefix, project = hutch.home / base, hutch.home / "code/clone"
     make(prefix / "lib/python3.11/os.py")
     make(prefix / "bin/python3.11", "#!/bin/sh\necho hello\n", 0o755)

@@ -47,7 +47,7 @@ def test_a_workspace_that_keeps_its_packages_at_the_top(hutch, node, declared):
         assert str(top) in grants(hutch, "--", *command, cwd=where)
 
 
-def test_a_folder_around_a_package_that_is_no_workspace_stays_outside(hutch, node):
+def test_a_directory_around_a_package_that_is_no_workspace_stays_outside(hutch, node):
     top = package(hutch.home / "repository", "top")
     script = make(package(top / "server", "server") / "build/index.js")
     assert grants(hutch, "--", node, script) <= {str(top / "server"), os.path.dirname(os.path.dirname(node))}
@@ -150,10 +150,10 @@ def test_many_npx_of_one_archive_at_once(hutch):
     """Each sandbox has a cache of its own: they cannot trample on each other's."""
     npx = shutil.which("npx")
     needs_installed(npx and shutil.which("npm"), "npx is missing")
-    source = package(hutch.folder / "source", "pkg", bin={"pkg": "cli.js"})
+    source = package(hutch.directory / "source", "pkg", bin={"pkg": "cli.js"})
     make(source / "cli.js", "#!/usr/bin/env node\nconsole.log('answer', ...process.argv.slice(2))\n", 0o755)
-    subprocess.run(["npm", "pack", "--silent", "--pack-destination", hutch.folder], cwd=source, check=True, stdout=subprocess.DEVNULL,
-                   env={**hutch.environment, "HOME": str(hutch.folder)})
+    subprocess.run(["npm", "pack", "--silent", "--pack-destination", hutch.directory], cwd=source, check=True, stdout=subprocess.DEVNULL,
+                   env={**hutch.environment, "HOME": str(hutch.directory)})
     shutil.rmtree(source)
     started = [hutch.start("run", "--ro", ".", "--", npx, "-y", "./pkg-1.0.0.tgz", str(i), stdout=subprocess.PIPE, stderr=subprocess.PIPE) for i in range(4)]
     for i, process in enumerate(started):
@@ -173,7 +173,7 @@ def test_kinds_of_virtual_environment(hutch, option):
     assert (done.status, done.out, done.own_lines) == (0, f"hello {venv}\n", []), done
 
 
-def test_a_virtual_environment_in_another_folder(hutch):
+def test_a_virtual_environment_in_another_directory(hutch):
     venv = make_venv(hutch.home / "environments/weather")
     make(site_packages(venv) / "greeting.py", "text = 'hello'")
     script = make(hutch.home / "code/weather/server.py", "import greeting, sys; print(greeting.text, sys.prefix)")
@@ -184,7 +184,7 @@ def test_a_virtual_environment_in_another_folder(hutch):
 
 
 def test_an_editable_package_elsewhere(hutch):
-    """`pip install -e` leaves a line in the environment that names the project's folder."""
+    """`pip install -e` leaves a line in the environment that names the project's directory."""
     venv = make_venv(hutch.home / "environments/weather")
     source = hutch.home / "code/weather"
     make(source / "pyproject.toml")

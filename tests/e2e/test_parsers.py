@@ -239,12 +239,12 @@ def go_program(tmp_path_factory):
         return str(built)
     if not GO:
         return None
-    folder = tmp_path_factory.mktemp("go")
-    shutil.copy(HELPERS / "parse.go", folder / "parse.go")
-    done = subprocess.run([GO, "build", "-o", "parse", "parse.go"], cwd=folder, capture_output=True, text=True, timeout=140,
-                          env={**os.environ, "GOCACHE": str(folder / "cache"), "GOPATH": str(folder / "path"), "GO111MODULE": "off", "HOME": str(folder)})
+    directory = tmp_path_factory.mktemp("go")
+    shutil.copy(HELPERS / "parse.go", directory / "parse.go")
+    done = subprocess.run([GO, "build", "-o", "parse", "parse.go"], cwd=directory, capture_output=True, text=True, timeout=140,
+                          env={**os.environ, "GOCACHE": str(directory / "cache"), "GOPATH": str(directory / "path"), "GO111MODULE": "off", "HOME": str(directory)})
     assert done.returncode == 0, done.stderr
-    return str(folder / "parse")
+    return str(directory / "parse")
 
 
 def scan(lines, *arguments):

@@ -16,9 +16,9 @@ READ = {"name": "read", "description": "Reads a file.", "inputSchema": {"type": 
 
 
 class Pinned:
-    def __init__(self, hutch, folder):
-        self.hutch, self.folder, self.pins = hutch, folder / "session", folder / "pins.jsonl"
-        self.folder.mkdir()
+    def __init__(self, hutch, directory):
+        self.hutch, self.directory, self.pins = hutch, directory / "session", directory / "pins.jsonl"
+        self.directory.mkdir()
         self.name = "server.py"
 
     def run(self, tools, *options, calls=("add",), pages=None, raw=None, pins=None):
@@ -29,14 +29,14 @@ class Pinned:
             cursor = f',"nextCursor":"p{i + 1}"' if i + 1 < len(pages) else ""
             text = raw or json.dumps(page, ensure_ascii=False)
             answers["tools/list" if i == 0 else f'tools/list","params":{{"cursor":"p{i}'] = ['{"jsonrpc":"2.0","id":@ID@,"result":{"tools":%s%s}}' % (text, cursor)]
-        (self.folder / "script.json").write_text(json.dumps({"answers": answers}))
-        script = self.folder / self.name
+        (self.directory / "script.json").write_text(json.dumps({"answers": answers}))
+        script = self.directory / self.name
         if not script.exists():
             script.write_text(SERVER.read_text())
         lines = [{"jsonrpc": "2.0", "id": 0, "method": "tools/list"}]
         lines += [{"jsonrpc": "2.0", "id": f"l{i}", "method": "tools/list", "params": {"cursor": f"p{i}"}} for i in range(1, len(pages))]
         # The input ends only after the lists came, so that what is pinned is known to the calls.
-        with self.hutch.start("mcp", "--ro", self.folder, "--pin", pins or self.pins, *options, "--", PYTHON, script, self.folder / "script.json",
+        with self.hutch.start("mcp", "--ro", self.directory, "--pin", pins or self.pins, *options, "--", PYTHON, script, self.directory / "script.json",
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             listed = []
             try:
@@ -90,7 +90,7 @@ def test_a_changed_tool_is_refused_with_a_readable_difference(pinned, change, li
     pinned.run([ADD, READ])
     before = pinned.pins.read_bytes()
     assert pinned.run([{**ADD, **change}, READ], calls=("add", "read")) == (["read"], {"add"})
-    assert pinned.said('tool "add" is another than the one pinned, and refused') == 1
+    assert pinned.said('tool "add" differs from the one pinned, and is refused') == 1
     assert pinned.said("--pin-accept") >= 1
     assert line in pinned.err, pinned.err
     assert pinned.pins.read_bytes() == before, "nothing is recorded without --pin-accept"
@@ -138,7 +138,7 @@ def test_a_call_before_any_list(pinned):
     """The second start of a client that probes first: its first line is the call."""
     pinned.run([ADD])
     script = [json.dumps({"jsonrpc": "2.0", "id": name, "method": "tools/call", "params": {"name": name}}) for name in ("add", "evil")]
-    done = pinned.hutch("mcp", "--ro", pinned.folder, "--pin", pinned.pins, "--", PYTHON, pinned.folder / pinned.name, pinned.folder / "script.json", input="\n".join(script) + "\n")
+    done = pinned.hutch("mcp", "--ro", pinned.directory, "--pin", pinned.pins, "--", PYTHON, pinned.directory / pinned.name, pinned.directory / "script.json", input="\n".join(script) + "\n")
     answers = {answer["id"]: answer["result"].get("isError", False) for answer in map(json.loads, done.out.splitlines())}
     assert answers == {"add": False, "evil": True}
 
@@ -194,15 +194,15 @@ def test_a_large_definition_is_compared_by_its_hash(pinned):
 def test_a_file_that_is_no_pins_is_never_trusted(pinned, text):
     pinned.pins.write_text(text)
     pinned.run([ADD])
-    assert pinned.status == 125 and pinned.said(f"--pin {pinned.pins}: line 1 of the file is no record") == 1 and len(pinned.err.splitlines()) == 1, pinned.err
+    assert pinned.status == 125 and pinned.said(f"--pin {pinned.pins}: line 1 of the file is not a record") == 1 and len(pinned.err.splitlines()) == 1, pinned.err
 
 
 def test_with_a_broken_file_nothing_is_started(hutch, tmp_path):
     (tmp_path / "pins").write_text("x\n")
     (tmp_path / "grant").mkdir()
     done = hutch("mcp", "-v", "--pin", tmp_path / "pins", "--rw", tmp_path / "grant", "--", "touch", tmp_path / "grant" / "began")
-    assert done.status == 125 and "is no record" in done.err
-    assert not (tmp_path / "grant" / "began").exists() and "namespaces were asked for" not in done.err
+    assert done.status == 125 and "is not a record" in done.err
+    assert not (tmp_path / "grant" / "began").exists() and "clone of the namespaces" not in done.err
     (tmp_path / "pins").write_text("")
     assert hutch("mcp", "--pin", tmp_path / "pins", "--rw", tmp_path / "grant", "--", "touch", tmp_path / "grant" / "began").status == 0
     assert (tmp_path / "grant" / "began").exists()

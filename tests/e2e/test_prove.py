@@ -25,7 +25,7 @@ def prove_json(hutch, *options, **popen):
     assert done.status in (0, 1) and "network: refused" not in done.err, done
     result = json.loads(done.out)
     attempts = {attempt["id"]: attempt for attempt in result["attempts"]}
-    assert len(attempts) == len(result["attempts"]), "an id stands there twice"
+    assert len(attempts) == len(result["attempts"]), "an id is given twice"
     return done.status, attempts, result
 
 
@@ -43,7 +43,7 @@ def shared_objects():
 
 
 @pytest.fixture(autouse=True)
-def no_folder_left():
+def no_directory_left():
     """Whatever a test does to hutch: what was attacked is gone soon afterwards."""
     def own():
         return {entry.path for entry in os.scandir("/tmp") if entry.name.startswith("hutch-prove-") and entry.stat().st_uid == os.getuid()}
@@ -74,7 +74,7 @@ def test_what_is_called_held_was_shown_to_work(hutch, am_root):
     assert set(result) == {"ok", "totals", "attempts"} and set(result["totals"]) == STATES
     # What needs nothing but this machine's kernel and an ordinary account must have been shown on every run.
     for name in ("ssh-key", "aws-credentials", "shell-history", "host-environments", "host-ptrace", "hutch-memory", "pid1-memory",
-                 "inherited-folder", "loopback-tcp", "loopback-udp", "abstract-socket-later", "container-engine", "sysv-memory",
+                 "inherited-directory", "loopback-tcp", "loopback-udp", "abstract-socket-later", "container-engine", "sysv-memory",
                  "userns", "mount-bind", "pivot-root", "chroot-climb", "rename-git", "link-race", "ro-write", "open-files"):
         assert attempts[name]["state"] == "held", attempts[name]
 
@@ -116,43 +116,43 @@ def test_colours_on_a_terminal_only(hutch, variables, colours):
 def test_nothing_of_the_callers_is_changed_or_read(hutch):
     def state():
         return {path: (path.lstat().st_mtime_ns, path.lstat().st_atime_ns, path.lstat().st_mode) for path in hutch.home.rglob("*") if path.is_file()}
-    before, folders = state(), sorted(hutch.home.rglob("*"))
+    before, directories = state(), sorted(hutch.home.rglob("*"))
     assert hutch("prove", timeout=60).status == 0
-    assert state() == before and sorted(hutch.home.rglob("*")) == folders
+    assert state() == before and sorted(hutch.home.rglob("*")) == directories
 
 
-def test_a_folder_of_everybodys_is_not_used(hutch):
+def test_a_directory_of_everybodys_is_not_used(hutch):
     """Somebody else could put another thing in the place of what is made there."""
-    with tempfile.TemporaryDirectory(prefix="p", dir="/tmp") as folder:
+    with tempfile.TemporaryDirectory(prefix="p", dir="/tmp") as directory:
         for mode, used in ((0o777, False), (0o1777, True), (0o700, True)):
-            os.chmod(folder, mode)
-            done = hutch("prove", "--dry-run", env={"TMPDIR": folder})
+            os.chmod(directory, mode)
+            done = hutch("prove", "--dry-run", env={"TMPDIR": directory})
             grants = [mount["source"] for mount in json.loads(done.out)["mounts"] if mount.get("source", "").endswith("/inside/grant")]
-            assert len(grants) == 1 and grants[0].startswith(folder + "/") is used, (oct(mode), grants)
+            assert len(grants) == 1 and grants[0].startswith(directory + "/") is used, (oct(mode), grants)
 
 
 # a sandbox that was opened
 
 @pytest.fixture
 def opened():
-    """(the options' folder, variables): a home that also holds what is attacked. Short, because paths of sockets are."""
-    with tempfile.TemporaryDirectory(prefix="p", dir="/tmp") as folder:
-        yield folder, {"HOME": folder, "TMPDIR": folder}
+    """(the options' directory, variables): a home that also holds what is attacked. Short, because paths of sockets are."""
+    with tempfile.TemporaryDirectory(prefix="p", dir="/tmp") as directory:
+        yield directory, {"HOME": directory, "TMPDIR": directory}
 
 
 def test_what_an_unsafe_grant_opens_got_out(hutch, opened):
-    folder, variables = opened
-    status, attempts, result = prove_json(hutch, "--unsafe-grant", folder, "--ro", folder, env=variables)
+    directory, variables = opened
+    status, attempts, result = prove_json(hutch, "--unsafe-grant", directory, "--ro", directory, env=variables)
     assert status == 1 and result["ok"] is False
     for name in ("ssh-key", "aws-credentials", "shell-history"):
-        assert attempts[name]["state"] == "got-out" and attempts[name]["option"] == f"--unsafe-grant {folder}", attempts[name]
-    done = hutch("prove", "--unsafe-grant", folder, "--ro", folder, env=variables, timeout=60)
-    assert done.status == 1 and re.search(rf"ssh-key .*GOT OUT \(--unsafe-grant {folder}\)", done.out), done
+        assert attempts[name]["state"] == "got-out" and attempts[name]["option"] == f"--unsafe-grant {directory}", attempts[name]
+    done = hutch("prove", "--unsafe-grant", directory, "--ro", directory, env=variables, timeout=60)
+    assert done.status == 1 and re.search(rf"ssh-key .*GOT OUT \(--unsafe-grant {directory}\)", done.out), done
 
 
 def test_changes_are_seen_from_outside(hutch, opened):
-    folder, variables = opened
-    _, attempts, _ = prove_json(hutch, "--unsafe-grant", folder, "--rw", folder, env=variables)
+    directory, variables = opened
+    _, attempts, _ = prove_json(hutch, "--unsafe-grant", directory, "--rw", directory, env=variables)
     assert {"plant-ssh-login", "plant-shell-start", "plant-unit"} <= ids_of(attempts, "got-out")
     assert "ro-write" in ids_of(attempts, "held")  # the narrower grant wins
 
@@ -167,7 +167,7 @@ def test_a_home_that_can_be_written_to_is_open_to_plants(hutch):
 
 
 def test_a_filter_that_permits_everything_is_noticed(hutch):
-    profile = hutch.folder / "open.json"
+    profile = hutch.directory / "open.json"
     profile.write_text('{"defaultAction": "SCMP_ACT_ALLOW"}')
     status, attempts, _ = prove_json(hutch, "--seccomp", profile)
     assert status == 1 and {"keyring-own", "userfaultfd", "personality"} <= ids_of(attempts, "got-out"), attempts
@@ -191,7 +191,7 @@ def test_what_an_option_opens_is_said_to_be_opened_by_it(hutch, options, names):
 @pytest.mark.parametrize("options", [["--network-allow", "a.example"], ["--network-allow", "localhost:9"], ["--host-port", "9"],
                                      ["--publish", "18765:9"]])
 def test_a_network_is_no_way_out(online, options):
-    log = online.folder / "log"
+    log = online.directory / "log"
     status, attempts, result = prove_json(online, *options, "--log", log)
     assert status == 0 and not ids_of(attempts, "open-by-option"), result["totals"]
     assert {attempts[name]["state"] for name in ("route-out", "metadata-service", "interfaces")} <= {"held", "not-shown"}
@@ -217,7 +217,7 @@ def test_options_of_a_sandbox(hutch, options):
 
 
 def test_the_log(hutch):
-    log = hutch.folder / "log"
+    log = hutch.directory / "log"
     status, attempts, result = prove_json(hutch, "--log", log)
     assert status == 0 and not ids_of(attempts, "failed"), result["totals"]
     records = [json.loads(line) for line in log.read_text().splitlines()]
@@ -245,7 +245,7 @@ def test_no_result_is_no_good_result(hutch):
     profile = json.loads((TREE / "policy/seccomp/default.json").read_text())
     for rule in profile["syscalls"]:
         rule["names"] = [name for name in rule["names"] if name not in ("clone", "fork", "vfork")]
-    file = hutch.folder / "no-clone.json"
+    file = hutch.directory / "no-clone.json"
     file.write_text(json.dumps(profile))
     status, attempts, result = prove_json(hutch, "--seccomp", file)
     assert status == 1 and result["totals"]["failed"] > 200 and result["totals"]["held"] == 0
@@ -287,15 +287,15 @@ def test_json_is_an_option_of_prove_alone(hutch, subcommand):
 
 
 def test_the_program_is_not_looked_for_on_path(hutch):
-    fake = hutch.folder / "hutch-prove"
-    fake.write_text(f"#!/bin/sh\ntouch {hutch.folder}/ran\n")
+    fake = hutch.directory / "hutch-prove"
+    fake.write_text(f"#!/bin/sh\ntouch {hutch.directory}/ran\n")
     fake.chmod(0o755)
-    assert hutch("prove", env={"PATH": f"{hutch.folder}:/usr/bin:/bin"}, timeout=60).status == 0
-    assert not (hutch.folder / "ran").exists()
+    assert hutch("prove", env={"PATH": f"{hutch.directory}:/usr/bin:/bin"}, timeout=60).status == 0
+    assert not (hutch.directory / "ran").exists()
 
 
 def test_a_missing_program_is_named(hutch):
-    alone = hutch.folder / "bin/hutch"
+    alone = hutch.directory / "bin/hutch"
     alone.parent.mkdir()
     alone.write_bytes(Path(hutch.path).read_bytes())
     alone.chmod(0o755)

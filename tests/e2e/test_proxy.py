@@ -28,8 +28,8 @@ def test_a_connection_goes_through_the_proxy_by_name(world):
 
 def test_tls_through_the_proxy(world):
     script = "import ssl,urllib.request as u;print(u.urlopen('https://allowed.test/',context=ssl.create_default_context(" \
-             f"cafile='{world.folder}/ca.pem')).read().decode(),end='')"
-    done = world.run("run", "--network-allow", "allowed.test", "--ro", world.folder / "ca.pem", "--", PYTHON, "-c", script,
+             f"cafile='{world.directory}/ca.pem')).read().decode(),end='')"
+    done = world.run("run", "--network-allow", "allowed.test", "--ro", world.directory / "ca.pem", "--", PYTHON, "-c", script,
                      env={"https_proxy": PROXY})
     assert done.out == "served by 198.51.100.10\n", done
     assert world.log("proxy.log") == "allowed.test:443 -\n"
@@ -102,7 +102,7 @@ def test_a_proxy_that_wants_a_password(world):
 
 
 def test_each_destination_that_the_proxy_refuses_is_said_once(world):
-    (world.folder / "reply").write_bytes(b"HTTP/1.1 403 Forbidden\r\n\r\n")
+    (world.directory / "reply").write_bytes(b"HTTP/1.1 403 Forbidden\r\n\r\n")
     done = fetch(world, *["http://allowed.test/", "http://other.test/"] * 2, options=("--network-allow", "allowed.test,other.test"),
                  env={"HTTPS_PROXY": "http://198.51.100.12:3130"})
     lines = [line for line in done.own_lines if "it refuses with status 403" in line]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Git and ssh in granted folders: no complaint about who owns what, and a work tree whose repository is elsewhere is named."""
+"""Git and ssh in granted directories: no complaint about who owns what, and a work tree whose repository is elsewhere is named."""
 import os
 import shutil
 import subprocess
@@ -13,7 +13,7 @@ def git(hutch):
     """git(*words): the real one, outside, as a person with a name."""
     needs_installed(shutil.which("git"), "git is missing")
 
-    def run(*words, cwd=hutch.folder):
+    def run(*words, cwd=hutch.directory):
         environment = {**hutch.environment, "GIT_CONFIG_NOSYSTEM": "1"}
         subprocess.run(["git", "-c", "user.name=n", "-c", "user.email=a@b", "-c", "protocol.file.allow=always", *map(str, words)],
                        cwd=cwd, env=environment, check=True, capture_output=True)
@@ -25,10 +25,10 @@ COMMIT = "git -c user.name=n -c user.email=a@b commit -qm inside"
 
 @pytest.fixture
 def main(hutch, git):
-    folder = hutch.folder / "main"
-    git("init", "-q", folder)
-    git("commit", "-qm", "x", "--allow-empty", cwd=folder)
-    return folder
+    directory = hutch.directory / "main"
+    git("init", "-q", directory)
+    git("commit", "-qm", "x", "--allow-empty", cwd=directory)
+    return directory
 
 
 def test_a_granted_repository(hutch, main):
@@ -40,7 +40,7 @@ def test_a_granted_repository(hutch, main):
 
 
 def test_a_linked_worktree_names_the_grant_that_it_needs(hutch, git, main):
-    tree = hutch.folder / "tree"
+    tree = hutch.directory / "tree"
     git("worktree", "add", "-q", tree, cwd=main)
     script = f"cd {tree} && echo h >f && git add f && {COMMIT} && git log --format=%s"
     done = hutch("run", "--rw", tree, "--", "sh", "-c", script)
@@ -50,12 +50,12 @@ def test_a_linked_worktree_names_the_grant_that_it_needs(hutch, git, main):
     assert (done.status, done.out, done.err) == (0, "inside\nx\n", ""), done
     done = hutch("run", "--ro", tree, "--", "true")
     assert f"--ro {main}/.git would" in done.err, done
-    done = hutch("run", "--rw", hutch.folder, "--", "sh", "-c", f"cd {tree} && git status --short")
+    done = hutch("run", "--rw", hutch.directory, "--", "sh", "-c", f"cd {tree} && git status --short")
     assert (done.status, done.err) == (0, ""), done
 
 
 def test_a_submodule_names_the_grant_that_it_needs(hutch, git, main):
-    outer = hutch.folder / "outer"
+    outer = hutch.directory / "outer"
     git("init", "-q", outer)
     git("submodule", "--quiet", "add", main, "sub", cwd=outer)
     done = hutch("run", "--rw", outer / "sub", "--", "git", "-C", outer / "sub", "status")
@@ -69,7 +69,7 @@ def test_a_file_of_the_server_names_no_grant(hutch, git, main):
     git("init", "-q", hutch.home / "secret")
     git("commit", "-qm", "x", "--allow-empty", cwd=hutch.home / "secret")
     git("worktree", "add", "-q", hutch.home / "w", cwd=hutch.home / "secret")
-    tree = hutch.folder / "tree"
+    tree = hutch.directory / "tree"
     tree.mkdir()
     fake = tree / "fake/worktrees/x"
     fake.mkdir(parents=True)
@@ -89,17 +89,17 @@ def test_a_file_of_the_server_names_no_grant(hutch, git, main):
 @pytest.mark.root
 def test_a_repository_of_another_account(hutch, main):
     """Outside, git refuses it; inside, its owner is nobody, and what git would run is confined."""
-    for folder, _, files in os.walk(main):
-        os.chown(folder, 1234, 1234)
+    for directory, _, files in os.walk(main):
+        os.chown(directory, 1234, 1234)
         for name in files:
-            os.chown(os.path.join(folder, name), 1234, 1234)
+            os.chown(os.path.join(directory, name), 1234, 1234)
     outside = subprocess.run(["git", "-C", main, "log"], env=hutch.environment, capture_output=True, text=True)
     assert "dubious ownership" in outside.stderr
     done = hutch("run", "--ro", main, "--", "git", "-C", main, "log", "--format=%s")
     assert (done.status, done.out, done.err) == (0, "x\n", ""), done
 
 
-def test_a_repository_below_a_folder_of_another_account(hutch, main):
+def test_a_repository_below_a_directory_of_another_account(hutch, main):
     """/ and /tmp are root's, who is nobody inside."""
     assert os.stat("/").st_uid == 0
     done = hutch("run", "--rw", main, "--", "git", "-C", main, "status", "--short")

@@ -32,9 +32,9 @@ input()
 
 @pytest.fixture
 def work(hutch, monkeypatch):
-    (hutch.folder / "sub/deep").mkdir(parents=True)
-    monkeypatch.chdir(hutch.folder)
-    return hutch.folder
+    (hutch.directory / "sub/deep").mkdir(parents=True)
+    monkeypatch.chdir(hutch.directory)
+    return hutch.directory
 
 
 @pytest.fixture
@@ -67,9 +67,9 @@ def connects_inside(hutch, path, *options, kind="SOCK_STREAM"):
 
 def check(hutch, path, grant="--ro", kind="SOCK_STREAM"):
     """In reach outside, not inside, whatever kind of grant."""
-    assert not connects_inside(hutch, path, grant, hutch.folder, kind=kind)  # first: a connection would list the socket under this name
+    assert not connects_inside(hutch, path, grant, hutch.directory, kind=kind)  # first: a connection would list the socket under this name
     assert connects(path, kind)
-    assert not connects_inside(hutch, path, grant, hutch.folder, kind=kind)
+    assert not connects_inside(hutch, path, grant, hutch.directory, kind=kind)
 
 
 @pytest.mark.parametrize("kind", ["SOCK_STREAM", "SOCK_DGRAM", "SOCK_SEQPACKET"])
@@ -85,7 +85,7 @@ def test_a_renamed_socket(hutch, work, listen, grant):
     check(hutch, work / "sub/deep/renamed", grant)
 
 
-def test_a_renamed_folder(hutch, work, listen):
+def test_a_renamed_directory(hutch, work, listen):
     listen("sub/deep/s")
     os.rename("sub", "other")
     check(hutch, work / "other/deep/s")
@@ -102,7 +102,7 @@ def test_hard_links(hutch, work, listen):
 
 def full_name(path):
     if len(str(path)) > 107:
-        pytest.skip("the test folder's path is too long for a socket")
+        pytest.skip("the test directory's path is too long for a socket")
     return str(path)
 
 
@@ -131,7 +131,7 @@ def test_odd_names(hutch, work, listen, name):
     check(hutch, work / name)
 
 
-def test_an_odd_folder(hutch, work, listen):
+def test_an_odd_directory(hutch, work, listen):
     os.mkdir("a b\\040\nc")
     listen("a b\\040\nc/s")
     assert not connects_inside(hutch, work / "a b\\040\nc/s", "--ro", work / "a b\\040\nc")
@@ -150,7 +150,7 @@ def test_other_network_namespaces(hutch, work, how):
 
 
 def test_another_root(hutch, work):
-    """A program in a mount namespace that has the folder elsewhere, as a container with a volume."""
+    """A program in a mount namespace that has the directory elsewhere, as a container with a volume."""
     script = f"mount --bind {work} /mnt && exec {PYTHON} -c '{BIND}' / /mnt/s"
     with subprocess.Popen(["unshare", "-rm", "sh", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
         try:
@@ -189,7 +189,7 @@ def test_without_the_kernels_diagnosis(hutch, work, listen, deny_calls):
 
 
 def test_below_the_commands_own_program(hutch, work, listen):
-    """Its folder is granted with it."""
+    """Its directory is granted with it."""
     (work / "app/run").mkdir(parents=True)
     (work / "app/package.json").write_text("{}")
     (work / "app/connect.py").write_text(CONNECT)
@@ -201,7 +201,7 @@ def test_below_the_commands_own_program(hutch, work, listen):
 
 
 def test_what_nobody_listens_on_stays(hutch, work, listen):
-    """A server may remove the socket that it left behind in its folder, and make it anew."""
+    """A server may remove the socket that it left behind in its directory, and make it anew."""
     listen("left").close()
     listen("s")
     os.rename("s", "sub/used")  # so that a search is made

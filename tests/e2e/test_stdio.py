@@ -212,8 +212,8 @@ def test_errors_and_output_in_one_pipe(hutch):
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_standard_streams_are_no_way_in_or_out(hutch, closed):
     """Where 0, 1 or 2 is closed, the next file that hutch opens must not take its place inside."""
-    report = hutch.folder / "report"
-    done = hutch("run", "--rw", hutch.folder, "--", "sh", "-c", f"ls -l /proc/self/fd >{report} 2>&1; echo done >>{report}",
+    report = hutch.directory / "report"
+    done = hutch("run", "--rw", hutch.directory, "--", "sh", "-c", f"ls -l /proc/self/fd >{report} 2>&1; echo done >>{report}",
                  before=["sh", "-c", f'exec "$@" {closed}', "sh"])
     if done.status == 0:
         assert "done" in report.read_text()

@@ -19,7 +19,7 @@ def on_terminal(hutch):
     opened = []
 
     def start(*words, argv=None):
-        terminal = Terminal(argv or hutch.argv(*words), {**hutch.environment, "PS1": "outer> "}, hutch.folder)
+        terminal = Terminal(argv or hutch.argv(*words), {**hutch.environment, "PS1": "outer> "}, hutch.directory)
         opened.append(terminal)
         return terminal
 
@@ -101,7 +101,7 @@ def test_control_z_stops_it_and_the_shell_brings_it_back(on_terminal, hutch):
     terminal = on_terminal(argv=OUTER_SHELL)
     terminal.expect("outer> ")
     script = "import signal, sys\nprint('rea' + 'dy', flush=True)\nprint('g' + 'ot', sys.stdin.readline(), flush=True)\nsys.exit(6)"
-    (hutch.folder / "script.py").write_text(script)
+    (hutch.directory / "script.py").write_text(script)
     terminal.type(f"{hutch.path} run -- {PYTHON} script.py\n")
     terminal.expect("ready")
     terminal.type("\x1a")
@@ -124,7 +124,7 @@ def test_control_z_stops_it_and_the_shell_brings_it_back(on_terminal, hutch):
 def test_stopped_and_continued_in_the_background(on_terminal, hutch):
     terminal = on_terminal(argv=OUTER_SHELL)
     terminal.expect("outer> ")
-    (hutch.folder / "script.py").write_text("import time\nprint('rea' + 'dy', flush=True)\ntime.sleep(0.5)\nprint('fin' + 'ished')\n")
+    (hutch.directory / "script.py").write_text("import time\nprint('rea' + 'dy', flush=True)\ntime.sleep(0.5)\nprint('fin' + 'ished')\n")
     terminal.type(f"{hutch.path} run -- {PYTHON} script.py\n")
     terminal.expect("ready")
     terminal.type("\x1a")
@@ -157,7 +157,7 @@ def test_modes_and_foreground_group_are_given_back(on_terminal, hutch, ending):
     terminal.expect("outer> ")
     assert terminal.foreground_group() == terminal.process.pid
     if ending != "exit 0":  # a program that ends by itself may leave the modes as it likes, as without hutch
-        assert (hutch.folder / "after").read_text() == (hutch.folder / "before").read_text()
+        assert (hutch.directory / "after").read_text() == (hutch.directory / "before").read_text()
     terminal.type("\x15exit\n")
     terminal.wait()
 

@@ -58,8 +58,8 @@ def check(hutch, command, says, grants, **popen):
     assert granted(hutch, "--", *command, **popen) == {str(grant) for grant in grants}
 
 
-def with_path(*folders):
-    return {"PATH": os.pathsep.join([*map(str, folders), "/usr/bin", "/bin"])}
+def with_path(*directories):
+    return {"PATH": os.pathsep.join([*map(str, directories), "/usr/bin", "/bin"])}
 
 
 # pyenv
@@ -81,9 +81,9 @@ def test_pyenv(hutch):
     check(hutch, ["python3"], "python 3.11.9", [root / "versions/3.11.9"], env=env)
     check(hutch, [root / "shims/python"], "python 3.11.9", [root / "versions/3.11.9"])
     check(hutch, ["python3"], "python 3.12.1 ", [root / "versions/3.12.1"], env={**env, "PYENV_VERSION": "3.12.1"})
-    make(hutch.folder.parent / ".python-version", "# the newest\n3.12\n")  # the beginning of a version
+    make(hutch.directory.parent / ".python-version", "# the newest\n3.12\n")  # the beginning of a version
     check(hutch, ["python"], "python 3.12.10", [root / "versions/3.12.10"], env=env)
-    make(hutch.folder / ".python-version", "3.9.0\n3.11.9\n")  # the first that has the program
+    make(hutch.directory / ".python-version", "3.9.0\n3.11.9\n")  # the first that has the program
     check(hutch, ["python"], "python 3.11.9", [root / "versions/3.11.9"], env=env)
 
 
@@ -105,9 +105,9 @@ def test_a_script_whose_interpreter_is_a_shim(hutch):
 
 def test_a_version_that_is_not_installed(hutch):
     root = install_pyenv(hutch.home)
-    make(hutch.folder / ".python-version", "3.7.0\n")
+    make(hutch.directory / ".python-version", "3.7.0\n")
     done = hutch("run", "--", "python3", env=with_path(root / "shims"))
-    assert done.status == 127 and f"{hutch.folder}/.python-version names (3.7.0) has python3" in done.err, done
+    assert done.status == 127 and f"{hutch.directory}/.python-version names (3.7.0) has python3" in done.err, done
 
 
 def test_the_programs_neighbours_come_first_inside(hutch):
@@ -136,10 +136,10 @@ def test_asdf(hutch):
     new, old = root / "installs/nodejs/20.1.0", root / "installs/nodejs/18.0.0"
     check(hutch, ["node"], "node 20.1.0", [new], env=env)
     check(hutch, ["npx"], f"node 20.1.0 {root}/shims/npx", [new], env=env)
-    make(hutch.folder / ".tool-versions", "nodejs 19.0.0 18.0.0\n")
+    make(hutch.directory / ".tool-versions", "nodejs 19.0.0 18.0.0\n")
     check(hutch, ["node"], "node 18.0.0", [old], env=env)
     check(hutch, ["node"], "node 20.1.0", [new], env={**env, "ASDF_NODEJS_VERSION": "20.1.0"})
-    make(hutch.folder / ".tool-versions", "ruby 3.3.0\n")
+    make(hutch.directory / ".tool-versions", "ruby 3.3.0\n")
     check(hutch, ["node"], "node 20.1.0", [new], env=env)
     (hutch.home / ".tool-versions").unlink()
     done = hutch("run", "--", "node", env=env)
@@ -151,14 +151,14 @@ def test_asdf_reads_files_of_other_managers_where_it_was_told_to(hutch, name, te
     root = install_asdf(hutch.home)
     env = with_path(root / "shims")
     new, old = root / "installs/nodejs/20.1.0", root / "installs/nodejs/18.0.0"
-    make(hutch.folder / name, text)
+    make(hutch.directory / name, text)
     check(hutch, ["node"], "node 20.1.0", [new], env=env)
     make(hutch.home / ".asdfrc", "# settings\nlegacy_version_file = yes\n")
     check(hutch, ["node"], "node 18.0.0", [old], env=env)
-    make(hutch.folder / ".tool-versions", "nodejs 20.1.0\n")  # asdf's own file in the same folder comes first
+    make(hutch.directory / ".tool-versions", "nodejs 20.1.0\n")  # asdf's own file in the same directory comes first
     check(hutch, ["node"], "node 20.1.0", [new], env=env)
     make(hutch.home / ".asdfrc", "legacy_version_file = no\n")
-    make(hutch.folder / ".tool-versions", "ruby 3.3.0\n")
+    make(hutch.directory / ".tool-versions", "ruby 3.3.0\n")
     check(hutch, ["node"], "node 20.1.0", [new], env=env)
 
 
@@ -181,7 +181,7 @@ def test_volta(hutch):
     new, old = (root / "tools/image/node" / version for version in ("20.1.0", "18.19.1"))
     check(hutch, ["node"], "node 20.1.0", [new], env=env)
     check(hutch, ["npx"], f"node 20.1.0 {root}/bin/npx", [new], env=env)
-    make(hutch.folder / "package.json", '{"name": "x", "volta": {"node": "18.19.1"}}')  # volta pin
+    make(hutch.directory / "package.json", '{"name": "x", "volta": {"node": "18.19.1"}}')  # volta pin
     check(hutch, ["node"], "node 18.19.1", [old], env=env)
     done = hutch("run", "--", "yarn", env=env)
     assert done.status == 127 and "yarn (none), which it would start, is not installed" in done.err, done
@@ -221,7 +221,7 @@ def install_mise(home):
 ])
 def test_mise(hutch, name, text, version):
     root = install_mise(hutch.home)
-    make(hutch.folder / name, text)
+    make(hutch.directory / name, text)
     check(hutch, ["node"], f"node {version}", [root / "installs/node" / version], env=with_path(root / "shims"))
 
 
@@ -238,7 +238,7 @@ def test_mise_without_a_project(hutch):
 def test_mise_reads_files_of_other_managers_where_it_was_told_to(hutch, name, text, version):
     root = install_mise(hutch.home)
     env = with_path(root / "shims")
-    make(hutch.folder / name, text)
+    make(hutch.directory / name, text)
     check(hutch, ["node"], "node 22.3.0", [root / "installs/node/22.3.0"], env=env)
     switched_on = [{**env, "MISE_IDIOMATIC_VERSION_FILE_ENABLE_TOOLS": "python,node"}, env]
     for environment in switched_on:
@@ -254,7 +254,7 @@ def test_mise_reads_files_of_other_managers_where_it_was_told_to(hutch, name, te
 def test_a_version_file_does_not_choose_where_its_manager_would_not_look(hutch, tmp_path):
     """nvm and fnm read .nvmrc and .node-version when their shell functions are called, Volta never: what is on PATH runs."""
     for name in (".nvmrc", ".node-version"):
-        make(hutch.folder / name, "18.0.0\n")
+        make(hutch.directory / name, "18.0.0\n")
     nvm = hutch.home / ".nvm/versions/node"
     for version in ("v20.1.0", "v18.0.0"):
         install_node(nvm / version, version[1:])
@@ -273,7 +273,7 @@ def test_nvm(hutch):
 
 
 def test_fnm(hutch, tmp_path):
-    """A shell's own link folder, which fnm keeps in XDG_RUNTIME_DIR, leads to an alias, which leads to the installation."""
+    """A shell's own link directory, which fnm keeps in XDG_RUNTIME_DIR, leads to an alias, which leads to the installation."""
     prefix = install_node(hutch.home / ".local/share/fnm/node-versions/v20.1.0/installation", "20.1.0")
     alias = link(hutch.home / ".local/share/fnm/aliases/default", prefix)
     shell = link(tmp_path / "runtime/fnm_multishells/4242_1700000000000", alias)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The configurations of the official MCP tutorials, unchanged behind `hutch mcp --` and called by the official SDK's client.
-Their folders are made as the tutorials make them; only the weather comes from nowhere."""
+Their directories are made as the tutorials make them; only the weather comes from nowhere."""
 import json
 import os
 import shutil
@@ -75,10 +75,10 @@ def test_the_typescript_tutorial(hutch, client, own_node, npm_packages):
           "mcpServers": {
             "weather": {
               "command": "node",
-              "args": ["/ABSOLUTE/PATH/TO/PARENT/FOLDER/weather/build/index.js"]
+              "args": ["/ABSOLUTE/PATH/TO/PARENT/DIRECTORY/weather/build/index.js"]
             }
           }
-        }""".replace("/ABSOLUTE/PATH/TO/PARENT/FOLDER/weather", str(project))
+        }""".replace("/ABSOLUTE/PATH/TO/PARENT/DIRECTORY/weather", str(project))
     for cwd in ("/", hutch.home, project):
         (listed, alerts, forecast), err = client(configuration, ["tools/list", {}], call("get_alerts", state="CA"), call("get_forecast", latitude=38.5, longitude=-121.5), cwd=cwd)
         assert {tool["name"] for tool in listed["tools"]} == {"get_alerts", "get_forecast"}
@@ -122,13 +122,13 @@ def test_the_python_tutorial(hutch, client, base):
               "command": "uv",
               "args": [
                 "--directory",
-                "/ABSOLUTE/PATH/TO/PARENT/FOLDER/weather",
+                "/ABSOLUTE/PATH/TO/PARENT/DIRECTORY/weather",
                 "run",
                 "weather.py"
               ]
             }
           }
-        }""".replace("/ABSOLUTE/PATH/TO/PARENT/FOLDER/weather", str(project))
+        }""".replace("/ABSOLUTE/PATH/TO/PARENT/DIRECTORY/weather", str(project))
     (listed,), err = client(configuration, ["tools/list", {}])
     assert listed["tools"] and "[hutch]" not in err
     shown = {mount["source"] for mount in describe(hutch, configuration, "/") if mount["kind"] == "bind" and mount["why"] != "base"}
@@ -151,7 +151,7 @@ def move_base(venv, prefix):
 
 
 def test_the_filesystem_server_of_the_user_quickstart(hutch, client, npm_packages):
-    """`npx -y` of a package that is installed, with folders as arguments; they need their options, and a note says which."""
+    """`npx -y` of a package that is installed, with directories as arguments; they need their options, and a note says which."""
     needs_installed(shutil.which("npx"), "npx is missing")
     project = hutch.home / "servers"
     make(project / "package.json", "{}")

@@ -92,12 +92,12 @@ def move_away(path):
 
 @pytest.fixture
 def project(hutch):
-    (hutch.folder / ".git").mkdir()
-    (hutch.folder / ".git/config").write_text("before\n")
-    (hutch.folder / "sub").mkdir()
-    (hutch.folder / "sub/secret").write_text("CANARY\n")
-    (hutch.folder / "file").write_text("before\n")
-    return hutch.folder
+    (hutch.directory / ".git").mkdir()
+    (hutch.directory / ".git/config").write_text("before\n")
+    (hutch.directory / "sub").mkdir()
+    (hutch.directory / "sub/secret").write_text("CANARY\n")
+    (hutch.directory / "file").write_text("before\n")
+    return hutch.directory
 
 
 @pytest.mark.parametrize("how", [replace, recreate, move_away])
@@ -139,7 +139,7 @@ def test_the_same_grant_twice_is_no_loss(hutch, project):
         assert session.end() == []
 
 
-def test_a_folder_above_that_is_replaced(hutch, project):
+def test_a_directory_above_that_is_replaced(hutch, project):
     (project / "a/b").mkdir(parents=True)
     (project / "a/b/secret").write_text("CANARY\n")
     with Session(hutch, "--rw", project, "--hide", "a/b/secret") as session:
@@ -174,7 +174,7 @@ def test_nothing_is_said_of_writing_in_place_and_of_other_files(hutch, project):
         assert session.end() == []
 
 
-def test_files_in_a_hidden_folder_can_be_replaced(hutch, project):
+def test_files_in_a_hidden_directory_can_be_replaced(hutch, project):
     with Session(hutch, "--rw", project, "--hide", "sub") as session:
         replace(project / "sub/secret")
         (project / "sub/more").write_text("more")

@@ -12,12 +12,12 @@ GOT_OUT = "GOT-OUT"
 def attempt(hutch):
     """attempt(script, …): runs a Python script that prints GOT-OUT when it succeeds, outside and then inside."""
     def run(script, *options, outside_before=(), proof=True, reset=lambda: None, arguments=(), timeout=20, **popen):
-        path = hutch.folder / "attempt.py"
+        path = hutch.directory / "attempt.py"
         path.write_text(script)
         words = [PYTHON, str(path), *map(str, arguments)]
         if proof:
             outside = subprocess.run([*map(str, outside_before), *words], capture_output=True, text=True, timeout=timeout, env=hutch.environment,
-                                     cwd=hutch.folder, **({"stdin": subprocess.DEVNULL} | popen))
+                                     cwd=hutch.directory, **({"stdin": subprocess.DEVNULL} | popen))
             assert GOT_OUT in outside.stdout, f"the attempt does not work outside, so it proves nothing: {outside}"
             reset()
         inside = hutch("run", *options, "--", *words, timeout=timeout, **popen)

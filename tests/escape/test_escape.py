@@ -38,24 +38,24 @@ def test_key_in_the_home_through_paths_of_processes(attempt, hutch):
     """/proc/*/root and /proc/*/cwd lead to other roots where they can be followed."""
     attempt(f"""
 import glob, os
-for folder in glob.glob('/proc/*/root') + glob.glob('/proc/*/cwd') + glob.glob('/proc/*/fd/*') + glob.glob('/proc/*/task/*/root'):
+for directory in glob.glob('/proc/*/root') + glob.glob('/proc/*/cwd') + glob.glob('/proc/*/fd/*') + glob.glob('/proc/*/task/*/root'):
     for name in ({str(hutch.home / ".ssh/id")!r}, 'home/.ssh/id', '../home/.ssh/id'):
         try:
-            if open(folder + '/' + name).read().startswith('CANARY'):
-                print('GOT-OUT', folder)
+            if open(directory + '/' + name).read().startswith('CANARY'):
+                print('GOT-OUT', directory)
         except OSError:
             pass
 """)
 
 
-def test_dot_dot_from_a_granted_folder(attempt, hutch):
+def test_dot_dot_from_a_granted_directory(attempt, hutch):
     attempt("import os\nfor depth in range(1, 12):\n    try:\n        if 'CANARY' in open('../' * depth + 'home/.ssh/id').read(): print('GOT-OUT')\n"
-            "    except OSError: pass\n", "--rw", hutch.folder, "--cwd", hutch.folder)
+            "    except OSError: pass\n", "--rw", hutch.directory, "--cwd", hutch.directory)
 
 
 def test_hard_link_and_rename_from_a_grant(attempt, hutch):
-    attempt(f"import os; os.link({str(hutch.home / '.ssh/id')!r}, {str(hutch.folder / 'stolen')!r}); print('GOT-OUT')", "--rw", hutch.folder,
-            reset=lambda: (hutch.folder / "stolen").unlink())
+    attempt(f"import os; os.link({str(hutch.home / '.ssh/id')!r}, {str(hutch.directory / 'stolen')!r}); print('GOT-OUT')", "--rw", hutch.directory,
+            reset=lambda: (hutch.directory / "stolen").unlink())
 
 
 @pytest.mark.root
@@ -88,16 +88,16 @@ attempt(os.makedev(1, 11), stat.S_IFCHR)
 
 @pytest.mark.root
 def test_a_device_node_in_a_grant_does_not_open(attempt, hutch):
-    os.mknod(hutch.folder / "node", stat.S_IFCHR | 0o666, os.makedev(1, 5))
+    os.mknod(hutch.directory / "node", stat.S_IFCHR | 0o666, os.makedev(1, 5))
     try:
-        attempt(reads(hutch.folder / "node"), "--rw", hutch.folder)
+        attempt(reads(hutch.directory / "node"), "--rw", hutch.directory)
     finally:
-        os.unlink(hutch.folder / "node")
+        os.unlink(hutch.directory / "node")
 
 
 def test_a_setuid_program_gains_nothing(hutch, build_helper, am_root):
     """A set-user-id program in a grant, and the system's own: no_new_privs and nosuid both stand in the way."""
-    copy = hutch.folder / "id"
+    copy = hutch.directory / "id"
     shutil.copy("/usr/bin/id", copy)
     copy.chmod(0o4755 if not am_root else 0o6755)
     if am_root:
@@ -180,7 +180,7 @@ def test_pid_1_of_the_sandbox(attempt, script):
 def test_killing_a_whole_group_does_not_reach_the_caller(hutch, target):
     """hutch and a witness stand in one process group, as after a careless client's fork; the server kills its own."""
     script = f"sleep 1000 & {hutch.path} mcp -- sh -c 'kill -TERM {target}; kill -KILL {target}; sleep 0.1; exit 0'; echo hutch=$?; kill -0 $! && echo witness lives; kill $!"
-    done = subprocess.run(["setsid", "-w", "sh", "-c", script], env=hutch.environment, cwd=hutch.folder, stdin=subprocess.DEVNULL, capture_output=True,
+    done = subprocess.run(["setsid", "-w", "sh", "-c", script], env=hutch.environment, cwd=hutch.directory, stdin=subprocess.DEVNULL, capture_output=True,
                           text=True, timeout=15)
     assert "witness lives" in done.stdout and "hutch=" in done.stdout, done
 
@@ -202,12 +202,12 @@ def test_abstract_socket_of_the_host(attempt):
         attempt(CONNECT.format(address=server.getsockname().decode()))
 
 
-@pytest.mark.parametrize("folder", ["/tmp", "/var/tmp", "/run", "/dev/shm", "home"])
-def test_path_socket_of_the_host(attempt, hutch, folder):
-    folder = hutch.home if folder == "home" else Path(folder)
-    if not os.access(folder, os.W_OK):
-        pytest.skip(f"this account cannot make a socket in {folder}")
-    path = f"{folder}/test-{os.getpid()}.sock"
+@pytest.mark.parametrize("directory", ["/tmp", "/var/tmp", "/run", "/dev/shm", "home"])
+def test_path_socket_of_the_host(attempt, hutch, directory):
+    directory = hutch.home if directory == "home" else Path(directory)
+    if not os.access(directory, os.W_OK):
+        pytest.skip(f"this account cannot make a socket in {directory}")
+    path = f"{directory}/test-{os.getpid()}.sock"
     try:
         with listening(path):
             attempt(CONNECT.format(address=path))
@@ -246,27 +246,27 @@ def test_shared_memory_and_message_queues_of_the_host(attempt):
 
 # descriptors
 
-def test_a_folder_as_standard_input_gives_no_access(hutch):
-    """`hutch run -- … < /some/dir`: a descriptor of a folder would lead anywhere by openat."""
+def test_a_directory_as_standard_input_gives_no_access(hutch):
+    """`hutch run -- … < /some/dir`: a descriptor of a directory would lead anywhere by openat."""
     script = ["sh", "-c", "cat /proc/self/fd/0/.ssh/id; cat /dev/stdin/.ssh/id; cd -P /proc/self/fd/0/ && cat .ssh/id; true"]
-    folder = os.open(hutch.home, os.O_RDONLY | os.O_DIRECTORY)
+    directory = os.open(hutch.home, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        outside = subprocess.run(script, stdin=folder, capture_output=True, text=True)
+        outside = subprocess.run(script, stdin=directory, capture_output=True, text=True)
         assert outside.stdout.count("CANARY") == 3, "the attempt proves nothing"
         for kind in ("run", "mcp"):
-            inside = hutch(kind, "--", *script, stdin=folder)
+            inside = hutch(kind, "--", *script, stdin=directory)
             assert "CANARY" not in inside.out + inside.err, inside
     finally:
-        os.close(folder)
+        os.close(directory)
 
 
-def test_an_inherited_folder_gives_no_access(attempt, hutch):
-    folder = os.open("/", os.O_PATH)
+def test_an_inherited_directory_gives_no_access(attempt, hutch):
+    directory = os.open("/", os.O_PATH)
     try:
         attempt(f"import os\nfor fd in range(3, 400):\n    try: print('GOT-OUT' if os.read(os.open({str(hutch.home)[1:]!r} + '/.ssh/id', os.O_RDONLY, dir_fd=fd), 6) else '')\n"
-                "    except OSError: pass\n", pass_fds=[folder])
+                "    except OSError: pass\n", pass_fds=[directory])
     finally:
-        os.close(folder)
+        os.close(directory)
 
 
 def test_an_inherited_socket_gives_no_access(attempt):
@@ -283,7 +283,7 @@ def test_an_inherited_socket_gives_no_access(attempt):
 def test_standard_streams_lead_to_pipes_only(hutch):
     """Re-opening /proc/self/fd/N of a file of the caller would give more than the descriptor did: reading what was
     only to be appended to, or cutting it short."""
-    target = hutch.folder / "log"
+    target = hutch.directory / "log"
     script = ["sh", "-c", "truncate -s 0 /proc/self/fd/2; exit 0"]
     for before, expected in ((hutch.argv("run", "--"), "CANARY\n"), ([], "")):
         target.write_text("CANARY\n")

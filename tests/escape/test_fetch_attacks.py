@@ -38,7 +38,7 @@ ls -d "$HOME/.local/share/hutch/packages/"*
 
 def test_an_install_script_sees_nothing_of_the_person(npm):
     publish(npm, LOOK)
-    outside = subprocess.run(["sh", "-c", LOOK + "cat found; rm found"], env=npm.environment, cwd=npm.folder, capture_output=True, text=True, timeout=20).stdout
+    outside = subprocess.run(["sh", "-c", LOOK + "cat found; rm found"], env=npm.environment, cwd=npm.directory, capture_output=True, text=True, timeout=20).stdout
     assert {"CANARY-ssh-key", "CANARY-aws", "CANARY-npm", "CANARY-notes"} <= set(outside.split()) and "CANARY-environment" in outside
     done = call(npm, "run", "--", "npx", "-y", "evil")
     assert done.status == 0 and "HOME=" in done.out and "CANARY" not in done.out and "packages/npm" not in done.out, done
@@ -53,10 +53,10 @@ def test_an_install_script_gets_nothing_of_the_servers_options(npm):
 
 def test_an_install_script_reaches_the_registry_alone(npm, world):
     node = "const http = require('http'); http.get(process.argv[1], r => { console.log('reached', r.statusCode); process.exit() }).on('error', e => console.log('refused', e.code))"
-    make(npm.folder / "get.js", node)
+    make(npm.directory / "get.js", node)
     places = ["http://allowed.test/", "http://198.51.100.10/", f"http://127.0.0.1:{8000}/", npm.registry.address + "x"]
     publish(npm, "".join(f'node -e "$(cat get.js)" {place} >> found 2>&1\n' for place in places) + ":\n")
-    (next((npm.registry.folder / "packages").rglob("attack.sh")).parent / "get.js").write_text(node)
+    (next((npm.registry.directory / "packages").rglob("attack.sh")).parent / "get.js").write_text(node)
     outside = [world.run(shutil.which("node", path=npm.environment["PATH"]), "-e", node, place).stdout.split()[0] for place in places]
     assert outside[0] == outside[1] == outside[3] == "reached", outside
     done = call(npm, "run", "--", "npx", "-y", "evil")
@@ -86,7 +86,7 @@ def test_planted_links_lead_nowhere(npm):
 
 
 @pytest.mark.parametrize("script, says", [
-    ("mkfifo $HOME/.npm/fifo", "no file, folder or link"), ("mkdir $HOME/.npm/a; echo > $HOME/.npm/a/b; chmod 0 $HOME/.npm/a", "Permission denied"),
+    ("mkfifo $HOME/.npm/fifo", "no file, directory or link"), ("mkdir $HOME/.npm/a; echo > $HOME/.npm/a/b; chmod 0 $HOME/.npm/a", "Permission denied"),
     ("truncate -s 1G $HOME/.npm/1 $HOME/.npm/2 $HOME/.npm/3 $HOME/.npm/4 $HOME/.npm/5; sleep 20", "more than 4 GiB"),
     ("cd $HOME/.npm; for i in $(seq 300); do mkdir d; cd d; done", "deeper than"),
     ("head -c 1100000000 /dev/zero > $HOME/.npm/big || exit 3", "could not fetch"), ("yes | head -c 300000; exit 1", "could not fetch")],
@@ -156,7 +156,7 @@ def test_no_name_leads_out_of_the_store(npm):
 def test_a_program_in_a_writable_grant_is_not_asked_outside(npm, planted):
     """hutch asks npm for its settings outside; one that an earlier run may have made is not npm."""
     npm.registry.publish("good")
-    owned, mine = npm.folder / "owned", npm.home / "project/bin"
+    owned, mine = npm.directory / "owned", npm.home / "project/bin"
     make(mine / "npm", f"#!/bin/sh\ntouch {owned}\nexec {shutil.which('npm', path=npm.environment['PATH'])} \"$@\"\n", 0o755)
     make(mine / "npx", "#!/bin/sh\n", 0o755)
     command = [mine / "npx"] if planted == "beside npx" else ["npx"]
@@ -173,9 +173,9 @@ def test_a_program_in_a_writable_grant_is_not_asked_outside(npm, planted):
     assert owned.exists()
 
 
-# What an install script puts in the place of a package's program, in the folder of the programs.
+# What an install script puts in the place of a package's program, in the directory of the programs.
 REPLACED = {"key": "ln -sf {home}/.ssh/id key", "absolute": "ln -sf /usr/bin/id absolute", "upward": "ln -sf ../../../../../../../../.ssh/id upward",
-            "magic": "ln -sf /proc/self/exe magic", "folder": "rm folder; mkdir folder", "loop": "ln -sf loop loop",
+            "magic": "ln -sf /proc/self/exe magic", "directory": "rm directory; mkdir directory", "loop": "ln -sf loop loop",
             "headless": "rm headless; echo 'echo no first line' > headless; chmod 755 headless", "modeless": "cp ../evil/cli.js ../evil/less.js; ln -sf ../evil/less.js modeless; chmod 644 ../evil/less.js"}
 
 
@@ -196,8 +196,8 @@ def test_a_packages_program_is_a_file_in_its_entry(npm):
 
 
 @pytest.mark.parametrize("script", ["rm -r .bin; mkdir x; ln -s x .bin; ln -s /usr/bin/id x/evil", "cp -r . ../m; cd ..; rm -r node_modules; ln -s m node_modules",
-                                    "rm -r .bin; ln -s {home}/bin .bin"], ids=["the folder", "above it", "outside"])
-def test_a_link_in_the_place_of_the_programs_folder(npm, script):
+                                    "rm -r .bin; ln -s {home}/bin .bin"], ids=["the directory", "above it", "outside"])
+def test_a_link_in_the_place_of_the_programs_directory(npm, script):
     make(npm.home / "bin/evil", "#!/bin/sh\necho CANARY-outside\n", 0o755)
     publish(npm, "echo > found; cd ..; " + script.format(home=npm.home))
     assert fetch(npm).status == 0
@@ -206,7 +206,7 @@ def test_a_link_in_the_place_of_the_programs_folder(npm, script):
 
 
 @pytest.mark.parametrize("says", ["/usr", "{home}/.cache/uv/../../.ssh", "{home}/.cache/uv", "relative", "{home}/.cache/uv/link", "x" * 5000], ids=range(6))
-def test_a_tools_environment_is_a_folder_in_its_entry(uv, says):
+def test_a_tools_environment_is_a_directory_in_its_entry(uv, says):
     """What is built for it says where it is."""
     says = says.format(home=uv.home)
     uv.registry.publish("good")
@@ -254,7 +254,7 @@ def test_a_projects_lists_are_files_of_its_own(uv, name):
     (uv.home / "project" / name).unlink(missing_ok=True)
     (uv.home / "project" / name).symlink_to(uv.home / "secret")
     done = call(uv, *command)
-    assert done.status == 125 and "is no file itself" in done.err and "CANARY" not in done.out, done
+    assert done.status == 125 and "is not a regular file" in done.err and "CANARY" not in done.out, done
 
 
 def test_what_a_server_left_in_a_kept_home_opens_nothing(hutch):

@@ -40,7 +40,7 @@ ASKS = {
 
 
 def write_script(hutch, *lines):
-    path = hutch.folder / "answers"
+    path = hutch.directory / "answers"
     path.write_text("\n".join(lines) + "\n")
     return path
 
@@ -51,7 +51,7 @@ def test_an_elicitation_that_few_parsers_see(hutch, name):
     usual = subprocess.run([PYTHON, "-c", USUAL_FILTER], input=line + "\n", capture_output=True, text=True, timeout=20)
     assert as_python_sdk(json.loads(usual.stdout)), "it does not get past the usual filter, so it proves nothing"
     call = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}\n'
-    done = hutch("mcp", "--ro", hutch.folder, "--deny-elicitation", "--", PYTHON, "-c", SERVER, write_script(hutch, line), input=call)
+    done = hutch("mcp", "--ro", hutch.directory, "--deny-elicitation", "--", PYTHON, "-c", SERVER, write_script(hutch, line), input=call)
     answer = json.loads(done.out)
     assert answer["id"] == 1 and not as_python_sdk(answer) and "refused" in done.err, done
 
@@ -64,7 +64,7 @@ def test_tools_in_an_answer_to_another_request_of_the_same_id(hutch):
         for answers in ([tools, '{"jsonrpc":"2.0","id":1,"result":{}}'], ['{"jsonrpc":"2.0","id":1,"result":{}}', tools]):
             script = write_script(hutch, *answers)
             command = [PYTHON, "-c", "import sys, time\nlines = [sys.stdin.readline(), sys.stdin.readline()]\nprint(open(sys.argv[1]).read(), end='', flush=True)", script]
-            done = hutch("mcp", "--ro", hutch.folder, "--deny-tool", "evil", "--", *command, input="\n".join(first) + "\n")
+            done = hutch("mcp", "--ro", hutch.directory, "--deny-tool", "evil", "--", *command, input="\n".join(first) + "\n")
             got = [json.loads(line)["result"] for line in done.out.splitlines()]
             assert {"tools": [{"name": "good"}]} in got and {} in got and len(got) == 2, (first, answers, done)
 
@@ -78,11 +78,11 @@ def test_pins_of_a_list_that_never_ends(hutch, tmp_path):
     outside = subprocess.run(command, input=lists, capture_output=True, text=True, timeout=20)
     assert "EVIL" in outside.stdout
     for _ in range(2):
-        done = hutch("mcp", "--ro", hutch.folder, "--pin", tmp_path / "pins", "--", *command, input=lists)
-        assert "good" in done.out and "EVIL" not in done.out and '"a" is another than the one pinned' in done.err, done
+        done = hutch("mcp", "--ro", hutch.directory, "--pin", tmp_path / "pins", "--", *command, input=lists)
+        assert "good" in done.out and "EVIL" not in done.out and '"a" differs from the one pinned' in done.err, done
     write_script(hutch, page % (1, "EVIL"), page % (2, "EVIL"))
-    done = hutch("mcp", "--ro", hutch.folder, "--pin", tmp_path / "pins", "--", *command, input=lists)
-    assert "EVIL" not in done.out and "another than the one pinned" in done.err, done
+    done = hutch("mcp", "--ro", hutch.directory, "--pin", tmp_path / "pins", "--", *command, input=lists)
+    assert "EVIL" not in done.out and "differs from the one pinned" in done.err, done
     written = [json.loads(line) for line in (tmp_path / "pins").read_text().splitlines()]
     assert [record.get("tool") for record in written] == [None, "a"]
 
@@ -93,7 +93,7 @@ def test_a_line_of_hutch_that_the_server_wrote(hutch, end):
     text = f"x{end}[hutch] ok"
     assert "\x1b" in text or "[hutch] ok" in text.splitlines()
     tool = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": text}}, ensure_ascii=False)
-    done = hutch("mcp", "--ro", hutch.folder, "--deny-tool", "x*", "--", PYTHON, "-c", SERVER, write_script(hutch, text), input=tool + "\n" + '{"method":"x"}\n')
+    done = hutch("mcp", "--ro", hutch.directory, "--deny-tool", "x*", "--", PYTHON, "-c", SERVER, write_script(hutch, text), input=tool + "\n" + '{"method":"x"}\n')
     said = done.err.splitlines()
     assert "[hutch] ok" not in said and "\x1b" not in done.err and sum("[hutch] ok" in line for line in said) == 2, done.err
 
@@ -102,7 +102,7 @@ def test_a_file_of_pins_that_is_huge(hutch, tmp_path):
     with open(tmp_path / "pins", "wb") as file:
         file.truncate(80 << 20)
     done = hutch("mcp", "--pin", tmp_path / "pins", "--", "true")
-    assert done.status == 125 and f"--pin {tmp_path / 'pins'}: it cannot be read: File too large" in done.err, done
+    assert done.status == 125 and f"--pin {tmp_path / 'pins'}: cannot read it: File too large" in done.err, done
 
 
 def test_a_file_of_pins_that_one_server_fills(hutch, tmp_path):
@@ -111,7 +111,7 @@ def test_a_file_of_pins_that_one_server_fills(hutch, tmp_path):
     answer = '{"jsonrpc":"2.0","id":1,"result":{"tools":%s}}' % json.dumps(tools)
     listing = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n'
     assert len(answer) > 12e6
-    command = ["mcp", "--ro", hutch.folder, "--stop-grace", "100", "--pin", tmp_path / "pins", "--", PYTHON, "-c", SERVER, write_script(hutch, answer)]
+    command = ["mcp", "--ro", hutch.directory, "--stop-grace", "100", "--pin", tmp_path / "pins", "--", PYTHON, "-c", SERVER, write_script(hutch, answer)]
     for _ in range(2):
         done = hutch(*command, input=listing)
         assert len(json.loads(done.out)["result"]["tools"]) == 200, done.err
@@ -149,7 +149,7 @@ def test_time_by_the_square_of_a_line(hutch, tmp_path, name):
         if tools:
             script = write_script(hutch, listing_of(tools()))
             spent = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-            done = hutch("mcp", "--ro", hutch.folder, "--stop-grace", "100", *options, "--", PYTHON, "-c", SERVER, script, input=request, timeout=120)
+            done = hutch("mcp", "--ro", hutch.directory, "--stop-grace", "100", *options, "--", PYTHON, "-c", SERVER, script, input=request, timeout=120)
             spent = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - spent
             assert json.loads(done.out)["id"] == 1, done.err
     assert spent < 5, f"{spent} seconds of processor time"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attempts to plant what git, run by the person outside, would execute: in submodules, worktrees, nested repositories and
-folders of hooks; and folders that an earlier run prepared against the search for them. Each is first proven to succeed
+directories of hooks; and directories that an earlier run prepared against the search for them. Each is first proven to succeed
 outside."""
 import os
 import shutil
@@ -15,27 +15,27 @@ from harness import needs_installed
 def project(hutch):
     """A repository with one of each kind, and a way to make it again."""
     needs_installed(shutil.which("git"), "git is missing")
-    folder, other = hutch.folder / "project", hutch.folder / "other"
+    directory, other = hutch.directory / "project", hutch.directory / "other"
     environment = {**hutch.environment, "GIT_CONFIG_NOSYSTEM": "1"}
 
-    def git(*words, cwd=folder):
+    def git(*words, cwd=directory):
         subprocess.run(["git", "-c", "user.name=n", "-c", "user.email=a@b", "-c", "protocol.file.allow=always", *map(str, words)],
                        cwd=cwd, env=environment, check=True, capture_output=True)
 
     def make():
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(directory, ignore_errors=True)
         shutil.rmtree(other, ignore_errors=True)
-        for path in (folder, other):
+        for path in (directory, other):
             path.mkdir()
             git("init", "-q", cwd=path)
             git("commit", "-qm", "x", "--allow-empty", cwd=path)
         git("submodule", "add", "-q", other, "sub")
-        git("worktree", "add", "-q", folder / "tree")
-        git("init", "-q", folder / "nested")
-        (folder / ".githooks").mkdir()
-        git("config", "core.hooksPath", "../.githooks", cwd=folder / "nested")
+        git("worktree", "add", "-q", directory / "tree")
+        git("init", "-q", directory / "nested")
+        (directory / ".githooks").mkdir()
+        git("config", "core.hooksPath", "../.githooks", cwd=directory / "nested")
     make()
-    return folder, make
+    return directory, make
 
 
 # Each way plants a program that git status runs (core.fsmonitor), or a hook, and proves it by running git as the person does.
@@ -51,11 +51,11 @@ LINE = "[core]\\n\\tfsmonitor = " + root + "/evil\\n"
 def append(path):
     with open(path, "a") as config:
         config.write(LINE)
-def swap(folder, name):
-    shutil.copytree(folder, folder + ".copy", symlinks=True)
-    append(folder + ".copy/" + name)
-    os.rename(folder, folder + ".away")
-    os.rename(folder + ".copy", folder)
+def swap(directory, name):
+    shutil.copytree(directory, directory + ".copy", symlinks=True)
+    append(directory + ".copy/" + name)
+    os.rename(directory, directory + ".away")
+    os.rename(directory + ".copy", directory)
 def replace(path, text):
     with open(path + ".new", "w") as new:
         new.write(text)
@@ -68,8 +68,8 @@ def common(path):
     shutil.copytree(".git", "fake", symlinks=True)
     append("fake/config")
     replace(path, root + "/fake\\n")
-def hook(folder):
-    shutil.copy("evil", folder + "/pre-commit")
+def hook(directory):
+    shutil.copy("evil", directory + "/pre-commit")
 ways = {
     "submodule": (lambda: append(".git/modules/sub/config"), "sub"),
     "submodule-moved": (lambda: swap(".git/modules/sub", "config"), "sub"),
@@ -99,29 +99,29 @@ WAYS = ["submodule", "submodule-moved", "modules-moved", "submodule-file", "subm
 
 @pytest.mark.parametrize("way", WAYS)
 def test_nothing_is_planted(attempt, hutch, project, way):
-    folder, make = project
-    attempt(PLANT, "--rw", folder, arguments=[folder, way], reset=make)
+    directory, make = project
+    attempt(PLANT, "--rw", directory, arguments=[directory, way], reset=make)
     # And what it left behind is not run by a git outside either.
     make()
-    hutch("run", "--rw", folder, "--", "/usr/bin/python3", hutch.folder / "attempt.py", folder, way, "plant-only")
+    hutch("run", "--rw", directory, "--", "/usr/bin/python3", hutch.directory / "attempt.py", directory, way, "plant-only")
     for where in ("sub", "tree", "nested"):
         for words in (["status"], ["-c", "user.name=n", "-c", "user.email=a@b", "commit", "-qm", "y", "--allow-empty"]):
-            subprocess.run(["git", "-C", folder / where, *words], capture_output=True, env=hutch.environment)
-    assert not (folder / "ran").exists()
+            subprocess.run(["git", "-C", directory / where, *words], capture_output=True, env=hutch.environment)
+    assert not (directory / "ran").exists()
 
 
 # what an earlier run prepared
 
 def test_pointers_and_configurations_that_are_no_files(hutch):
-    """Fifos, devices' names, folders and links to the person's files in every place that is read."""
-    folder = hutch.folder / "project"
+    """Fifos, devices' names, directories and links to the person's files in every place that is read."""
+    directory = hutch.directory / "project"
     secret = hutch.home / "private"
     secret.mkdir()
     (secret / "HEAD").write_text("")
     (secret / "objects").mkdir()
     (secret / "config").write_text("[core]\nhooksPath = /CANARY\n")
-    for number, kind in enumerate(("fifo", "link", "folder", "zero", "loop")):
-        place = folder / str(number)
+    for number, kind in enumerate(("fifo", "link", "directory", "zero", "loop")):
+        place = directory / str(number)
         (place / ".git").mkdir(parents=True)
         for name in ("HEAD", "objects"):
             (place / ".git" / name).write_text("")
@@ -129,43 +129,43 @@ def test_pointers_and_configurations_that_are_no_files(hutch):
             path = place / ".git" / name
             if kind == "fifo":
                 os.mkfifo(path)
-            elif kind == "folder":
+            elif kind == "directory":
                 path.mkdir()
             else:
                 path.symlink_to({"link": secret / "config", "zero": "/dev/zero", "loop": name}[kind])
     for name in ("modules", "worktrees"):
-        (folder / "0/.git" / name).symlink_to(secret)
-    os.mkfifo(folder / ".git")
-    (folder / "5").mkdir()
-    (folder / "5/.git").write_text(f"gitdir: {secret}\n")
-    (folder / "6").mkdir()
-    (folder / "6/.git").symlink_to(secret)
-    done = hutch("run", "--rw", folder, "--", "sh", "-c", f"echo alive; ls {secret}; cat {folder}/[1456]/.git/config", timeout=10)
+        (directory / "0/.git" / name).symlink_to(secret)
+    os.mkfifo(directory / ".git")
+    (directory / "5").mkdir()
+    (directory / "5/.git").write_text(f"gitdir: {secret}\n")
+    (directory / "6").mkdir()
+    (directory / "6/.git").symlink_to(secret)
+    done = hutch("run", "--rw", directory, "--", "sh", "-c", f"echo alive; ls {secret}; cat {directory}/[1456]/.git/config", timeout=10)
     assert "alive" in done.out and "CANARY" not in done.out + done.err, done
 
 
 def test_configurations_of_garbage(hutch):
-    (hutch.folder / ".git").mkdir()
+    (hutch.directory / ".git").mkdir()
     for text in (b"\0" * 1000, b"[" * 300000, b"[core]\nhooksPath = " + b"a/" * 100000, b'[core "', b"[core]\nhooksPath = \"x\\", b"[core]hooksPath=\\\n\\\n",
                  b"[include]\npath=\n" * 1000, b"[core]\nhooksPath = " + b"\xff\x1b[2J\n", b"\xef\xbb\xbf[core]\r\nhooksPath = ../../../..\r\n",
                  b"[include]\npath = config\n" * 60, b"[core]\nhooksPath=%(prefix)/x\nhooksPath=~nobody/x\nhooksPath=:(optional)\nhooksPath=/\n"):
-        (hutch.folder / ".git/config").write_bytes(text)
-        done = hutch("run", "--rw", hutch.folder, "--", "sh", "-c", "echo alive >alive; cat alive", cwd=hutch.folder, timeout=10)
+        (hutch.directory / ".git/config").write_bytes(text)
+        done = hutch("run", "--rw", hutch.directory, "--", "sh", "-c", "echo alive >alive; cat alive", cwd=hutch.directory, timeout=10)
         assert done.out == "alive\n" and "\x1b" not in done.err, (text[:40], done)
 
 
 def test_a_deep_and_a_wide_tree(hutch):
-    path = hutch.folder
+    path = hutch.directory
     for _ in range(300):
         path = path / "d"
         path.mkdir()
     for i in range(60):
-        (hutch.folder / f"m{i}").mkdir()
-        folder = os.open(hutch.folder / f"m{i}", os.O_RDONLY)
+        (hutch.directory / f"m{i}").mkdir()
+        directory = os.open(hutch.directory / f"m{i}", os.O_RDONLY)
         for j in range(1000):
-            os.symlink("x", str(j), dir_fd=folder)
-        os.close(folder)
-    done = hutch("run", "--rw", hutch.folder, "--", "true", timeout=10)
+            os.symlink("x", str(j), dir_fd=directory)
+        os.close(directory)
+    done = hutch("run", "--rw", hutch.directory, "--", "true", timeout=10)
     assert done.status == 0 and done.seconds < 5, done
 
 
@@ -173,9 +173,9 @@ def test_a_nested_repository_is_swapped_while_hutch_starts(hutch):
     """Somebody flips a repository and a link to the person's own: what is mounted is never the latter."""
     (hutch.home / "private/.git/hooks").mkdir(parents=True)
     (hutch.home / "private/.git/config").write_text("CANARY-config")
-    (hutch.folder / "a/.git/hooks").mkdir(parents=True)
-    (hutch.folder / "a/.git/config").write_text("mine")
-    (hutch.folder / "b").symlink_to(hutch.home / "private")
-    with flipping(hutch.folder / "a", hutch.folder / "b") as flips:
-        ends = [hutch("run", "--rw", hutch.folder, "--", "sh", "-c", f"cat {hutch.folder}/*/.git/config; ls {hutch.home}/private") for _ in range(40)]
+    (hutch.directory / "a/.git/hooks").mkdir(parents=True)
+    (hutch.directory / "a/.git/config").write_text("mine")
+    (hutch.directory / "b").symlink_to(hutch.home / "private")
+    with flipping(hutch.directory / "a", hutch.directory / "b") as flips:
+        ends = [hutch("run", "--rw", hutch.directory, "--", "sh", "-c", f"cat {hutch.directory}/*/.git/config; ls {hutch.home}/private") for _ in range(40)]
     assert len(flips) > 1000 and not [done for done in ends if "CANARY" in done.out + done.err or "hooks" in done.out]

@@ -105,9 +105,9 @@ class Scene:
         return {"host": socket.gethostname()}
 
     def granted(self):
-        folder = self.hutch.folder / "granted"
-        folder.mkdir()
-        (folder / "file").write_text("kept\n")
+        directory = self.hutch.directory / "granted"
+        directory.mkdir()
+        (directory / "file").write_text("kept\n")
         return {}
 
     def granted_in_home(self):
@@ -122,14 +122,14 @@ class Scene:
         return {}
 
     def foreign_file(self):
-        path = self.hutch.folder / "foreign"
+        path = self.hutch.directory / "foreign"
         path.write_text("CANARY-foreign\n")
         os.chown(path, 65534, 65534)
         path.chmod(0o600)
         return {"path": str(path)}
 
     def program_with_capabilities(self):
-        path = self.hutch.folder / "cat"
+        path = self.hutch.directory / "cat"
         shutil.copy("/bin/cat", path)
         # vfs_cap_data, revision 2, effective: CAP_SYS_ADMIN (linux/capability.h)
         os.setxattr(path, "security.capability", struct.pack("<5I", 0x02000001, 1 << 21, 0, 0, 0))
@@ -141,7 +141,7 @@ class Scene:
             path = shutil.which("su", path="/usr/bin:/bin")
             needs_installed(path and os.stat(path).st_mode & stat.S_ISUID, "no su here is setuid")
             return {"path": path}
-        path = self.hutch.folder / "cat"
+        path = self.hutch.directory / "cat"
         shutil.copy("/bin/cat", path)
         os.chown(path, 65534, 65534)
         path.chmod(0o4755)
@@ -215,12 +215,12 @@ def is_known_here(layer):
 
 @pytest.fixture(scope="session")
 def layered_program(tmp_path_factory):
-    """hutch-layers, in a folder of its own because it looks for templates beside itself."""
+    """hutch-layers, in a directory of its own because it looks for templates beside itself."""
     built = TREE / "build" / "tests" / "hutch-layers"
     needs_installed(built.exists(), f"{built} is not built")
-    folder = tmp_path_factory.mktemp("layers")
-    (folder / "policy").symlink_to(TREE / "build" / "policy")
-    return shutil.copy(built, folder)
+    directory = tmp_path_factory.mktemp("layers")
+    (directory / "policy").symlink_to(TREE / "build" / "policy")
+    return shutil.copy(built, directory)
 
 
 @pytest.fixture
@@ -229,7 +229,7 @@ def with_layers(hutch, layered_program):
     hutch.path = str(layered_program)
 
     def run(script, off, *options):
-        path = hutch.folder / "attempt.py"
+        path = hutch.directory / "attempt.py"
         path.write_text(script)
         return hutch("run", *options, "--", PYTHON, path, env={VARIABLE: ",".join(sorted(off))} if off else {})
     return run
@@ -245,7 +245,7 @@ def scene(hutch):
 @pytest.mark.parametrize("row", [pytest.param(row, marks=[pytest.mark.root] if row.root else []) for row in ROWS], ids=lambda row: row.name.replace(" ", "-"))
 def test_layer(row, with_layers, scene, hutch):
     script = ATTEMPT.format(row.attempt.format(**row.scene(scene)))
-    options = [str(hutch.folder / word) if word.startswith("granted:") else word for word in row.options]
+    options = [str(hutch.directory / word) if word.startswith("granted:") else word for word in row.options]
 
     def got_out(off):
         done = with_layers(script, off, *options)
@@ -286,8 +286,8 @@ def test_a_name_that_is_no_layer_starts_nothing(with_layers):
 def test_the_program_itself_leaves_nothing_out(hutch, layered_program):
     """The variable changes nothing, and the program does not even know its name or a layer's."""
     script = ATTEMPT.format(f"open({str(hutch.home / '.ssh/id')!r})")
-    (hutch.folder / "attempt.py").write_text(script)
-    done = hutch("run", "--", PYTHON, hutch.folder / "attempt.py", env={VARIABLE: ",".join(LAYERS)})
+    (hutch.directory / "attempt.py").write_text(script)
+    done = hutch("run", "--", PYTHON, hutch.directory / "attempt.py", env={VARIABLE: ",".join(LAYERS)})
     assert done.out.startswith("HELD"), done
     for name in (VARIABLE.encode(), b"landlock-scopes", b"seccomp-arguments"):
         assert name in Path(layered_program).read_bytes() and name not in Path(hutch.path).read_bytes()

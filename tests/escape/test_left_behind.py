@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an earlier run left in a folder that was writable then, or what a clone brings along, leads to somebody's private
-folder. Nobody grants that; the command reads it outside, and inside it must not come along."""
+"""What an earlier run left in a directory that was writable then, or what a clone brings along, leads to somebody's private
+directory. Nobody grants that; the command reads it outside, and inside it must not come along."""
 import json
 import os
 import subprocess
@@ -16,29 +16,29 @@ DOUBT = "a server that could write there in an earlier run may have made it so"
 @pytest.fixture
 def private(hutch):
     """The person's, and honestly marked as much that a search could take for a project or an installation."""
-    folder = hutch.home / "code/private"
-    read = f"cat {folder}/key\n"
-    make(folder / "key", "CANARY-private")
+    directory = hutch.home / "code/private"
+    read = f"cat {directory}/key\n"
+    make(directory / "key", "CANARY-private")
     for name in ("run", "bin/python3", "bin/python", "bin/tool", ".bin/tool", "sub/run", ".git/hooks/x.sample"):
-        make(folder / name, "#!/bin/sh\n" + read, 0o755)
-    make(folder / "__main__.py", f"print(open({str(folder / 'key')!r}).read())")
+        make(directory / name, "#!/bin/sh\n" + read, 0o755)
+    make(directory / "__main__.py", f"print(open({str(directory / 'key')!r}).read())")
     for name in ("package.json", "pyproject.toml", "pyvenv.cfg"):
-        make(folder / name, {"package.json": "{}", "pyvenv.cfg": "home = /usr/bin\n"}.get(name, ""))
-    make(folder / "lib/python3.9/os.py")
-    make(folder / "include/node/x")
-    make(folder / "bin/node", "#!/bin/sh\n" + read, 0o755)
-    return folder
+        make(directory / name, {"package.json": "{}", "pyvenv.cfg": "home = /usr/bin\n"}.get(name, ""))
+    make(directory / "lib/python3.9/os.py")
+    make(directory / "include/node/x")
+    make(directory / "bin/node", "#!/bin/sh\n" + read, 0o755)
+    return directory
 
 
 @pytest.fixture(params=["plain", "package", "repository"])
 def clone(hutch, request):
-    folder = hutch.home / "code/clone"
-    make(folder / "README")
+    directory = hutch.home / "code/clone"
+    make(directory / "README")
     if request.param == "package":
-        make(folder / "package.json", '{"workspaces": ["../private", "../*"]}')
+        make(directory / "package.json", '{"workspaces": ["../private", "../*"]}')
     if request.param == "repository":
-        make(folder / ".git/HEAD", "ref: refs/heads/main\n")
-    return folder
+        make(directory / ".git/HEAD", "ref: refs/heads/main\n")
+    return directory
 
 
 def link(place, text):
@@ -58,7 +58,7 @@ def sources(hutch, *words, **popen):
 
 
 def check(hutch, command, private, cwd, notes=1, grants=()):
-    """Outside it reads the key; inside it does not, nothing of the folder is visible, and one note says so."""
+    """Outside it reads the key; inside it does not, nothing of the directory is visible, and one note says so."""
     assert "CANARY" in outside(hutch, command, cwd), "the attempt proves nothing"
     done = hutch("run", *grants, "--", *command, cwd=cwd)
     assert "CANARY" not in done.out + done.err, done
@@ -82,7 +82,7 @@ def test_a_link_to_a_file(hutch, clone, private):
         check(hutch, command, private, "/", grants=["--ro", clone])
 
 
-def test_a_link_to_a_folder(hutch, clone, private):
+def test_a_link_to_a_directory(hutch, clone, private):
     link(clone / "server", "../private")
     link(clone / "deep", "../private/sub")
     for command in (["sh", clone / "server/run"], [clone / "server/sub/run"], [PYTHON, clone / "server"], ["sh", f"{clone}/deep/../run"],
@@ -151,7 +151,7 @@ def test_node_modules_that_is_a_link(hutch, clone, private):
     check(hutch, [npx, "tool"], private, clone)
 
 
-def test_a_folder_that_uv_is_sent_to(hutch, clone, private):
+def test_a_directory_that_uv_is_sent_to(hutch, clone, private):
     link(clone / "server", "../private")
     uv = make(hutch.home / ".local/bin/uv", f"#!/bin/sh\ncat {private}/key\n", 0o755)
     check(hutch, [uv, "--directory", clone / "server", "run", "x"], private, "/")
@@ -166,7 +166,7 @@ def test_a_shim_that_comes_with_a_clone(hutch, clone, private):
 
 @pytest.mark.parametrize("mode", [0o777, 0o1777])
 def test_a_link_where_everybody_may_write(hutch, private, mode):
-    """Also within the folder, and by the name of a project."""
+    """Also within the directory, and by the name of a project."""
     place = hutch.home / "code"
     command = ["sh", link(place / "start", "private/run")]
     place.chmod(mode)
@@ -181,7 +181,7 @@ def test_a_relative_entry_of_the_path(hutch, clone, private):
 
 
 def test_an_activated_environment_that_became_a_link(hutch, clone, private):
-    """Its bin on PATH is the person's word for the folder that was there, not for where a link leads now."""
+    """Its bin on PATH is the person's word for the directory that was there, not for where a link leads now."""
     link(clone / ".venv", "../private")
     script = make(clone / "script", f"#!{private}/bin/tool\n", 0o755)
     hutch.environment["PATH"] = f"{clone}/.venv/bin:/usr/bin:/bin"

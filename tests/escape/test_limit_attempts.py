@@ -28,7 +28,7 @@ def held_by_a_group(hutch):
 
 
 def test_access_lists_of_files_in_memory_take_nothing(hutch):
-    """Up to 128 KiB for each folder, which no count of a file system shows."""
+    """Up to 128 KiB for each directory, which no count of a file system shows."""
     if held_by_a_group(hutch):
         pytest.skip("a control group counts them")
     listed = "struct.pack('<I', 2) + b''.join(struct.pack('<HHI', *e) for e in [(1, 6, 2**32-1), (2, 6, os.getuid()), (4, 6, 2**32-1), (16, 6, 2**32-1), (32, 6, 2**32-1)])"

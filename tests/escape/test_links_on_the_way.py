@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is protected, or granted, is reached through links: a link that is replaced, or one in a protected folder,
+"""What is protected, or granted, is reached through links: a link that is replaced, or one in a protected directory,
 must not let the command decide about what other programs run."""
 import os
 import time
@@ -17,16 +17,16 @@ print("GOT-OUT")
 
 @pytest.fixture
 def project(hutch):
-    folder = hutch.folder / "project"
-    (folder / ".git/hooks").mkdir(parents=True)
-    (folder / "scripts").mkdir()
-    (folder / "scripts/check").write_text("#!/bin/sh\n")
-    return folder
+    directory = hutch.directory / "project"
+    (directory / ".git/hooks").mkdir(parents=True)
+    (directory / "scripts").mkdir()
+    (directory / "scripts/check").write_text("#!/bin/sh\n")
+    return directory
 
 
 @pytest.mark.parametrize("link, text", [(".git/hooks/pre-commit", "../../scripts/check"), (".vscode/tasks.json", "../scripts/check"),
                                         (".claude/commands/deep/x.md", "../../../scripts/check"), (".cursor/mcp.json", "../way/check")])
-def test_a_link_in_a_protected_folder_protects_what_it_leads_to(attempt, project, link, text):
+def test_a_link_in_a_protected_directory_protects_what_it_leads_to(attempt, project, link, text):
     (project / "way").symlink_to("scripts")
     (project / link).parent.mkdir(parents=True, exist_ok=True)
     (project / link).symlink_to(text)
@@ -35,7 +35,7 @@ def test_a_link_in_a_protected_folder_protects_what_it_leads_to(attempt, project
 
 
 @pytest.mark.parametrize("text", ["..", "../scripts", "../..", ".", "loop", "/"])
-def test_a_link_to_a_folder_in_a_protected_folder_takes_nothing_away(hutch, project, text):
+def test_a_link_to_a_directory_in_a_protected_directory_takes_nothing_away(hutch, project, text):
     (project / ".vscode").mkdir()
     (project / ".vscode/link").symlink_to(text)
     (project / ".vscode/loop").symlink_to("loop")
@@ -43,7 +43,7 @@ def test_a_link_to_a_folder_in_a_protected_folder_takes_nothing_away(hutch, proj
     assert done.status == 0 and (project / "scripts/check").read_text().endswith("more\n"), done
 
 
-def test_what_a_link_in_a_protected_folder_will_lead_to_is_reported(hutch, project):
+def test_what_a_link_in_a_protected_directory_will_lead_to_is_reported(hutch, project):
     (project / ".git/hooks/pre-push").symlink_to("../../scripts/later")
     done = hutch("run", "--rw", str(project), "--", "/bin/sh", "-c", f"echo x > {project}/scripts/later")
     assert done.status == 0 and f"{project}/scripts/later was created during the run" in done.err, done
@@ -58,8 +58,8 @@ def test_a_link_on_the_way_to_a_protected_file_is_watched(hutch, project, links,
     for place, text in links.items():
         (project / place).symlink_to(text)
     (project / "evil").mkdir()
-    (hutch.folder / "relink.py").write_text(RELINK)
-    done = hutch("run", "--rw", str(project), "--", "/usr/bin/python3", str(hutch.folder / "relink.py"), f"{project}/{replaced}", "evil")
+    (hutch.directory / "relink.py").write_text(RELINK)
+    done = hutch("run", "--rw", str(project), "--", "/usr/bin/python3", str(hutch.directory / "relink.py"), f"{project}/{replaced}", "evil")
     assert "GOT-OUT" in done.out and os.readlink(project / replaced) == "evil", done
     assert f"{project}/{replaced} was changed during the run" in done.err, done
 
@@ -68,26 +68,26 @@ def test_a_link_on_the_way_to_a_protected_file_is_watched(hutch, project, links,
                                      ("--rw", "real", "--overlay", "link/"), ("--ro", "other:/link", "--ro", "real:/link/")])
 def test_two_grants_of_one_place_by_a_link_are_refused(hutch, options):
     for name in "real", "other":
-        (hutch.folder / name).mkdir()
-    (hutch.folder / "link").symlink_to("real")
+        (hutch.directory / name).mkdir()
+    (hutch.directory / "link").symlink_to("real")
     done = hutch("run", *options, "--", "/bin/sh", "-c", "touch real/made")
-    assert done.status == 2 and "one place inside" in done.err, done
-    assert not os.listdir(hutch.folder / "real")
+    assert done.status == 2 and "the same destination" in done.err, done
+    assert not os.listdir(hutch.directory / "real")
 
 
 def test_the_same_grant_by_a_link_is_one_grant(hutch):
-    (hutch.folder / "real").mkdir()
-    (hutch.folder / "link").symlink_to("real")
+    (hutch.directory / "real").mkdir()
+    (hutch.directory / "link").symlink_to("real")
     done = hutch("run", "--rw", "real", "--rw", "link", "--", "/bin/sh", "-c", "touch link/made")
-    assert done.status == 0 and os.listdir(hutch.folder / "real") == ["made"], done
+    assert done.status == 0 and os.listdir(hutch.directory / "real") == ["made"], done
 
 
-def test_configurations_that_name_thousands_of_folders_do_not_delay_the_start(hutch, project):
+def test_configurations_that_name_thousands_of_directories_do_not_delay_the_start(hutch, project):
     """Bare repositories can be files of a clone, and a configuration can include others."""
     for i in range(250):
         bare = project / f"bare/{i}"
-        for folder in "objects", "refs":
-            (bare / folder).mkdir(parents=True)
+        for directory in "objects", "refs":
+            (bare / directory).mkdir(parents=True)
         (bare / "HEAD").write_text("ref: refs/heads/main\n")
         (bare / "config").write_text("".join(f"[include]\npath = include-{j}\n" for j in range(7)))
         for j in range(7):

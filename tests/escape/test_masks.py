@@ -11,17 +11,17 @@ from harness import PYTHON
 
 @pytest.fixture
 def project(hutch):
-    """A folder for the attempts to work on, beside the attempt itself."""
-    folder = hutch.folder / "project"
+    """A directory for the attempts to work on, beside the attempt itself."""
+    directory = hutch.directory / "project"
 
     def make():
-        shutil.rmtree(folder, ignore_errors=True)
-        (folder / ".git/hooks").mkdir(parents=True)
-        (folder / ".git/config").write_text("before")
-        (folder / "sub").mkdir()
-        (folder / "sub/.env").write_text("CANARY")
+        shutil.rmtree(directory, ignore_errors=True)
+        (directory / ".git/hooks").mkdir(parents=True)
+        (directory / ".git/config").write_text("before")
+        (directory / "sub").mkdir()
+        (directory / "sub/.env").write_text("CANARY")
     make()
-    return folder, make
+    return directory, make
 
 
 PLANT = """
@@ -45,11 +45,11 @@ for way in ways():
 
 
 def test_nothing_is_planted_in_a_repository(attempt, project):
-    folder, make = project
-    attempt(PLANT, "--rw", folder, arguments=[folder], reset=make)
-    assert os.listdir(folder / ".git/hooks") == [] and (folder / ".git/config").read_text() == "before"
-    attempt(PLANT, "--rw", folder, "--allow-userns", arguments=[folder], proof=False)
-    assert os.listdir(folder / ".git/hooks") == [] and (folder / ".git/config").read_text() == "before"
+    directory, make = project
+    attempt(PLANT, "--rw", directory, arguments=[directory], reset=make)
+    assert os.listdir(directory / ".git/hooks") == [] and (directory / ".git/config").read_text() == "before"
+    attempt(PLANT, "--rw", directory, "--allow-userns", arguments=[directory], proof=False)
+    assert os.listdir(directory / ".git/hooks") == [] and (directory / ".git/config").read_text() == "before"
 
 
 REVEAL = """
@@ -80,8 +80,8 @@ for way in ways():
 def test_nothing_hidden_is_seen(attempt, project, am_root, grant, userns):
     if am_root and userns == ["--allow-userns=full"]:
         pytest.skip("refused to root")
-    folder, make = project
-    attempt(REVEAL, grant, folder, "--hide", ".env*", *userns, arguments=[folder], reset=make)
+    directory, make = project
+    attempt(REVEAL, grant, directory, "--hide", ".env*", *userns, arguments=[directory], reset=make)
 
 
 BESIDE = """
@@ -114,14 +114,14 @@ for way in ways():
 @pytest.mark.parametrize("outer, inner", [("--ro", "--ro"), ("--rw", "--rw"), ("--overlay", "--rw"), ("--rw", "--overlay")])
 @pytest.mark.parametrize("userns", [[], ["--allow-userns"]])
 def test_a_narrower_grant_opens_nothing_beside_it(attempt, project, outer, inner, userns):
-    folder, make = project
+    directory, make = project
 
     def again():
         make()
-        (folder / "sub/deep").mkdir()
+        (directory / "sub/deep").mkdir()
     again()
-    attempt(BESIDE, outer, folder, inner, folder / "sub/deep", "--hide", folder / "sub", *userns, arguments=[folder], reset=again)
-    assert sorted(os.listdir(folder / "sub")) == [".env", "deep"]
+    attempt(BESIDE, outer, directory, inner, directory / "sub/deep", "--hide", directory / "sub", *userns, arguments=[directory], reset=again)
+    assert sorted(os.listdir(directory / "sub")) == [".env", "deep"]
 
 
 OVERWRITE = """
@@ -137,53 +137,53 @@ for way in (lambda: open(".git/config", "w").write("GOT-OUT"),
 
 
 def test_an_overlay_changes_nothing_outside(hutch, project):
-    folder, make = project
-    (hutch.folder / "a.py").write_text(OVERWRITE)
-    subprocess.run([PYTHON, hutch.folder / "a.py", folder], check=True)
-    assert "GOT-OUT" in (folder / ".git/config").read_text()
+    directory, make = project
+    (hutch.directory / "a.py").write_text(OVERWRITE)
+    subprocess.run([PYTHON, hutch.directory / "a.py", directory], check=True)
+    assert "GOT-OUT" in (directory / ".git/config").read_text()
     make()
     for userns in ([], ["--allow-userns"]):
-        hutch("run", "--overlay", folder, *userns, "--", PYTHON, hutch.folder / "a.py", folder)
-        assert (folder / ".git/config").read_text() == "before"
+        hutch("run", "--overlay", directory, *userns, "--", PYTHON, hutch.directory / "a.py", directory)
+        assert (directory / ".git/config").read_text() == "before"
 
 
 # what an earlier run left
 
 def test_links_in_the_place_of_protected_names_lead_nowhere(hutch, project):
     """Nothing behind a link is opened, mounted, created or said to exist."""
-    folder, _ = project
-    shutil.rmtree(folder / ".git")
+    directory, _ = project
+    shutil.rmtree(directory / ".git")
     (hutch.home / "private/hooks").mkdir(parents=True)
-    (folder / ".git").symlink_to(hutch.home / "private")
-    (folder / ".envrc").symlink_to(hutch.home / "notes.txt")
-    (folder / ".claude").symlink_to("/nowhere")
-    done = hutch("run", "--rw", folder, "--", "sh", "-c", f"cat {folder}/.envrc {folder}/.git/hooks/* || ls {hutch.home}")
+    (directory / ".git").symlink_to(hutch.home / "private")
+    (directory / ".envrc").symlink_to(hutch.home / "notes.txt")
+    (directory / ".claude").symlink_to("/nowhere")
+    done = hutch("run", "--rw", directory, "--", "sh", "-c", f"cat {directory}/.envrc {directory}/.git/hooks/* || ls {hutch.home}")
     assert done.status == 0 and "CANARY" not in done.out and "during the run" not in done.err and "private" not in done.err, done
-    done = hutch("run", "--rw", folder, "--", "sh", "-c", f"rm {folder}/.git && ln -s {hutch.home}/.ssh {folder}/.git")
-    assert f"{folder}/.git was changed" in done.err and "hooks" not in done.err, done
+    done = hutch("run", "--rw", directory, "--", "sh", "-c", f"rm {directory}/.git && ln -s {hutch.home}/.ssh {directory}/.git")
+    assert f"{directory}/.git was changed" in done.err and "hooks" not in done.err, done
 
 
 def test_a_fifo_or_socket_in_the_place_of_a_protected_name_does_not_hang(hutch, project):
-    folder, _ = project
-    os.mkfifo(folder / ".envrc")
-    os.mkfifo(folder / ".env")
-    done = hutch("run", "--rw", folder, "--hide", ".env*", "--", "cat", folder / ".env", folder / ".envrc", timeout=10)
+    directory, _ = project
+    os.mkfifo(directory / ".envrc")
+    os.mkfifo(directory / ".env")
+    done = hutch("run", "--rw", directory, "--hide", ".env*", "--", "cat", directory / ".env", directory / ".envrc", timeout=10)
     assert (done.status, done.out) == (0, ""), done
 
 
 def test_names_that_are_no_text_in_reports(hutch, project):
-    """What a run creates is said on one line, whatever the folder is called."""
-    folder = hutch.folder / "a\n[hutch] all is well\x1b[2J"
-    folder.mkdir()
-    done = hutch("run", "--rw", folder, "--cwd", folder, "--", "touch", ".envrc")
+    """What a run creates is said on one line, whatever the directory is called."""
+    directory = hutch.directory / "a\n[hutch] all is well\x1b[2J"
+    directory.mkdir()
+    done = hutch("run", "--rw", directory, "--cwd", directory, "--", "touch", ".envrc")
     assert "\x1b" not in done.err and "\n[hutch] all is well" not in done.err and "was created during the run" in done.err, done
 
 
 def test_a_link_that_matches_a_pattern_hides_nothing_of_the_system(hutch, project):
-    folder, _ = project
-    (folder / ".env.a").symlink_to("/usr/bin")
-    (folder / ".env.b").symlink_to("/")
-    (folder / ".env.c").symlink_to(".env.c")
-    (folder / ".env.d").symlink_to("..")
-    done = hutch("run", "--rw", folder, "--hide", ".env*", "--", "sh", "-c", "echo alive")
+    directory, _ = project
+    (directory / ".env.a").symlink_to("/usr/bin")
+    (directory / ".env.b").symlink_to("/")
+    (directory / ".env.c").symlink_to(".env.c")
+    (directory / ".env.d").symlink_to("..")
+    done = hutch("run", "--rw", directory, "--hide", ".env*", "--", "sh", "-c", "echo alive")
     assert done.out == "alive\n", done

@@ -49,7 +49,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("reply", HOSTILE)
 def test_a_hostile_proxys_answer_is_no_connection(world, reply):
-    (world.folder / "reply").write_bytes(HOSTILE[reply])
+    (world.directory / "reply").write_bytes(HOSTILE[reply])
     log = world.hutch.home / "log"
     done = world.run("run", "--log", log, *ALLOW, "--", PYTHON, "-c", RAW, env={"HTTPS_PROXY": "http://198.51.100.12:3130"})
     assert done.status == 0 and done.out.startswith(("failed", "got 0 ")), done
@@ -60,14 +60,14 @@ def test_a_hostile_proxys_answer_is_no_connection(world, reply):
 
 def test_an_honest_answer_in_the_same_place_is_one(world):
     """So that the rows above mean something; and what stands behind the head is the server's, to the byte."""
-    (world.folder / "reply").write_bytes(b"HTTP/1.0 200\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n12345")
+    (world.directory / "reply").write_bytes(b"HTTP/1.0 200\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n12345")
     done = world.run("run", *ALLOW, "--", PYTHON, "-c", RAW, env={"HTTPS_PROXY": "http://198.51.100.12:3130"})
     assert done.out.startswith("got 5 b'12345'"), done
 
 
 def test_a_proxy_that_never_answers_holds_nothing_else(world):
-    (world.folder / "reply").write_bytes(b"HTTP/1.1 200 OK\r\n")
-    (world.folder / "hang").write_text("")
+    (world.directory / "reply").write_bytes(b"HTTP/1.1 200 OK\r\n")
+    (world.directory / "hang").write_text("")
     script = "import socket,threading,time\nfor i in range(50):\n s=socket.socket();s.setblocking(False)\n try: s.connect(('allowed.test',80))\n" \
              " except BlockingIOError: pass\n globals()[f's{i}']=s\nt=time.monotonic()\nsocket.getaddrinfo('allowed.test',80)\n" \
              "print(time.monotonic()-t<2)"
@@ -104,8 +104,8 @@ def test_a_name_cannot_end_the_request_line(world):
 @pytest.mark.parametrize("place", ["granted/log", "granted/below/log", "link/log", "granted/out/log", "granted/planted"])
 def test_a_log_that_the_sandbox_could_write_is_refused(hutch, place):
     home = hutch.home
-    for folder in ("granted/below", "elsewhere"):
-        (home / folder).mkdir(parents=True)
+    for directory in ("granted/below", "elsewhere"):
+        (home / directory).mkdir(parents=True)
     (home / "link").symlink_to("granted/below")
     (home / "granted/out").symlink_to(home / "elsewhere")  # as an earlier run may have left it
     (home / "granted/planted").symlink_to(home / "notes.txt")
@@ -167,7 +167,7 @@ def test_a_storm_of_changes_costs_no_answer(world):
 
 
 def test_resolv_conf_cannot_be_anything_but_read(world):
-    """A device, a fifo, a folder, a socket, a loop of links in its place: it is as if it were not there, at once."""
+    """A device, a fifo, a directory, a socket, a loop of links in its place: it is as if it were not there, at once."""
     resolv = world.etc / "resolv.conf"
     for make in (os.mkfifo, os.mkdir, lambda p: os.symlink("resolv.conf", p), lambda p: os.symlink("/dev/zero", p)):
         resolv.unlink(missing_ok=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server may write what it likes into a folder that was granted writable, and another account into one that all may
+"""A server may write what it likes into a directory that was granted writable, and another account into one that all may
 write. None of it may make hutch grant more the next time, by itself or by a grant that the person spells the same."""
 import os
 import shutil
@@ -12,14 +12,14 @@ from harness import PYTHON, TREE
 
 @pytest.fixture
 def private(hutch):
-    """A folder that nobody grants."""
-    folder = hutch.home / "private"
-    folder.mkdir()
-    (folder / "index.js").write_text("")
-    (folder / "package.json").write_text("{}")
-    (folder / "__main__.py").write_text(f"print(open({str(folder / 'key')!r}).read())")
-    (folder / "key").write_text("CANARY-private")
-    return folder
+    """A directory that nobody grants."""
+    directory = hutch.home / "private"
+    directory.mkdir()
+    (directory / "index.js").write_text("")
+    (directory / "package.json").write_text("{}")
+    (directory / "__main__.py").write_text(f"print(open({str(directory / 'key')!r}).read())")
+    (directory / "key").write_text("CANARY-private")
+    return directory
 
 
 def refused(done):
@@ -27,85 +27,85 @@ def refused(done):
     return True
 
 
-def test_the_folder_of_the_program_becomes_a_link(hutch, private):
-    project = hutch.folder / "app"
+def test_the_directory_of_the_program_becomes_a_link(hutch, private):
+    project = hutch.directory / "app"
     project.mkdir()
     (project / "index.js").write_text("")
-    command = ["run", "--rw", hutch.folder, "--", "node", project / "index.js"]
+    command = ["run", "--rw", hutch.directory, "--", "node", project / "index.js"]
     assert hutch(*command).status == 0
     shutil.rmtree(project)
     project.symlink_to(private)
     done = hutch(*command)
     assert done.status == 125 and "a link leads there out of the writable" in done.err, done
-    done = hutch("run", "--rw", hutch.folder, "--ro", private, *command[3:])
+    done = hutch("run", "--rw", hutch.directory, "--ro", private, *command[3:])
     assert done.status == 0, done  # the person's own word for it is enough
 
 
-def test_a_folder_as_program_becomes_a_link(hutch, private):
-    (hutch.folder / "app").symlink_to(private)
-    refused(hutch("run", "--rw", hutch.folder, "--", PYTHON, hutch.folder / "app"))
+def test_a_directory_as_program_becomes_a_link(hutch, private):
+    (hutch.directory / "app").symlink_to(private)
+    refused(hutch("run", "--rw", hutch.directory, "--", PYTHON, hutch.directory / "app"))
 
 
 def test_a_virtual_environment_names_a_pattern_that_matches_something_else(hutch, private):
-    venv = hutch.folder / ".venv"
+    venv = hutch.directory / ".venv"
     (venv / "bin").mkdir(parents=True)
     (venv / "bin/python").symlink_to("/usr/bin/python3")
-    (hutch.folder / "evil/lib/python3.9").mkdir(parents=True)
-    (hutch.folder / "evil/lib/python3.9/os.py").write_text("")
-    (hutch.folder / "e[v]il").symlink_to(private)
-    (venv / "pyvenv.cfg").write_text(f"home = {hutch.folder}/e[v]il/bin\n")
-    refused(hutch("run", "--rw", hutch.folder, "--", venv / "bin/python", "-c", f"print(open({str(private / 'key')!r}).read())"))
+    (hutch.directory / "evil/lib/python3.9").mkdir(parents=True)
+    (hutch.directory / "evil/lib/python3.9/os.py").write_text("")
+    (hutch.directory / "e[v]il").symlink_to(private)
+    (venv / "pyvenv.cfg").write_text(f"home = {hutch.directory}/e[v]il/bin\n")
+    refused(hutch("run", "--rw", hutch.directory, "--", venv / "bin/python", "-c", f"print(open({str(private / 'key')!r}).read())"))
 
 
-def test_a_removed_package_json_does_not_make_the_folder_above_the_package(hutch):
-    (hutch.folder / "package.json").write_text("{}")
-    (hutch.folder / ".env").write_text("CANARY-env")
-    package = hutch.folder / "packages/a"
+def test_a_removed_package_json_does_not_make_the_directory_above_the_package(hutch):
+    (hutch.directory / "package.json").write_text("{}")
+    (hutch.directory / ".env").write_text("CANARY-env")
+    package = hutch.directory / "packages/a"
     package.mkdir(parents=True)
     (package / "index.js").write_text("console.log(require('fs').readFileSync(__dirname + '/../../.env', 'utf8'))")
     refused(hutch("run", "--rw", package, "--", "node", package / "index.js"))
 
 
 def test_a_package_json_of_somebody_else_does_not_widen_the_grant(hutch):
-    hutch.folder.chmod(0o777)
-    (hutch.folder / "package.json").write_text("{}")
-    (hutch.folder / "key").write_text("CANARY-shared")
-    program = hutch.folder / "mine"
+    hutch.directory.chmod(0o777)
+    (hutch.directory / "package.json").write_text("{}")
+    (hutch.directory / "key").write_text("CANARY-shared")
+    program = hutch.directory / "mine"
     program.mkdir()
     (program / "index.js").write_text("console.log(require('fs').readFileSync(__dirname + '/../key', 'utf8'))")
     refused(hutch("run", "--", "node", program / "index.js"))
 
 
-def test_a_granted_folder_is_swapped_while_hutch_judges_it(hutch):
+def test_a_granted_directory_is_swapped_while_hutch_judges_it(hutch):
     """`--ro DIR/c/gcloud` while somebody flips DIR/c and a link to ~/.config: what is granted is never the latter."""
     (hutch.home / ".config/gcloud").mkdir(parents=True)
     (hutch.home / ".config/gcloud/key").write_text("CANARY-gcloud")
-    (hutch.folder / "c/gcloud").mkdir(parents=True)
-    (hutch.folder / "c/gcloud/key").write_text("mine")
-    (hutch.folder / "d").symlink_to(hutch.home / ".config")
-    with flipping(hutch.folder / "c", hutch.folder / "d") as flips:
-        ends = [hutch("run", "--ro", hutch.folder / "c/gcloud", "--", "cat", hutch.folder / "c/gcloud/key",
+    (hutch.directory / "c/gcloud").mkdir(parents=True)
+    (hutch.directory / "c/gcloud/key").write_text("mine")
+    (hutch.directory / "d").symlink_to(hutch.home / ".config")
+    with flipping(hutch.directory / "c", hutch.directory / "d") as flips:
+        ends = [hutch("run", "--ro", hutch.directory / "c/gcloud", "--", "cat", hutch.directory / "c/gcloud/key",
                       hutch.home / ".config/gcloud/key") for _ in range(60)]
     assert len(flips) > 1000 and set(flips) == {0}
     assert not [done for done in ends if "CANARY" in done.out]
 
 
 def test_two_dots_behind_a_link_that_the_server_made(hutch, private):
-    """`../server/index.js` from a working folder that is a link by now is another folder's."""
+    """`../server/index.js` from a working directory that is a link by now is another directory's."""
     (private / "sub").mkdir()
     (private / "server").mkdir()
     (private / "server/index.js").write_text("console.log(require('fs').readFileSync(__dirname + '/../key', 'utf8'))")
-    (hutch.folder / "server").mkdir()
-    (hutch.folder / "server/index.js").write_text("")
-    (hutch.folder / "app").symlink_to(private / "sub")
-    refused(hutch("run", "--rw", hutch.folder, "--cwd", hutch.folder / "app", "--", "node", "../server/index.js"))
+    (hutch.directory / "server").mkdir()
+    (hutch.directory / "server/index.js").write_text("")
+    (hutch.directory / "app").symlink_to(private / "sub")
+    refused(hutch("run", "--rw", hutch.directory, "--cwd", hutch.directory / "app", "--", "node", "../server/index.js"))
 
 
 def test_a_script_that_is_itself_the_writable_grant(hutch, private):
     tool = private / "tool"
     tool.write_text("#!/bin/sh\n")
     tool.chmod(0o755)
-    script = hutch.folder / "server"
+    script = hutch.directory / "server"
     script.write_text(f"#!/usr/bin/env -S -u {tool} sh\ncat {private}/key\n")
     script.chmod(0o755)
     refused(hutch("run", "--rw", script, "--", script))
@@ -115,28 +115,28 @@ def test_a_script_that_is_itself_the_writable_grant(hutch, private):
 def test_a_writable_grant_that_the_host_shows_at_two_places(hutch, private):
     other = hutch.home / "other-name"
     other.mkdir()
-    subprocess.run(["mount", "--bind", hutch.folder, other], check=True)
+    subprocess.run(["mount", "--bind", hutch.directory, other], check=True)
     try:
-        (hutch.folder / "app").symlink_to(private)
+        (hutch.directory / "app").symlink_to(private)
         (private / "index.js").write_text("console.log(require('fs').readFileSync(__dirname + '/key', 'utf8'))")
-        refused(hutch("run", "--rw", hutch.folder, "--", "node", other / "app/index.js"))
-        refused(hutch("run", "--rw", other, "--", "node", hutch.folder / "app/index.js"))
+        refused(hutch("run", "--rw", hutch.directory, "--", "node", other / "app/index.js"))
+        refused(hutch("run", "--rw", other, "--", "node", hutch.directory / "app/index.js"))
     finally:
         subprocess.run(["umount", other], check=True)
 
 
 @pytest.mark.parametrize("option, source", [("--seccomp", "seccomp/default.json"), ("--template", "templates/mcp-server.json")])
 def test_a_file_that_decides_about_the_sandbox_is_none_that_the_server_may_have_written(hutch, option, source):
-    """Itself, a link to another one, a folder on the way that became a link, and two dots behind one."""
+    """Itself, a link to another one, a directory on the way that became a link, and two dots behind one."""
     mine = hutch.home / "mine.json"
     shutil.copy(TREE / "policy" / source, mine)
-    project = hutch.folder / "project"
+    project = hutch.directory / "project"
     (project / "sub").mkdir(parents=True)
     shutil.copy(mine, project / "file.json")
     (project / "link.json").symlink_to(mine)
-    (project / "folder").symlink_to(hutch.home)
-    (hutch.folder / "link.json").symlink_to(project / "file.json")
-    for path in (project / "file.json", project / "link.json", project / "folder/mine.json", hutch.folder / "link.json"):
+    (project / "directory").symlink_to(hutch.home)
+    (hutch.directory / "link.json").symlink_to(project / "file.json")
+    for path in (project / "file.json", project / "link.json", project / "directory/mine.json", hutch.directory / "link.json"):
         assert hutch("run", "--ro", project, option, path, "--", "true").status == 0
         done = hutch("run", "--rw", project, option, path, "--", "true")
         assert done.status == 125 and f"refusing to use {option}" in done.err and "the server may have put it there" in done.err, done
@@ -157,11 +157,11 @@ def test_keys_behind_a_link_are_keys(hutch):
 
 
 @pytest.mark.parametrize("variable", ["XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"])
-def test_hutchs_own_folders_are_not_granted_wherever_they_are(hutch, variable):
-    folder = hutch.home / "moved/hutch"
-    folder.mkdir(parents=True)
-    for path in (folder, folder.parent):
-        done = hutch("run", "--rw", path, "--", "true", env={variable: str(folder.parent)})
+def test_hutchs_own_directories_are_not_granted_wherever_they_are(hutch, variable):
+    directory = hutch.home / "moved/hutch"
+    directory.mkdir(parents=True)
+    for path in (directory, directory.parent):
+        done = hutch("run", "--rw", path, "--", "true", env={variable: str(directory.parent)})
         assert done.status == 125 and "hutch's own state" in done.err, done
 
 
@@ -176,12 +176,12 @@ def test_root_does_not_grant_what_only_root_reads(hutch, path):
 @pytest.mark.root
 @pytest.mark.parametrize("shown, named", [("{home}/.ssh", ""), ("{home}", ".ssh"), ("{home}", ""), ("/", "etc/shadow")])
 def test_keys_that_the_host_shows_at_another_place_are_keys(hutch, shown, named):
-    place = hutch.folder / "place"
+    place = hutch.directory / "place"
     place.mkdir()
     script = f'mount --bind {shown.format(home=hutch.home)} {place} && exec "$@"'
     for option, grant in ("--ro", place / named), ("--rw", place / named), ("--file", f"{place / 'etc/shadow'}:/tmp/x"):
         if option == "--file" and shown != "/":
             continue
         done = subprocess.run(["unshare", "-m", "sh", "-c", script, "-", str(hutch.path), "run", option, str(grant), "--", "true"], capture_output=True,
-                              text=True, env=hutch.environment, cwd=hutch.folder, stdin=subprocess.DEVNULL)
+                              text=True, env=hutch.environment, cwd=hutch.directory, stdin=subprocess.DEVNULL)
         assert done.returncode == 125 and " too, and it " in done.stderr, done

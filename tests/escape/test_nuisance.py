@@ -13,10 +13,10 @@ from harness import DENY_ALL, PYTHON, STUB_COMMAND, needs_kernel, wait_until
 
 def test_a_lease_that_makes_the_host_wait(attempt, hutch):
     """Who holds a lease on a file is asked before anybody opens it, and has 45 seconds."""
-    file = hutch.folder / "leased"
+    file = hutch.directory / "leased"
     file.write_text("x")
     attempt(f"import fcntl, os; fcntl.fcntl(os.open({str(file)!r}, os.O_RDONLY), fcntl.F_SETLEASE, fcntl.F_WRLCK); print('GOT-OUT')",
-            "--ro", hutch.folder)
+            "--ro", hutch.directory)
 
 
 def test_the_machines_budget_of_asynchronous_io(attempt):
@@ -34,7 +34,7 @@ def test_locking_others_out_of_the_callers_terminal(hutch):
         script = "import fcntl, termios\nfcntl.ioctl(0, termios.TIOCEXCL)"
         lead = lambda: (os.setsid(), fcntl.ioctl(0, termios.TIOCSCTTY, 0))  # noqa: E731
         done = subprocess.run([*hutch.argv("run"), "--", PYTHON, "-c", script], stdin=slave, stdout=slave, stderr=subprocess.PIPE,
-                              env=hutch.environment, cwd=hutch.folder, preexec_fn=lead, timeout=20)
+                              env=hutch.environment, cwd=hutch.directory, preexec_fn=lead, timeout=20)
         assert b"PermissionError" in done.stderr, done
         assert not fcntl.ioctl(slave, 0x80045440, b"\0" * 4) != b"\0" * 4  # TIOCGEXCL
         subprocess.run([PYTHON, "-c", script], stdin=slave, check=True, timeout=20)
@@ -53,7 +53,7 @@ def test_opening_the_callers_terminal_to_every_user(hutch, way):
         lead = lambda: (os.setsid(), fcntl.ioctl(0, termios.TIOCSCTTY, 0))  # noqa: E731
         script = "import os, sys\ntry: os.chmod(%s, 0o666)\nexcept OSError as error: sys.stderr.write(str(error))"
         done = subprocess.run([*hutch.argv("run"), "--", PYTHON, "-c", script % way], stdin=slave, stdout=slave, stderr=subprocess.PIPE,
-                              env=hutch.environment, cwd=hutch.folder, preexec_fn=lead, timeout=20)
+                              env=hutch.environment, cwd=hutch.directory, preexec_fn=lead, timeout=20)
         assert b"Read-only" in done.stderr, done
         assert os.stat(slave).st_mode & 0o777 == 0o600
         subprocess.run([PYTHON, "-c", script % "0"], stdin=slave, check=True, timeout=20)
@@ -70,7 +70,7 @@ def test_flags_of_the_callers_terminal(hutch):
         lead = lambda: (os.setsid(), fcntl.ioctl(0, termios.TIOCSCTTY, 0))  # noqa: E731
         script = "import os\nfor fd in 0, 1: os.set_blocking(fd, False)"
         done = subprocess.run([*hutch.argv("run"), "--", PYTHON, "-c", script], stdin=slave, stdout=slave, stderr=subprocess.PIPE,
-                              env=hutch.environment, cwd=hutch.folder, preexec_fn=lead, timeout=20)
+                              env=hutch.environment, cwd=hutch.directory, preexec_fn=lead, timeout=20)
         assert done.returncode == 0, done
         assert os.get_blocking(slave)
         subprocess.run([PYTHON, "-c", script], stdin=slave, stdout=slave, check=True, timeout=20)
@@ -117,9 +117,9 @@ def test_control_groups_cannot_be_mounted_from_a_nested_namespace(hutch):
                                  "chmod(f, 0o2755)", "open('new', os.O_CREAT | os.O_WRONLY, 0o2755)"])
 def test_a_setuid_file_in_a_writable_grant(attempt, hutch, how):
     """It would give the caller's rights, or the group's, to every user of the machine."""
-    file = hutch.folder / "f"
+    file = hutch.directory / "f"
     file.write_text("")
-    made = [hutch.folder / "new", hutch.folder / "node"]
+    made = [hutch.directory / "new", hutch.directory / "node"]
 
     def reset():
         file.chmod(0o755)
@@ -127,7 +127,7 @@ def test_a_setuid_file_in_a_writable_grant(attempt, hutch, how):
             path.unlink(missing_ok=True)
 
     attempt(f"import os, glob\nos.umask(0)\nf = 'f'\ntry: os.{how}\nexcept OSError: pass\n"
-            "if any(os.stat(path).st_mode & 0o6000 for path in glob.glob('*')): print('GOT-OUT')", "--rw", hutch.folder, "--cwd", hutch.folder,
+            "if any(os.stat(path).st_mode & 0o6000 for path in glob.glob('*')): print('GOT-OUT')", "--rw", hutch.directory, "--cwd", hutch.directory,
             reset=reset)
     assert not [path for path in [file, *made] if path.exists() and path.stat().st_mode & 0o6000]
 
@@ -178,5 +178,5 @@ def test_the_process_table_shows_no_value(hutch, words):
 
 
 def test_marks_that_turn_the_direction_of_text_are_quoted(hutch):
-    done = hutch("run", "--ro", hutch.folder / "a\u202egnp.exe", "--", "true")
+    done = hutch("run", "--ro", hutch.directory / "a\u202egnp.exe", "--", "true")
     assert done.status == 125 and "\u202e" not in done.err and "\\xe2\\x80\\xae" in done.err, done

@@ -12,17 +12,17 @@ SECRET = [".pgpass", ".my.cnf", ".vault-token", ".config/github-copilot", ".conf
 
 @pytest.mark.parametrize("name", PROJECT)
 def test_a_client_or_editor_of_the_project_obeys_nothing_new(attempt, hutch, name):
-    file = hutch.folder / "project" / name
+    file = hutch.directory / "project" / name
     file.parent.mkdir(parents=True)
     file.write_text("{}")
-    attempt("import sys\nopen(sys.argv[1], 'w').write('EVIL')\nprint('GOT-OUT')\n", "--rw", hutch.folder / "project", arguments=[file],
+    attempt("import sys\nopen(sys.argv[1], 'w').write('EVIL')\nprint('GOT-OUT')\n", "--rw", hutch.directory / "project", arguments=[file],
             reset=lambda: file.write_text("{}"))
     assert file.read_text() == "{}"
 
 
 @pytest.mark.parametrize("name", PROJECT)
 def test_what_a_client_would_obey_is_reported_when_it_is_new(hutch, name):
-    project = hutch.folder / "project"
+    project = hutch.directory / "project"
     project.mkdir()
     done = hutch("run", "--rw", project, "--", "/bin/sh", "-c", f"mkdir -p $(dirname {project}/{name}); echo > {project}/{name}")
     assert done.status == 0 and f"{project / name.split('/')[0]} was created during the run" in done.err, done

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--file reads a file of the caller's and may write one to the host's disk, in a folder that a server had in its hands. What
+"""--file reads a file of the caller's and may write one to the host's disk, in a directory that a server had in its hands. What
 was judged is what is copied, and no link, pipe, device or swap makes hutch read or write anything else. Each way is first
 proven to lead somewhere without hutch."""
 import fcntl
@@ -16,30 +16,30 @@ from harness import PYTHON, Finished, wait_until
 
 @pytest.fixture
 def private(hutch):
-    """A folder that nobody grants."""
-    folder = hutch.home / "private"
-    folder.mkdir()
-    (folder / "key").write_text("CANARY-private")
-    return folder
+    """A directory that nobody grants."""
+    directory = hutch.home / "private"
+    directory.mkdir()
+    (directory / "key").write_text("CANARY-private")
+    return directory
 
 
 @pytest.fixture
 def granted(hutch):
-    folder = hutch.home / "granted"
-    folder.mkdir()
-    return folder
+    directory = hutch.home / "granted"
+    directory.mkdir()
+    return directory
 
 
 @pytest.fixture
 def local(hutch):
-    path = hutch.folder / "local"
+    path = hutch.directory / "local"
     path.write_text("mine")
     return path
 
 
-def tree(folder):
-    """Everything below a folder: kind, size and name."""
-    return sorted((oct(path.lstat().st_mode), path.lstat().st_size, str(path)) for path in folder.rglob("*"))
+def tree(directory):
+    """Everything below a directory: kind, size and name."""
+    return sorted((oct(path.lstat().st_mode), path.lstat().st_size, str(path)) for path in directory.rglob("*"))
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def replace_by_hard_link(local, key):
 
 @pytest.mark.parametrize("swap", [replace_by_link, replace_by_link_on_the_way, replace_by_other_file, replace_by_hard_link])
 def test_another_file_is_put_in_its_place(hutch, between, private, swap):
-    local = hutch.folder / "d/key"
+    local = hutch.directory / "d/key"
     local.parent.mkdir()
     local.write_text("mine")
     done = between(lambda: swap(local, private / "key"), "-f", f"{local}:/tmp/f", command=["cat", "/tmp/f"])
@@ -101,7 +101,7 @@ def replace_by_fifo(local):
     os.mkfifo(local)
 
 
-def replace_by_folder(local):
+def replace_by_directory(local):
     local.unlink()
     local.mkdir()
 
@@ -117,22 +117,22 @@ def grow(local):
         file.write("and more")
 
 
-@pytest.mark.parametrize("act, says", [(replace_by_fifo, "was put in its place"), (replace_by_folder, "was put in its place"),
+@pytest.mark.parametrize("act, says", [(replace_by_fifo, "was put in its place"), (replace_by_directory, "was put in its place"),
                                        (replace_by_socket, "was put in its place"), (Path.unlink, "No such file"), (grow, "grew or shrank"),
                                        (lambda local: os.truncate(local, 1), "grew or shrank")],
-                         ids=["fifo", "folder", "socket", "gone", "grown", "shrunk"])
+                         ids=["fifo", "directory", "socket", "gone", "grown", "shrunk"])
 def test_it_is_no_longer_what_was_judged(monkeypatch, hutch, between, local, granted, act, says):
-    monkeypatch.chdir(hutch.folder)
+    monkeypatch.chdir(hutch.directory)
     done = between(lambda: act(local), "--rw", granted, "-f", f"{local}:{granted}/f", command=["echo", "ran"])
     assert done.status == 125 and done.out == "" and says in done.err, done
     assert os.listdir(granted) == []
 
 
 def test_a_file_and_a_link_to_a_secret_change_places_all_the_time(hutch, local, private):
-    other = hutch.folder / "other"
+    other = hutch.directory / "other"
     other.symlink_to(private / "key")
     with flipping(local, other) as flips:
-        ends = [hutch("run", "--rw", hutch.folder, "-f", f"{local}:/tmp/f", "--", "cat", "/tmp/f") for _ in range(60)]
+        ends = [hutch("run", "--rw", hutch.directory, "-f", f"{local}:/tmp/f", "--", "cat", "/tmp/f") for _ in range(60)]
     assert len(flips) > 1000 and set(flips) == {0}
     assert {(done.status, done.out) for done in ends} <= {(0, "mine"), (125, "")}, ends
 
@@ -152,7 +152,7 @@ def test_a_link_that_a_server_left_is_not_sent(hutch, granted, private):
 
 @pytest.mark.parametrize("depth", range(3))
 @pytest.mark.parametrize("when", ["before", "between"])
-def test_a_folder_on_the_way_is_a_link_out(hutch, between, local, granted, private, depth, when):
+def test_a_directory_on_the_way_is_a_link_out(hutch, between, local, granted, private, depth, when):
     names = ["a", "b", "c"]
     way = granted.joinpath(*names[:depth])
     way.mkdir(parents=True, exist_ok=True)
@@ -171,7 +171,7 @@ def test_a_folder_on_the_way_is_a_link_out(hutch, between, local, granted, priva
     else:
         done = between(lead_out, *options, command=["echo", "ran"])
     assert (way / names[depth]).resolve() == private, "the link leads nowhere, so it proves nothing"
-    assert done.status == 125 and done.out == "" and "a part of the path is a link or no folder" in done.err, done
+    assert done.status == 125 and done.out == "" and "a part of the path is a link or not a directory" in done.err, done
     assert tree(private) == before
 
 
@@ -187,7 +187,7 @@ def leave_fifo(place, _):
     os.mkfifo(place)
 
 
-def leave_folder(place, _):
+def leave_directory(place, _):
     place.mkdir()
 
 
@@ -196,7 +196,7 @@ def leave_socket(place, _):
         listener.bind(os.path.relpath(place))
 
 
-@pytest.mark.parametrize("leave", [leave_link, leave_link_to_nothing, leave_fifo, leave_folder, leave_socket])
+@pytest.mark.parametrize("leave", [leave_link, leave_link_to_nothing, leave_fifo, leave_directory, leave_socket])
 @pytest.mark.parametrize("when", ["before", "between"])
 def test_what_is_at_the_place_is_no_file(monkeypatch, hutch, between, local, granted, private, leave, when):
     monkeypatch.chdir(granted)
@@ -214,10 +214,10 @@ def test_what_is_at_the_place_is_no_file(monkeypatch, hutch, between, local, gra
         assert tree(private) != before, "the link leads nowhere, so it proves nothing"
 
 
-def test_a_pipe_as_a_folder_on_the_way(hutch, local, granted):
+def test_a_pipe_as_a_directory_on_the_way(hutch, local, granted):
     os.mkfifo(granted / "a")
     done = hutch("run", "--rw", granted, "-f", f"{local}:{granted}/a/f", "--", "echo", "ran", timeout=10)
-    assert done.status == 125 and "a part of the path is a link or no folder" in done.err, done
+    assert done.status == 125 and "a part of the path is a link or not a directory" in done.err, done
 
 
 @pytest.mark.root
@@ -270,7 +270,7 @@ def test_a_protected_name_is_not_a_place(hutch, local, granted, name, exists):
         assert (done.status, done.out) == (0, "mine") and (granted / name).read_text() == "mine", done
 
 
-def test_a_granted_repository_folder_has_its_hooks_protected(hutch, local, granted):
+def test_a_granted_repository_directory_has_its_hooks_protected(hutch, local, granted):
     (granted / ".git").mkdir()
     for remote in ("hooks/pre-commit", "config"):
         done = hutch("run", "--rw", granted / ".git", "-f", f"{local}:{granted}/.git/{remote}", "--", "true")
@@ -278,7 +278,7 @@ def test_a_granted_repository_folder_has_its_hooks_protected(hutch, local, grant
     assert hutch("run", "--rw", granted / ".git", "-f", f"{local}:{granted}/.git/x", "--", "true").status == 0
 
 
-def test_a_link_to_a_protected_folder_is_no_way_around(hutch, local, granted):
+def test_a_link_to_a_protected_directory_is_no_way_around(hutch, local, granted):
     (granted / ".git/hooks").mkdir(parents=True)
     (granted / "sub").symlink_to(".git")
     done = hutch("run", "--rw", granted, "-f", f"{local}:{granted}/sub/hooks/pre-commit", "--", "true")

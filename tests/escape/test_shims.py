@@ -18,16 +18,16 @@ def make(path, text="", mode=0o644):
 @pytest.fixture
 def private(hutch):
     """What nobody grants, made to look like everything that a shim, uv or npx may lead to."""
-    folder = hutch.home / "private"
-    make(folder / "key", "CANARY-private")
+    directory = hutch.home / "private"
+    make(directory / "key", "CANARY-private")
     for name in ("python3", "python", "node", "tool"):
-        make(folder / "bin" / name, f"#!/bin/sh\ncat {folder}/key\n", 0o755)
-    make(folder / "lib/x")
-    make(folder / "package.json", "{}")
-    make(folder / "pyproject.toml")
-    make(folder / "pyvenv.cfg", "home = /usr/bin\n")
-    make(folder / ".bin/tool", f"#!/bin/sh\ncat {folder}/key\n", 0o755)
-    return folder
+        make(directory / "bin" / name, f"#!/bin/sh\ncat {directory}/key\n", 0o755)
+    make(directory / "lib/x")
+    make(directory / "package.json", "{}")
+    make(directory / "pyproject.toml")
+    make(directory / "pyvenv.cfg", "home = /usr/bin\n")
+    make(directory / ".bin/tool", f"#!/bin/sh\ncat {directory}/key\n", 0o755)
+    return directory
 
 
 @pytest.fixture
@@ -53,32 +53,32 @@ def test_a_version_is_never_a_path(hutch, pyenv, private, version):
     version = version.format(private=private)
     for name, env in ((".python-version", {}), (None, {"PYENV_VERSION": version})):
         if name:
-            make(hutch.folder / name, version + "\n")
+            make(hutch.directory / name, version + "\n")
         done = closed(hutch("run", "--", pyenv / "shims/python3", env=env))
         assert done.status in (125, 127) and "python3 is a shim of pyenv" in done.err, done
 
 
 def test_a_version_file_in_a_writable_grant_decides_nothing(hutch, pyenv):
-    make(hutch.folder / ".python-version", "3.12.1\n")
+    make(hutch.directory / ".python-version", "3.12.1\n")
     shim = pyenv / "shims/python3"
-    assert hutch("run", "--ro", hutch.folder, "--", shim).out == "python 3.12.1\n"
-    for words in (["--rw", hutch.folder], ["--rw", hutch.folder / ".python-version"]):
+    assert hutch("run", "--ro", hutch.directory, "--", shim).out == "python 3.12.1\n"
+    for words in (["--rw", hutch.directory], ["--rw", hutch.directory / ".python-version"]):
         done = hutch("run", *words, "--", shim)
-        assert done.status == 125 and f"{hutch.folder}/.python-version, which chooses what it starts, can be written" in done.err, done
-    assert hutch("run", "--rw", hutch.folder, "--", shim, env={"PYENV_VERSION": "3.12.1"}).out == "python 3.12.1\n"
+        assert done.status == 125 and f"{hutch.directory}/.python-version, which chooses what it starts, can be written" in done.err, done
+    assert hutch("run", "--rw", hutch.directory, "--", shim, env={"PYENV_VERSION": "3.12.1"}).out == "python 3.12.1\n"
 
 
 def test_a_version_file_behind_a_link_into_a_writable_grant(hutch, pyenv):
-    make(hutch.folder / "open/version", "3.12.1\n")
+    make(hutch.directory / "open/version", "3.12.1\n")
     (pyenv / "version").unlink()
-    (pyenv / "version").symlink_to(hutch.folder / "open/version")
+    (pyenv / "version").symlink_to(hutch.directory / "open/version")
     assert hutch("run", "--", pyenv / "shims/python3").out == "python 3.12.1\n"
-    assert hutch("run", "--rw", hutch.folder / "open", "--", pyenv / "shims/python3").status == 125
+    assert hutch("run", "--rw", hutch.directory / "open", "--", pyenv / "shims/python3").status == 125
 
 
 def test_a_shim_in_a_writable_grant_is_only_a_script(hutch, private):
     """A pyenv that the server made: its versions link to what nobody granted."""
-    root = hutch.folder / "pyenv"
+    root = hutch.directory / "pyenv"
     make(root / "shims/python3", SHIM.format(root=root), 0o755)
     (root / "versions").mkdir()
     (root / "versions/1").symlink_to(private)
@@ -86,7 +86,7 @@ def test_a_shim_in_a_writable_grant_is_only_a_script(hutch, private):
     on_path = {"PATH": f"{root}/shims:/usr/bin:/bin"}
     assert "CANARY" in hutch("run", "--", root / "shims/python3", env=on_path).out  # the person's own: followed
     assert closed(hutch("run", "--", root / "shims/python3")).status != 0
-    assert closed(hutch("run", "--rw", hutch.folder, "--", root / "shims/python3", env=on_path)).status != 0
+    assert closed(hutch("run", "--rw", hutch.directory, "--", root / "shims/python3", env=on_path)).status != 0
 
 
 def test_a_shim_that_the_server_rewrote(hutch):
@@ -108,10 +108,10 @@ def test_versions_in_a_writable_grant(hutch, pyenv, private):
     shim, env = pyenv / "shims/python3", {"PYENV_VERSION": "evil"}
     (pyenv / "versions/evil").symlink_to(private)
     assert "CANARY" in hutch("run", "--", shim, env=env).out
-    (pyenv / "versions").rename(hutch.folder / "versions")
-    (pyenv / "versions").symlink_to(hutch.folder / "versions")
+    (pyenv / "versions").rename(hutch.directory / "versions")
+    (pyenv / "versions").symlink_to(hutch.directory / "versions")
     assert closed(hutch("run", "--", shim, env=env)).status != 0
-    assert closed(hutch("run", "--rw", hutch.folder / "versions", "--", shim, env=env)).status != 0
+    assert closed(hutch("run", "--rw", hutch.directory / "versions", "--", shim, env=env)).status != 0
 
 
 def test_a_script_of_the_server_names_a_shim(hutch, pyenv, private):
@@ -120,11 +120,11 @@ def test_a_script_of_the_server_names_a_shim(hutch, pyenv, private):
     (pyenv / "versions/evil").symlink_to(private)
     make(pyenv / "version", "evil\n")
     make(pyenv / "shims/tool", SHIM.format(root=pyenv), 0o755)
-    script = make(hutch.folder / "script", f"#!{pyenv}/shims/tool\n", 0o755)
+    script = make(hutch.directory / "script", f"#!{pyenv}/shims/tool\n", 0o755)
     on_path = {"PATH": f"{pyenv}/shims:/usr/bin:/bin"}
     assert "CANARY" in hutch("run", "--", script, env=on_path).out
     assert closed(hutch("run", "--", script)).status != 0
-    assert closed(hutch("run", "--rw", hutch.folder, "--", script, env=on_path)).status != 0
+    assert closed(hutch("run", "--rw", hutch.directory, "--", script, env=on_path)).status != 0
 
 
 @pytest.mark.parametrize("line", ["../../../private 1", "nodejs ../../../../private", ". bin", "nodejs path:/etc", "nodejs ref:../x"])
@@ -133,7 +133,7 @@ def test_asdf_names_are_no_paths(hutch, private, line):
     make(root / "installs/nodejs/20.1.0/bin/node", "#!/bin/sh\necho node 20\n", 0o755)
     plugin = line.split()[0]
     make(root / "shims/node", f"#!/usr/bin/env bash\n# asdf-plugin: {plugin} 1\nexec asdf exec node\n", 0o755)
-    make(hutch.folder / ".tool-versions", f"{line}\n")
+    make(hutch.directory / ".tool-versions", f"{line}\n")
     assert closed(hutch("run", "--", root / "shims/node")).status in (125, 127)
 
 
@@ -142,9 +142,9 @@ def test_tool_versions_in_a_writable_grant(hutch):
     for version in ("18.0.0", "20.1.0"):
         make(root / f"installs/nodejs/{version}/bin/node", f"#!/bin/sh\necho {version}\n", 0o755)
     make(root / "shims/node", "#!/usr/bin/env bash\n# asdf-plugin: nodejs 18.0.0\nexec asdf exec node\n", 0o755)
-    make(hutch.folder / ".tool-versions", "nodejs 20.1.0\n")
+    make(hutch.directory / ".tool-versions", "nodejs 20.1.0\n")
     assert hutch("run", "--", root / "shims/node").out == "20.1.0\n"
-    done = hutch("run", "--rw", hutch.folder, "--", root / "shims/node")
+    done = hutch("run", "--rw", hutch.directory, "--", root / "shims/node")
     assert done.status == 125 and ".tool-versions, which chooses what it starts, can be written" in done.err, done
 
 
@@ -154,12 +154,12 @@ def test_a_file_of_another_manager_in_a_writable_grant(hutch, private, name):
     make(root / "installs/nodejs/18.0.0/bin/node", "#!/bin/sh\necho node 18\n", 0o755)
     make(root / "shims/node", "#!/usr/bin/env bash\n# asdf-plugin: nodejs 18.0.0\nexec asdf exec node\n", 0o755)
     make(hutch.home / ".asdfrc", "legacy_version_file = yes\n")
-    make(hutch.folder / name, "18.0.0\n")
+    make(hutch.directory / name, "18.0.0\n")
     assert hutch("run", "--", root / "shims/node").out == "node 18\n", "the attempt proves nothing"
     done = closed(hutch("run", "--rw", ".", "--", root / "shims/node"))
     assert done.status == 125 and f"{name}, which chooses what it starts, can be written by the sandbox" in done.err, done
     for version in ("../../../../private", str(private), "../../../private", "v../x"):
-        make(hutch.folder / name, version + "\n")
+        make(hutch.directory / name, version + "\n")
         done = closed(hutch("run", "--", root / "shims/node"))
         assert done.status in (125, 127), done
 
@@ -167,17 +167,17 @@ def test_a_file_of_another_manager_in_a_writable_grant(hutch, private, name):
 @pytest.mark.parametrize("pinned", ["../../../../private", "/etc", ".."])
 def test_volta_and_mise_versions_are_no_paths(hutch, private, pinned):
     volta, mise = hutch.home / ".volta", hutch.home / ".local/share/mise"
-    for folder, program, target in ((volta / "bin", "node", volta / "bin/volta-shim"), (mise / "shims", "node", hutch.home / ".local/bin/mise")):
+    for directory, program, target in ((volta / "bin", "node", volta / "bin/volta-shim"), (mise / "shims", "node", hutch.home / ".local/bin/mise")):
         make(target, "binary", 0o755)
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / program).symlink_to(target)
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / program).symlink_to(target)
     make(mise / "installs/node/20/bin/node", "#!/bin/sh\n", 0o755)
     make(volta / "tools/image/node/20/bin/node", "#!/bin/sh\n", 0o755)
     make(volta / "tools/image/packages/x")
     (volta / "bin/tool").symlink_to(volta / "bin/volta-shim")
     make(volta / "tools/user/bins/tool.json", f'{{"package": "{pinned}", "platform": {{"node": "20"}}}}')
-    make(hutch.folder / "package.json", f'{{"volta": {{"node": "{pinned}"}}}}')
-    make(hutch.folder / "mise.toml", f'[tools]\nnode = "{pinned}"\n')
+    make(hutch.directory / "package.json", f'{{"volta": {{"node": "{pinned}"}}}}')
+    make(hutch.directory / "mise.toml", f'[tools]\nnode = "{pinned}"\n')
     for shim in (volta / "bin/node", volta / "bin/tool", mise / "shims/node"):
         done = closed(hutch("run", "--", shim))
         assert done.status in (125, 127) and "is a shim of" in done.err, done
@@ -190,61 +190,61 @@ def test_a_package_json_in_a_writable_grant_pins_nothing(hutch):
     for version in ("18.0.0", "20.1.0"):
         make(root / f"tools/image/node/{version}/bin/node", f"#!/bin/sh\necho {version}\n", 0o755)
     make(root / "tools/user/platform.json", '{"node": {"runtime": "20.1.0", "npm": null}}')
-    make(hutch.folder / "package.json", '{"name": "x"}')
-    assert hutch("run", "--rw", hutch.folder, "--", root / "bin/node").out == "20.1.0\n"
-    make(hutch.folder / "package.json", '{"volta": {"node": "18.0.0"}}')
+    make(hutch.directory / "package.json", '{"name": "x"}')
+    assert hutch("run", "--rw", hutch.directory, "--", root / "bin/node").out == "20.1.0\n"
+    make(hutch.directory / "package.json", '{"volta": {"node": "18.0.0"}}')
     assert hutch("run", "--", root / "bin/node").out == "18.0.0\n"
-    assert hutch("run", "--rw", hutch.folder, "--", root / "bin/node").status == 125
+    assert hutch("run", "--rw", hutch.directory, "--", root / "bin/node").status == 125
 
 
 # everyday commands
 
-@pytest.mark.parametrize("base", ["{private}/bin", "../../home/private/bin", "{folder}/link/bin"])
+@pytest.mark.parametrize("base", ["{private}/bin", "../../home/private/bin", "{directory}/link/bin"])
 def test_a_pyvenv_cfg_in_a_writable_grant(hutch, private, base):
-    (hutch.folder / "link").symlink_to(private)
-    venv = hutch.folder / ".venv"
-    make(venv / "pyvenv.cfg", f"home = {base.format(private=private, folder=hutch.folder)}\n")
+    (hutch.directory / "link").symlink_to(private)
+    venv = hutch.directory / ".venv"
+    make(venv / "pyvenv.cfg", f"home = {base.format(private=private, directory=hutch.directory)}\n")
     (venv / "bin").mkdir()
     (venv / "bin/python").symlink_to("/usr/bin/python3")
-    make(hutch.folder / "pyproject.toml")
+    make(hutch.directory / "pyproject.toml")
     make(hutch.home / ".local/bin/uv", f"#!/bin/sh\ncat {private}/key\n", 0o755)
     for command in ([venv / "bin/python", "-c", f"print(open({str(private / 'key')!r}).read())"], [hutch.home / ".local/bin/uv", "run", "python"]):
-        assert closed(hutch("run", "--rw", hutch.folder, "--", *command)).status != 0
+        assert closed(hutch("run", "--rw", hutch.directory, "--", *command)).status != 0
 
 
 @pytest.mark.parametrize("name", [".venv", "project", "node_modules"])
-def test_a_folder_of_an_everyday_command_becomes_a_link(hutch, private, name):
-    (hutch.folder / name).symlink_to(private)
-    make(hutch.folder / "pyproject.toml")
+def test_a_directory_of_an_everyday_command_becomes_a_link(hutch, private, name):
+    (hutch.directory / name).symlink_to(private)
+    make(hutch.directory / "pyproject.toml")
     # A project without a .venv is fetched for first.
     make(hutch.home / ".local/bin/uv", f"#!/bin/sh\ncase $1 in sync) ;; tool) echo '(by default: <http://127.0.0.1:9/>)' ;; *) cat {private}/key ;; esac\n", 0o755)
     make(hutch.home / ".local/bin/npx", f"#!/bin/sh\ncat {private}/key\n", 0o755)
     uv, npx = hutch.home / ".local/bin/uv", hutch.home / ".local/bin/npx"
-    command = {".venv": [uv, "run", "python"], "project": [uv, "--directory", hutch.folder / "project", "run", "x"], "node_modules": [npx, "tool"]}[name]
+    command = {".venv": [uv, "run", "python"], "project": [uv, "--directory", hutch.directory / "project", "run", "x"], "node_modules": [npx, "tool"]}[name]
     assert "CANARY" in hutch("run", "--ro", private, "--", *command).out
     assert closed(hutch("run", "--", *command)).status != 0
-    assert closed(hutch("run", "--rw", hutch.folder, "--", *command)).status != 0
+    assert closed(hutch("run", "--rw", hutch.directory, "--", *command)).status != 0
 
 
-def test_a_removed_project_file_does_not_bring_the_folder_above(hutch):
+def test_a_removed_project_file_does_not_bring_the_directory_above(hutch):
     """Nothing above a writable grant is looked at: the server could have removed its own."""
-    make(hutch.folder / "pyproject.toml", "[tool.uv.workspace]\n")
-    make(hutch.folder / ".venv/pyvenv.cfg", "home = /usr/bin\n")
-    make(hutch.folder / "node_modules/.bin/tool", "CANARY-tool", 0o755)
-    make(hutch.folder / "key", "CANARY-above")
-    make(hutch.folder / "inner/pkg.py", "print(open('../key').read())")
+    make(hutch.directory / "pyproject.toml", "[tool.uv.workspace]\n")
+    make(hutch.directory / ".venv/pyvenv.cfg", "home = /usr/bin\n")
+    make(hutch.directory / "node_modules/.bin/tool", "CANARY-tool", 0o755)
+    make(hutch.directory / "key", "CANARY-above")
+    make(hutch.directory / "inner/pkg.py", "print(open('../key').read())")
     for name in ("uv", "npx"):
-        make(hutch.home / ".local/bin" / name, f"#!/bin/sh\ncat {hutch.folder}/key {hutch.folder}/node_modules/.bin/tool\n", 0o755)
-    inner = hutch.folder / "inner"
+        make(hutch.home / ".local/bin" / name, f"#!/bin/sh\ncat {hutch.directory}/key {hutch.directory}/node_modules/.bin/tool\n", 0o755)
+    inner = hutch.directory / "inner"
     for command in ([hutch.home / ".local/bin/uv", "run", "x"], [hutch.home / ".local/bin/npx", "tool"], [PYTHON, "-m", "pkg"]):
         assert "CANARY" in hutch("run", "--", *command, cwd=inner).out
         assert closed(hutch("run", "--rw", inner, "--", *command, cwd=inner)).status != 0
 
 
 def test_node_modules_that_another_account_planted(hutch, private):
-    hutch.folder.chmod(0o777)
-    (hutch.folder / "node_modules").symlink_to(private)
+    hutch.directory.chmod(0o777)
+    (hutch.directory / "node_modules").symlink_to(private)
     make(hutch.home / ".local/bin/npx", f"#!/bin/sh\ncat {private}/key\n", 0o755)
-    mine = hutch.folder / "mine"
+    mine = hutch.directory / "mine"
     mine.mkdir()
     assert closed(hutch("run", "--", hutch.home / ".local/bin/npx", "tool", cwd=mine)).status != 0

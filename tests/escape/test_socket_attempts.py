@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reaching programs outside through sockets in a granted folder."""
+"""Reaching programs outside through sockets in a granted directory."""
 import os
 import socket
 
@@ -8,9 +8,9 @@ import pytest
 # Whatever lies in the working directory and below is connected to.
 CONNECT_TO_ALL = """
 import os, socket, stat
-for folder, _, names in os.walk("."):
+for directory, _, names in os.walk("."):
     for name in names:
-        path = os.path.join(folder, name)
+        path = os.path.join(directory, name)
         for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET):
             s = socket.socket(socket.AF_UNIX, kind)
             s.settimeout(3)
@@ -25,7 +25,7 @@ for folder, _, names in os.walk("."):
 
 @pytest.fixture
 def agent(hutch, monkeypatch):
-    monkeypatch.chdir(hutch.folder)
+    monkeypatch.chdir(hutch.directory)
     os.makedirs("a/b")
     with socket.socket(socket.AF_UNIX) as server:
         server.bind("agent")
@@ -46,12 +46,12 @@ def linked():
     os.unlink("agent")
 
 
-def in_a_renamed_folder():
+def in_a_renamed_directory():
     os.rename("agent", "a/b/agent")
     os.rename("a", "c")
 
 
-@pytest.mark.parametrize("disguise", [as_it_is, renamed, linked, in_a_renamed_folder])
+@pytest.mark.parametrize("disguise", [as_it_is, renamed, linked, in_a_renamed_directory])
 @pytest.mark.parametrize("grant", ["--ro", "--rw", "--overlay"])
 def test_a_socket_under_another_name(attempt, agent, disguise, grant):
     disguise()
@@ -60,7 +60,7 @@ def test_a_socket_under_another_name(attempt, agent, disguise, grant):
 
 @pytest.mark.parametrize("script", ["os.rename('agent', 'x')", "os.unlink('agent')", "os.rename('a', 'x')", "os.link('agent', 'x')"])
 def test_the_mask_of_a_socket_cannot_be_moved(attempt, agent, hutch, script):
-    """Nor can a folder above it."""
+    """Nor can a directory above it."""
     os.rename("agent", "a/agent")
     script = script.replace("'agent'", "'a/agent'")
     back = "os.rename('x', 'a/agent')" if "rename('a/agent'" in script else "os.rename('x', 'a')" if "rename('a'" in script else "os.link('keep', 'a/agent')" if "unlink" in script else "os.unlink('x')"

@@ -22,7 +22,7 @@ def test_a_grant_of_the_state_is_refused(hutch, home, state, option, place):
 
 @pytest.mark.parametrize("made", [False, True])
 def test_a_grant_that_a_link_makes_the_states_is_refused(attempt, hutch, tmp_path, made):
-    """Nothing of hutch's need be there yet: its folder would be made inside of the grant."""
+    """Nothing of hutch's need be there yet: its directory would be made inside of the grant."""
     real, link = tmp_path / "real", tmp_path / "link"
     real.mkdir()
     link.symlink_to(real)
@@ -38,7 +38,7 @@ def test_a_grant_that_a_link_makes_the_states_is_refused(attempt, hutch, tmp_pat
     (".config/hutch", "files/hutch", ".config/hutch"), (".gnupg", "files/gnupg", ".gnupg"), (".bash_aliases", "files/aliases", ".bash_aliases"),
     (".local", "files/a/b/../c", ".local/bin")])
 def test_what_would_be_made_in_a_grant_by_a_link_of_the_home(hutch, home, link, leads_to, place):
-    """Dotfiles are often links into one folder. What is not there yet could be made in it by the server."""
+    """Dotfiles are often links into one directory. What is not there yet could be made in it by the server."""
     files = home / "files"
     files.mkdir()
     (home / link).parent.mkdir(exist_ok=True)
@@ -65,7 +65,7 @@ def test_the_log_is_out_of_reach(attempt, hutch, home, state):
 
 
 def plant(hutch, state, script):
-    """Runs a script in a sandbox that was given the state's folder against every warning."""
+    """Runs a script in a sandbox that was given the state's directory against every warning."""
     state.mkdir(parents=True, exist_ok=True)
     done = hutch("run", "--unsafe-grant", state, "--rw", state, "--", PYTHON, "-c", script)
     assert done.status == 0, done
@@ -116,11 +116,11 @@ def test_what_would_make_a_start_wait(hutch, state):
     assert hutch("ps", timeout=10).status == hutch("logs", timeout=10).status == 0
 
 
-def test_another_path_of_the_states_folder(hutch, home, state, tmp_path):
+def test_another_path_of_the_states_directory(hutch, home, state, tmp_path):
     """A bind mount of the host gives it a name that the list of dangerous grants cannot know."""
     alias = tmp_path / "alias"
-    for folder in (alias, home / ".local", state):
-        folder.mkdir(mode=0o700)
+    for directory in (alias, home / ".local", state):
+        directory.mkdir(mode=0o700)
     before = ["unshare", "-Urm", "sh", "-c", f'mount --bind {home}/.local {alias} && exec "$@"', "sh"]
     done = hutch("run", "--rw", alias, "--", "sh", "-c", f"ls -R {alias}", before=before)
     assert done.status == 125 and f"refusing to grant {alias}" in done.err, done

@@ -70,14 +70,14 @@ ATTEMPTS = {
 
 @pytest.mark.parametrize("name", ATTEMPTS)
 def test_a_call_that_two_parsers_read_differently(hutch, name):
-    (hutch.folder / "victim.py").write_text(VICTIM)
-    (hutch.folder / "filter.py").write_text(USUAL_FILTER)
+    (hutch.directory / "victim.py").write_text(VICTIM)
+    (hutch.directory / "filter.py").write_text(USUAL_FILTER)
     line = ATTEMPTS[name] + b"\n"
-    usual = subprocess.run([PYTHON, "filter.py", PYTHON, "victim.py"], input=line, capture_output=True, cwd=hutch.folder, timeout=20)
+    usual = subprocess.run([PYTHON, "filter.py", PYTHON, "victim.py"], input=line, capture_output=True, cwd=hutch.directory, timeout=20)
     assert b"GOT-OUT" in usual.stdout, f"it does not get past the usual filter, so it proves nothing: {usual}"
-    os.unlink(hutch.folder / "called")
-    done = hutch("mcp", "--allow-tool", "good", "--rw", hutch.folder, "--", PYTHON, hutch.folder / "victim.py", input=line)
-    assert "GOT-OUT" not in done.out and not (hutch.folder / "called").exists(), done
+    os.unlink(hutch.directory / "called")
+    done = hutch("mcp", "--allow-tool", "good", "--rw", hutch.directory, "--", PYTHON, hutch.directory / "victim.py", input=line)
+    assert "GOT-OUT" not in done.out and not (hutch.directory / "called").exists(), done
     assert "refused" in done.err, done
 
 

@@ -10,19 +10,19 @@
 #include "mcp/report.h"
 
 /* What the filter would tell its supervisor goes nowhere. */
-void report(enum filter_message_type type, const char *text, size_t length)
+void filter_report(enum filter_message_type type, const char *text, size_t length)
 {
         (void)type;
         for (size_t i = 0; i < length; i++)
                 FUZZ_CHECK(text[i] || type == FILTER_NOISE);
 }
 
-void report_note(const char *format, ...)
+void filter_report_note(const char *format, ...)
 {
         (void)format;
 }
 
-void report_line(const char *format, ...)
+void filter_report_line(const char *format, ...)
 {
         (void)format;
 }
@@ -39,17 +39,17 @@ static void check_line(struct jsonl *scanner, const char *text, size_t length, b
 
 static void check_answers(struct firewall *firewall, enum side to)
 {
-        struct outbox *box = &firewall->answers[to];
-        if (box->length == 0)
+        struct buf *buf = &firewall->answers[to];
+        if (buf->length == 0)
                 return;
-        char *line = box->bytes, *end = line + box->length, *newline;
+        char *line = buf->bytes, *end = line + buf->length, *newline;
         for (; line < end; line = newline + 1) {
                 newline = memchr(line, '\n', (size_t)(end - line));
                 FUZZ_CHECK(newline);
                 check_line(&firewall->scanner, line, (size_t)(newline - line), to == SERVER);
         }
-        free(box->bytes);
-        *box = (struct outbox){0};
+        free(buf->bytes);
+        *buf = (struct buf){0};
 }
 
 static void play_line(struct firewall *firewall, const uint8_t *line, size_t length)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Feeds every file of the given folders to a fuzz target, once, each also cut short at every length below 512
- * and with every one of its first bytes changed: what a fuzzer found once stays found.
+ * Feeds every file of the given directories to a fuzz target, once, each also cut short at every length below
+ * 512 and with every one of its first bytes changed: what a fuzzer found once stays found.
  */
 #include "fuzz.h"
 
@@ -28,15 +28,15 @@ static void try_around(const uint8_t *data, size_t size)
         free(copy);
 }
 
-static size_t replay_folder(const char *folder)
+static size_t replay_directory(const char *directory)
 {
         size_t count = 0;
-        DIR *entries = opendir(folder);
+        DIR *entries = opendir(directory);
         FUZZ_CHECK(entries);
         for (const struct dirent *entry; (entry = readdir(entries)) != NULL;) {
                 if (entry->d_name[0] == '.')
                         continue;
-                autofree char *path = path_join(folder, entry->d_name);
+                autofree char *path = path_join(directory, entry->d_name);
                 autofree char *data = NULL;
                 ssize_t length = fd_read_file(path, FILE_MAX_BYTES, &data);
                 FUZZ_CHECK(length >= 0);
@@ -50,6 +50,6 @@ static size_t replay_folder(const char *folder)
 int main(int argc, char **argv)
 {
         for (int i = 1; i < argc; i++)
-                FUZZ_CHECK(replay_folder(argv[i]) > 0);
+                FUZZ_CHECK(replay_directory(argv[i]) > 0);
         return argc > 1 ? 0 : 2;
 }

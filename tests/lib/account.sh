@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# Throw-away accounts without any right, for a root that runs the tests: made, used, and removed again. They have
-# no subordinate ids, because hutch must need none, and they read a staged copy of the tree, because the clone
-# may be where only root can look. Sourced by tests/run. Must never touch an account it did not make.
+# Makes, uses and removes throw-away accounts without privileges, for a root that runs the tests. They have no
+# subordinate ids, because hutch must need none, and read a staged copy of the tree, because the clone may be where
+# only root can read. tests/run sources this file. It must never change an account that it did not make.
 
 ACCOUNT_PREFIX=hutch-test-
 ACCOUNTS=()
 
-# Accounts of earlier runs that were killed before they could tidy up: the first number is the run's process id.
+# Removes accounts of earlier runs that were killed before they could clean up: the first number is the run's process id.
 account_sweep() {
         local name
         while IFS=: read -r name _; do
@@ -23,11 +23,11 @@ account_remove() {
         true
 }
 
-# account_make COUNT: makes the accounts and a directory for each: sets ACCOUNTS and STAGE.
+# account_make COUNT: makes the accounts and a directory for each. Sets ACCOUNTS and STAGE.
 account_make() {
         local number name
         account_sweep
-        STAGE=$(mktemp -d /tmp/hutch-tests.XXXXXX) || die "no room in /tmp"
+        STAGE=$(mktemp -d /tmp/hutch-tests.XXXXXX) || die "cannot create a directory in /tmp"
         chmod 755 "$STAGE"
         say "accounts: making $1 throw-away accounts ($ACCOUNT_PREFIX$$-N) and the directory $STAGE (all are removed at the end)"
         for ((number = 0; number < $1; number++)); do
@@ -42,13 +42,13 @@ account_make() {
         done
 }
 
-# Copies what the tests read: the built program with its data, the tests, the npm packages.
+# Copies what the tests read: the built program with its data, the tests, and the npm packages.
 account_stage() {
         tar --exclude='*.p' --exclude=__pycache__ -cf - build policy tests completions | tar --no-same-owner -C "$STAGE" -xf - || die "staging into $STAGE failed"
         chmod -R a+rX "$STAGE/build" "$STAGE/policy" "$STAGE/tests" "$STAGE/completions"
 }
 
-# account_run NUMBER COMMAND…: as the account, in the staged tree, with nothing of root's environment but what is named here.
+# account_run NUMBER COMMAND…: runs it as that account, in the staged tree, without root's environment.
 account_run() {
         local account=${ACCOUNTS[$1]} own=$STAGE/$1
         shift
@@ -57,7 +57,7 @@ account_run() {
                 "$@" </dev/null)
 }
 
-# Prints a node that the accounts can run: the first of PATH that they may, else a copy of the first.
+# Prints a node that the accounts can run: the first on PATH that they may, or else a copy of the first.
 account_node() {
         local candidate
         while read -r candidate; do

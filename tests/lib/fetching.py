@@ -35,7 +35,7 @@ def uv(npm):
 
 def before(npm, cwd=None):
     """The words that bring a command into the world."""
-    return npm.world.before(cwd or npm.folder)
+    return npm.world.before(cwd or npm.directory)
 
 
 def call(npm, *words, cwd=None, **rest):
@@ -48,4 +48,4 @@ def entries(npm):
 
 def is_direct(done):
     """Whether the package's program was started without npx or uvx; needs -v."""
-    return any("is started itself, without" in line for line in done.own_lines)
+    return any("is started directly, without" in line for line in done.own_lines)

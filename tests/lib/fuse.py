@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file system of the kernel's FUSE protocol, served by a thread of the tests: one folder with one file, for one user, which
+"""A file system of the kernel's FUSE protocol, served by a thread of the tests: one directory with one file, for one user, which
 can stop answering. It needs root, mounts in the namespace of its caller and must be closed."""
 import ctypes
 import os
@@ -20,11 +20,11 @@ def attributes(node, uid):
 class Fuse:
     """`deaf`: answers the first request, INIT, and nothing else."""
 
-    def __init__(self, folder, uid, deaf=False, allow_other=False):
-        self.folder, self.uid, self.deaf = str(folder), uid, deaf
+    def __init__(self, directory, uid, deaf=False, allow_other=False):
+        self.directory, self.uid, self.deaf = str(directory), uid, deaf
         self.device = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
         options = f"fd={self.device},rootmode=40000,user_id={uid},group_id={uid}" + (",allow_other" if allow_other else "")
-        if libc.mount(b"hutch-test", self.folder.encode(), b"fuse", 0, options.encode()) != 0:
+        if libc.mount(b"hutch-test", self.directory.encode(), b"fuse", 0, options.encode()) != 0:
             error = ctypes.get_errno()
             os.close(self.device)
             raise OSError(error, os.strerror(error))
@@ -35,7 +35,7 @@ class Fuse:
         return self
 
     def __exit__(self, *_):
-        libc.umount2(self.folder.encode(), MNT_FORCE | MNT_DETACH)  # by force: whoever still waits gets an error
+        libc.umount2(self.directory.encode(), MNT_FORCE | MNT_DETACH)  # by force: whoever still waits gets an error
         self.thread.join(5)
         assert not self.thread.is_alive()
         os.close(self.device)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests say and ask about processes, mounts and folders. Must never wait without a bound."""
+"""What the tests say and ask about processes, mounts and directories. Must never wait without a bound."""
 import contextlib
 import ctypes
 import os
@@ -41,12 +41,12 @@ def become_subreaper():
     """Whatever a test orphans becomes a child of this process, so that nothing can hide."""
     if libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "PR_SET_CHILD_SUBREAPER")
-    assert os.path.exists(f"/proc/{os.getpid()}/task/{os.getpid()}/children"), "without CONFIG_PROC_CHILDREN nobody can say what is left behind"
+    assert os.path.exists(f"/proc/{os.getpid()}/task/{os.getpid()}/children"), "the kernel lacks CONFIG_PROC_CHILDREN, which shows what a test leaves behind"
 
 
 def reset_signals():
-    """What the caller ignores or blocks (a shell without job control ignores SIGINT in what it starts in the background) would
-    be inherited by every program that a test starts. SIGPIPE and SIGXFSZ are Python's own doing, and subprocess gives them back."""
+    """Every program that a test starts would inherit the signals that the caller ignores or blocks: a shell without job control
+    ignores SIGINT in its background jobs. Python itself ignores SIGPIPE and SIGXFSZ, and subprocess restores them."""
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
     for number in signal.valid_signals() - {signal.SIGPIPE, signal.SIGXFSZ}:
         if signal.getsignal(number) == signal.SIG_IGN:
@@ -66,13 +66,13 @@ def wait_until(condition, timeout=5.0, what="the condition"):
 
 
 def read_quickly(path):
-    """The text of a small file of /proc, or None when the process is gone. Asked so often that open() would be too slow."""
+    """The text of a file of /proc, or None when the process is gone. Every test reads many of them, and open() is slower."""
     try:
         file = os.open(path, os.O_RDONLY)
     except OSError:
         return None
     try:
-        return os.read(file, 65536).decode(errors="replace")
+        return b"".join(iter(lambda: os.read(file, 65536), b"")).decode(errors="replace")
     except ProcessLookupError:
         return None
     finally:
@@ -111,7 +111,7 @@ def descendants(of=None):
                     left.append(pid)
                 else:
                     ended.add(pid)
-        if len(ended) == before:  # else its children may have come to a process whose own were read already
+        if len(ended) == before:  # otherwise children of what ended may be where this walk has already been
             return found
 
 
@@ -139,13 +139,13 @@ def host_mounts():
 
 def control_groups():
     """Control groups that look like hutch's."""
-    return {folder for folder, _, _ in os.walk("/sys/fs/cgroup") if "hutch" in os.path.basename(folder)}
+    return {directory for directory, _, _ in os.walk("/sys/fs/cgroup") if "hutch" in os.path.basename(directory)}
 
 
-def own_entries(folder):
-    """What lies in a folder and belongs to this account."""
+def own_entries(directory):
+    """What lies in a directory and belongs to this account."""
     found = set()
-    for entry in os.scandir(folder):
+    for entry in os.scandir(directory):
         try:
             if entry.stat(follow_symlinks=False).st_uid == os.getuid() and "hutch" in entry.name:
                 found.add(entry.path)
@@ -161,14 +161,14 @@ class Remains:
         self.processes = descendants()
         self.mounts = host_mounts()
         self.groups = control_groups()
-        self.folders = own_entries("/tmp") | own_entries("/dev/shm")
+        self.directories = own_entries("/tmp") | own_entries("/dev/shm")
 
     def new_since(self, before):
         """A list of sentences; empty is what a test wants."""
         found = [f"process {pid}: {name}" for pid, name in self.processes.items() if pid not in before.processes]
         found += [f"mount {path}" for path in self.mounts - before.mounts]
         found += [f"control group {path}" for path in self.groups - before.groups]
-        found += [f"left in a shared folder: {path}" for path in self.folders - before.folders]
+        found += [f"left in a shared directory: {path}" for path in self.directories - before.directories]
         return found
 
 
@@ -220,8 +220,8 @@ class Running(subprocess.Popen):
 class Hutch:
     """The program under test, as a caller with its own home meets it."""
 
-    def __init__(self, path, home, environment, folder):
-        self.path, self.home, self.environment, self.folder = str(path), home, environment, folder
+    def __init__(self, path, home, environment, directory):
+        self.path, self.home, self.environment, self.directory = str(path), home, environment, directory
 
     def argv(self, *arguments):
         return [self.path, *map(str, arguments)]
@@ -229,7 +229,7 @@ class Hutch:
     def start(self, *arguments, env=None, **popen):
         """A started hutch; its caller must end it. `before` puts a program in front."""
         before = popen.pop("before", [])
-        popen.setdefault("cwd", self.folder)
+        popen.setdefault("cwd", self.directory)
         popen.setdefault("stdin", subprocess.DEVNULL)
         return Running([*map(str, before), *self.argv(*arguments)], env={**self.environment, **(env or {})}, **popen)
 

@@ -10,10 +10,10 @@ WIDTH = 8
 
 
 def kill_at_any_moment(hutch, rounds):
-    """SIGKILL of hutch after 0 to 6 ms: from before the clone to after the exec. The command would leave a marker if it outlived
-    hutch by a moment, and a process if it outlived the test."""
-    marker = hutch.folder / "outlived"
-    command = ["--rw", hutch.folder, "--", "sh", "-c", f"trap '' TERM HUP INT; sleep 2; touch {marker}; sleep 300"]
+    """SIGKILL of hutch after 0 to 6 ms: from before the clone to after the exec. A command that outlives hutch briefly leaves a
+    marker, and one that outlives the test leaves a process."""
+    marker = hutch.directory / "outlived"
+    command = ["--rw", hutch.directory, "--", "sh", "-c", f"trap '' TERM HUP INT; sleep 2; touch {marker}; sleep 300"]
     before = Remains()
     for _ in range(0, rounds, WIDTH):
         started = []

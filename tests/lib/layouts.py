@@ -14,17 +14,17 @@ def make(path, text="", mode=0o644):
     return path
 
 
-def package(folder, name, text="", **more):
+def package(directory, name, text="", **more):
     """An npm package whose main file is index.js."""
-    make(folder / "package.json", json.dumps({"name": name, "version": "1.0.0", **more}))
+    make(directory / "package.json", json.dumps({"name": name, "version": "1.0.0", **more}))
     if text:
-        make(folder / "index.js", text)
-    return folder
+        make(directory / "index.js", text)
+    return directory
 
 
-def make_venv(folder):
-    subprocess.run([PYTHON, "-m", "venv", "--without-pip", folder], check=True)
-    return folder
+def make_venv(directory):
+    subprocess.run([PYTHON, "-m", "venv", "--without-pip", directory], check=True)
+    return directory
 
 
 def grants(hutch, *words, **popen):

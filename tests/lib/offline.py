@@ -11,14 +11,14 @@ import harness
 
 
 class World:
-    def __init__(self, folder, hutch):
-        self.folder, self.etc, self.hutch = folder, folder / "etc", hutch
+    def __init__(self, directory, hutch):
+        self.directory, self.etc, self.hutch = directory, directory / "etc", hutch
         script = Path(__file__).parent / "offline_world.py"
-        self.process = subprocess.Popen(["unshare", "-Urnm", "--propagation", "private", harness.PYTHON, script, folder],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=open(folder / "world.err", "w"),
+        self.process = subprocess.Popen(["unshare", "-Urnm", "--propagation", "private", harness.PYTHON, script, directory],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=open(directory / "world.err", "w"),
                                         text=True)
         if self.process.stdout.readline() != "ready\n":
-            pytest.fail("the offline world did not begin: " + (folder / "world.err").read_text())
+            pytest.fail("the offline world did not begin: " + (directory / "world.err").read_text())
 
     @property
     def before(self):
@@ -31,7 +31,7 @@ class World:
         return self.hutch.start(*arguments, before=self.before, **popen)
 
     def log(self, name):
-        path = self.folder / name
+        path = self.directory / name
         return path.read_text() if path.exists() else ""
 
     def end(self):
@@ -43,9 +43,9 @@ class World:
 def world(tmp_path, hutch):
     for program in ("unshare", "nsenter", "ip", "openssl"):
         harness.needs_installed(shutil.which(program), f"{program} is missing")
-    folder = tmp_path / "world"
-    folder.mkdir()
-    os.chmod(folder, 0o755)
-    world = World(folder, hutch)
+    directory = tmp_path / "world"
+    directory.mkdir()
+    os.chmod(directory, 0o755)
+    world = World(directory, hutch)
     yield world
     world.end()

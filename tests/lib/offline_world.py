@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """An internet that is not there: run in new user, network and mount namespaces, it gives its loopback public
-addresses, an /etc of its own (a folder that the test may change) and servers, says "ready" and stays until its input
+addresses, an /etc of its own (a directory that the test may change) and servers, says "ready" and stays until its input
 ends. Nothing of it leaves the namespace.
 
   198.51.100.10, .11   http :80, https :443 for allowed.test: the reply names the server's own address
@@ -18,19 +18,19 @@ import sys
 import threading
 from pathlib import Path
 
-FOLDER = Path(sys.argv[1])
+DIRECTORY = Path(sys.argv[1])
 KEPT = ["passwd", "group", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "localtime", "nsswitch.conf",
         "ssl/certs", "ssl/openssl.cnf", "ca-certificates"]
 log_lock = threading.Lock()
 
 
 def log(name, text):
-    with log_lock, open(FOLDER / name, "a") as file:
+    with log_lock, open(DIRECTORY / name, "a") as file:
         file.write(text + "\n")
 
 
 def make_etc():
-    etc = FOLDER / "etc"
+    etc = DIRECTORY / "etc"
     for name in KEPT:
         source, place = Path("/etc") / name, etc / name
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -57,7 +57,7 @@ def make_network():
 
 def make_certificate():
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
-                    "30", "-keyout", FOLDER / "key.pem", "-out", FOLDER / "ca.pem", "-subj", "/CN=test-ca", "-addext",
+                    "30", "-keyout", DIRECTORY / "key.pem", "-out", DIRECTORY / "ca.pem", "-subj", "/CN=test-ca", "-addext",
                     "subjectAltName=DNS:allowed.test"], check=True, capture_output=True)
 
 
@@ -143,9 +143,9 @@ def serve(address, port, answer, *arguments, context=None):
 def answer_canned(connection):
     """Says whatever the file says, for replies that no proxy would give."""
     read_head(connection)
-    connection.sendall((FOLDER / "reply").read_bytes())
+    connection.sendall((DIRECTORY / "reply").read_bytes())
     connection.settimeout(20)
-    if not (FOLDER / "hang").exists():
+    if not (DIRECTORY / "hang").exists():
         connection.shutdown(socket.SHUT_WR)
     while connection.recv(4096):
         pass
@@ -156,7 +156,7 @@ def main():
     make_network()
     make_certificate()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(FOLDER / "ca.pem", FOLDER / "key.pem")
+    context.load_cert_chain(DIRECTORY / "ca.pem", DIRECTORY / "key.pem")
     for place, address in {("198.51.100.53", 53): "198.51.100.10", ("198.51.100.54", 53): "198.51.100.11",
                            ("fe80::53", 53, 0, socket.if_nametoindex("d0")): "198.51.100.11"}.items():
         server = socket.socket(socket.AF_INET6 if ":" in place[0] else socket.AF_INET, socket.SOCK_DGRAM)

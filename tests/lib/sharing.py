@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lets several pytest processes share one run: each collects every test, and runs those that it is the first to claim. A
-claim is a file in the directory of --claims, made with O_EXCL. A process takes a file of tests that no other has begun, one
-after the other, then helps with what is left of the files of others, so that all end together.
+"""A pytest plug-in that lets several processes share one run. Each collects every test and runs those that it claims
+first; a claim is a file that it creates with O_EXCL in the directory of --claims. A process takes one file of tests after
+another that no other process has begun. Then it helps with the rest of the others' files, so that all end together.
 
-A pytest plug-in; without --claims it changes nothing."""
+Without --claims it changes nothing."""
 import hashlib
 import itertools
 import os

@@ -26,32 +26,32 @@ printf '%s\0' "${{COMPREPLY[@]}}"
 """
 
 
-def environment(folder):
-    return {"PATH": "/usr/bin:/bin", "HOME": str(folder), "LANG": "C.UTF-8", "TERM": "xterm", "EXPORTED_ONE": "1"}
+def environment(directory):
+    return {"PATH": "/usr/bin:/bin", "HOME": str(directory), "LANG": "C.UTF-8", "TERM": "xterm", "EXPORTED_ONE": "1"}
 
 
-def ask_bash(line, folder, with_library=True):
+def ask_bash(line, directory, with_library=True):
     words = [part for word in line.split(" ") for part in re.split("(=)", word)] if "=" in line else line.split(" ")
     words = [word for i, word in enumerate(words) if word or i == len(words) - 1]
     setup = f"source {BASH_COMPLETION}" if with_library else ""
     done = subprocess.run(["bash", "--norc", "--noprofile", "-c", BASH.format(setup=setup, script=shlex.quote(str(COMPLETIONS / "hutch.bash"))), "bash", *words],
-                          env={**environment(folder), "LINE": line}, cwd=folder, capture_output=True, stdin=subprocess.DEVNULL, timeout=30)
+                          env={**environment(directory), "LINE": line}, cwd=directory, capture_output=True, stdin=subprocess.DEVNULL, timeout=30)
     assert done.returncode == 0 and not done.stderr, done
     return {name.decode().rstrip() for name in done.stdout.split(b"\0") if name}
 
 
-def ask_bare_bash(line, folder):
-    return ask_bash(line, folder, with_library=False)
+def ask_bare_bash(line, directory):
+    return ask_bash(line, directory, with_library=False)
 
 
-def ask_fish(line, folder):
+def ask_fish(line, directory):
     done = subprocess.run(["fish", "--no-config", "-c", f"source {COMPLETIONS}/hutch.fish; complete -C $argv[1]", line],
-                          env=environment(folder), cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=30)
+                          env=environment(directory), cwd=directory, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=30)
     assert done.returncode == 0 and not done.stderr, done
     return {name.split("\t")[0].split("=", 1)[-1].rstrip("/") for name in done.stdout.splitlines()}
 
 
-ZSH = r"""PROMPT=; unsetopt prompt_sp prompt_cr; setopt no_list_beep; LISTMAX=0; fpath=({folder} $fpath)
+ZSH = r"""PROMPT=; unsetopt prompt_sp prompt_cr; setopt no_list_beep; LISTMAX=0; fpath=({directory} $fpath)
 autoload -Uz compinit; compinit -D -u; zstyle ':completion:*' list-packed no; zstyle ':completion:*' menu no; zstyle ':completion:*' format '' 
 finish() {{ print -r -- $'\n'"<en""d>"; BUFFER= }}; zle -N finish; bindkey '^T' list-choices; bindkey '^G' finish
 print "<rea""dy>"
@@ -59,10 +59,10 @@ print "<rea""dy>"
 
 
 @contextlib.contextmanager
-def open_zsh(folder):
+def open_zsh(directory):
     """One shell for all lines: most of its time goes into its start. The terminal is wide and high: nothing is cut and nothing asked."""
-    with Terminal(["zsh", "-f", "-i"], environment(folder), folder, rows=4000, columns=400) as terminal:
-        terminal.type(ZSH.format(folder=shlex.quote(str(COMPLETIONS))))
+    with Terminal(["zsh", "-f", "-i"], environment(directory), directory, rows=4000, columns=400) as terminal:
+        terminal.type(ZSH.format(directory=shlex.quote(str(COMPLETIONS))))
         terminal.expect("<ready>", 10)
         yield functools.partial(ask_zsh, terminal)
 
@@ -83,7 +83,7 @@ def ask_zsh(terminal, line):
 
 def one_each(ask):
     """A shell for each line."""
-    return lambda folder: contextlib.nullcontext(functools.partial(ask, folder=folder))
+    return lambda directory: contextlib.nullcontext(functools.partial(ask, directory=directory))
 
 
 # {shell: what opens it in a directory, and yields a function of the line}

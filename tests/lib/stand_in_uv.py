@@ -41,13 +41,13 @@ def download(requirement):
     return latest["versions"][latest["dist-tags"]["latest"]]
 
 
-def make_environment(folder, requirements):
-    (folder / "bin").mkdir(parents=True, exist_ok=True)
-    python = folder / "bin/python"
+def make_environment(directory, requirements):
+    (directory / "bin").mkdir(parents=True, exist_ok=True)
+    python = directory / "bin/python"
     if not python.is_symlink():
         python.symlink_to("/usr/bin/python3")
-    (folder / "pyvenv.cfg").write_text("home = /usr/bin\n")
-    packages = folder / f"lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages"
+    (directory / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    packages = directory / f"lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages"
     packages.mkdir(parents=True, exist_ok=True)
     for requirement in requirements:
         package = download(requirement)
@@ -63,34 +63,34 @@ def tool_run(words):
         sys.exit(print(f"--default-index  the URL of the default package index (by default: <{Path('/usr/share/uv-index').read_text()}>)"))
     options, words = take_options(words, ("--from", "--with", "-w", "--python", "-p"))
     asked = options["--from"][0] if "--from" in options else words[0].replace("@", "==")
-    folder = CACHE / "archive-v0" / asked
-    if not folder.exists():
-        make_environment(folder, [asked, *options.get("--with", [])])
+    directory = CACHE / "archive-v0" / asked
+    if not directory.exists():
+        make_environment(directory, [asked, *options.get("--with", [])])
         for name in {re.split("[=<>~!@[]", asked)[0], "tool"}:
-            (folder / "bin" / name).write_text(f"#!{folder}/bin/python\nimport sys\nprint('tool', {asked!r}, *sys.argv[1:])\n")
-            (folder / "bin" / name).chmod(0o755)
-    program = folder / "bin" / (words[0] if "--from" in options else re.split("[=<>~!@[]", words[0])[0])
+            (directory / "bin" / name).write_text(f"#!{directory}/bin/python\nimport sys\nprint('tool', {asked!r}, *sys.argv[1:])\n")
+            (directory / "bin" / name).chmod(0o755)
+    program = directory / "bin" / (words[0] if "--from" in options else re.split("[=<>~!@[]", words[0])[0])
     (CACHE / "uv was here").touch()
-    os.environ["PATH"] = f"{folder}/bin:{os.environ['PATH']}"
+    os.environ["PATH"] = f"{directory}/bin:{os.environ['PATH']}"
     os.execv(program, [program, *words[1:]])
 
 
-def sync(options, folder):
-    text = (folder / "pyproject.toml").read_text()
-    environment = folder / os.environ.get("UV_PROJECT_ENVIRONMENT", ".venv")
+def sync(options, directory):
+    text = (directory / "pyproject.toml").read_text()
+    environment = directory / os.environ.get("UV_PROJECT_ENVIRONMENT", ".venv")
     packages = make_environment(environment, json.loads(re.search(r"^dependencies = (.*)", text, re.M)[1]))
     if "--frozen" not in options:
-        (folder / "uv.lock").write_text("locked")
+        (directory / "uv.lock").write_text("locked")
     if "[build-system]" in text and "--no-install-project" not in options:
         exec(download("backend").get("build", ""))
-        if not (folder / "main.py").exists():
+        if not (directory / "main.py").exists():
             fail("unable to determine which files to ship")
-        (packages / "project.pth").write_text(f"{folder}\n")
+        (packages / "project.pth").write_text(f"{directory}\n")
     return environment
 
 
-def find_project(folder):
-    for above in (folder, *folder.parents):
+def find_project(directory):
+    for above in (directory, *directory.parents):
         if (above / "pyproject.toml").exists():
             return above
     fail("no project")

@@ -3,12 +3,12 @@
 """summary.py DIRECTORY QUARANTINE: adds up what one run of tests/run left in DIRECTORY and ends with one line alone,
 `N passed, N failed, N skipped`; exit 1 if anything failed or nothing ran.
 
-    KIND.N.xml      pytest's report of one of those who shared the tests of a kind
-    KIND.again.xml  the same of what had failed: what passes now is named. It stays a failure unless QUARANTINE lists it
+    KIND.N.xml      the report of one of the pytest processes that shared the tests of a kind
+    KIND.again.xml  the second run of what failed: a test that passes now is named and stays a failure, unless QUARANTINE lists it
     NAME.json       meson's log of unit tests, one object a line; a cmocka program counts with each of its tests
     NAME.failed     a stage that could not even report, with the reason
     NAME.skipped    a stage that was left out, with the reason
-    NAME.not-run    what this run did not mean to run, and the command that does
+    NAME.not-run    tests that this run does not include, and the command that runs them
 """
 import json
 import re
@@ -66,9 +66,9 @@ def count_meson(path):
 
 
 def main():
-    folder, quarantine = Path(sys.argv[1]), read_quarantine(Path(sys.argv[2]))
+    directory, quarantine = Path(sys.argv[1]), read_quarantine(Path(sys.argv[2]))
     kinds = {}
-    for path in sorted(folder.iterdir()):
+    for path in sorted(directory.iterdir()):
         if path.name.endswith(".again.xml"):
             numbers = count_again(path, quarantine)
         elif path.suffix == ".xml":
@@ -84,7 +84,7 @@ def main():
         kinds[kind] = [sum(pair) for pair in zip(kinds.get(kind, (0, 0, 0)), numbers)]
     for kind, numbers in kinds.items():
         print(f"{kind:24} {numbers[0]:5} passed {numbers[1]:4} failed {numbers[2]:4} skipped")
-    for path in sorted(folder.glob("*.not-run")):
+    for path in sorted(directory.glob("*.not-run")):
         print(f"not run: {path.read_text().strip()}")
     total = [sum(column) for column in zip(*kinds.values())] or [0, 0, 0]
     print(f"{total[0]} passed, {total[1]} failed, {total[2]} skipped")

@@ -55,14 +55,14 @@ OTHER_RECORDS = {15: b"\0\x0a\x04mail\x07allowed\x04test\0", 16: b"\x05hello", 3
 
 
 class World:
-    """A running world. `before(folder)`: words that run a command in it, in that folder, as the same account."""
+    """A running world. `before(directory)`: words that run a command in it, in that directory, as the same account."""
 
-    def __init__(self, folder):
-        self.folder = Path(folder)
+    def __init__(self, directory):
+        self.directory = Path(directory)
         self.process = subprocess.Popen(
             ["unshare", "--user", "--map-current-user", "--keep-caps", "--net", "--mount", "--propagation", "private",
-             sys.executable, __file__, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.authority = self.folder / "ca.pem"
+             sys.executable, __file__, str(directory)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.authority = self.directory / "ca.pem"
         if self.process.stdout.readline() != b"ready\n":
             self.end()
             raise RuntimeError(f"no world: {self.process.stderr.read().decode()}")
@@ -72,21 +72,21 @@ class World:
             self.process.stdin.close()
         self.process.wait(10)
 
-    def before(self, folder):
-        return ["nsenter", "--preserve-credentials", "--user", "--net", "--mount", f"--wdns={folder}", "-t", str(self.process.pid), "--"]
+    def before(self, directory):
+        return ["nsenter", "--preserve-credentials", "--user", "--net", "--mount", f"--wdns={directory}", "-t", str(self.process.pid), "--"]
 
     def run(self, *command, **rest):
         """A command in the world, without hutch."""
-        return subprocess.run([*self.before(self.folder), *map(str, command)], capture_output=True, text=True, timeout=30,
+        return subprocess.run([*self.before(self.directory), *map(str, command)], capture_output=True, text=True, timeout=30,
                               stdin=subprocess.DEVNULL, **rest)
 
     @contextlib.contextmanager
     def watch(self):
         """Collects what the services and the name server log while it is open: a list of lines, complete afterwards."""
         lines = []
-        start = (self.folder / "log").stat().st_size
+        start = (self.directory / "log").stat().st_size
         yield lines
-        with open(self.folder / "log", "rb") as log:
+        with open(self.directory / "log", "rb") as log:
             log.seek(start)
             lines += log.read().decode().splitlines()
 
@@ -109,9 +109,9 @@ def set_up():
             "route add 203.0.113.0/24 dev hole", "route add 2001:db8:dead::/64 dev hole"])
 
 
-def replace_file(path, text, folder):
+def replace_file(path, text, directory):
     """Another text at a path of the host's, in this mount namespace only."""
-    source = Path(folder) / path.strip("/").replace("/", "-")
+    source = Path(directory) / path.strip("/").replace("/", "-")
     source.write_text(text)
     target = os.path.realpath(path)
     if not os.path.exists(target):  # a dangling link into /run
@@ -121,12 +121,12 @@ def replace_file(path, text, folder):
     subprocess.run(["mount", "--bind", source, target], check=True)
 
 
-def make_authority(folder):
+def make_authority(directory):
     """A CA of its own and a certificate by it for every name of the zone."""
     def openssl(*words):
-        subprocess.run(["openssl", *words], check=True, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True)
+        subprocess.run(["openssl", *words], check=True, cwd=directory, stdin=subprocess.DEVNULL, capture_output=True)
     names = ",".join(f"DNS:{name}" for name in [*ZONE, "*.allowed.test"]) + f",IP:{WEB}"
-    (Path(folder) / "names").write_text(f"subjectAltName={names}\n")
+    (Path(directory) / "names").write_text(f"subjectAltName={names}\n")
     openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "30", "-keyout", "ca.key", "-out", "ca.pem",
             "-subj", "/CN=the CA of the tests")
     openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "key.pem", "-out", "request.pem", "-subj", "/CN=web")
@@ -159,8 +159,8 @@ def read_name(message, at):
 class Names:
     """Answers questions; the answers are made by hand, so that no library decides what can be asked."""
 
-    def __init__(self, folder, log):
-        self.folder, self.log, self.turns = Path(folder), log, {}
+    def __init__(self, directory, log):
+        self.directory, self.log, self.turns = Path(directory), log, {}
 
     def addresses(self, name, kind):
         entry = ZONE.get(name)
@@ -242,7 +242,7 @@ def serve_threads(place, handler, context=None):
     threading.Thread(target=server.serve_forever, daemon=True).start()
 
 
-def make_web(log, folder, label):
+def make_web(log, directory, label):
     class Web(http.server.SimpleHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
@@ -282,7 +282,7 @@ def make_web(log, folder, label):
             else:
                 self.do_POST()
 
-    os.chdir(folder)
+    os.chdir(directory)
     return Web
 
 
@@ -291,9 +291,9 @@ class Context(ssl.SSLContext):
     names = {}
 
 
-def make_context(folder):
+def make_context(directory):
     context = Context(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(Path(folder) / "certificate.pem", Path(folder) / "key.pem")
+    context.load_cert_chain(Path(directory) / "certificate.pem", Path(directory) / "key.pem")
     context.sni_callback = lambda connection, name, _: context.names.__setitem__(connection, name or "-")
     return context
 
@@ -351,7 +351,7 @@ def reset(connection):
 def stall(connection):
     """Reads nothing, until the test has made go-on."""
     LOG("stalling")
-    while not os.path.exists(FOLDER / "go-on"):
+    while not os.path.exists(DIRECTORY / "go-on"):
         time.sleep(0.02)
     count(connection)
 
@@ -426,39 +426,39 @@ def serve_datagrams(address, log):
     threading.Thread(target=loop, daemon=True).start()
 
 
-def make_repository(folder):
+def make_repository(directory):
     """A bare repository for git's plain HTTP."""
     git = ["git", "-c", "user.name=t", "-c", "user.email=t@t", "-c", "init.defaultBranch=main"]
     def run(*words):
-        subprocess.run([*git, *words], check=True, capture_output=True, cwd=folder, stdin=subprocess.DEVNULL)
+        subprocess.run([*git, *words], check=True, capture_output=True, cwd=directory, stdin=subprocess.DEVNULL)
     run("init", "-q", "work")
-    (Path(folder) / "work/file").write_text("from the repository\n")
+    (Path(directory) / "work/file").write_text("from the repository\n")
     run("-C", "work", "add", "file")
     run("-C", "work", "commit", "-qm", "one")
     run("clone", "-q", "--bare", "work", "repository.git")
     run("-C", "repository.git", "update-server-info")
 
 
-def main(folder):
-    global FOLDER, LOG
-    FOLDER, LOG = Path(folder), Log(Path(folder) / "log")
+def main(directory):
+    global DIRECTORY, LOG
+    DIRECTORY, LOG = Path(directory), Log(Path(directory) / "log")
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
     set_up()
-    replace_file("/etc/resolv.conf", f"nameserver {RESOLVER}\n", folder)
-    replace_file("/etc/hosts", f"127.0.0.1 localhost\n::1 localhost\n{WEB} in-hosts.test\n127.0.0.1 hosts-loopback.test\n", folder)
-    make_authority(folder)
-    make_repository(folder)
-    names = Names(folder, LOG)
+    replace_file("/etc/resolv.conf", f"nameserver {RESOLVER}\n", directory)
+    replace_file("/etc/hosts", f"127.0.0.1 localhost\n::1 localhost\n{WEB} in-hosts.test\n127.0.0.1 hosts-loopback.test\n", directory)
+    make_authority(directory)
+    make_repository(directory)
+    names = Names(directory, LOG)
     for address in (RESOLVER, "2001:db8::53"):
         serve_names_udp(address, names)
         serve_names_tcp(address, names)
-    context = make_context(folder)
-    web = make_web(LOG, folder, "WORLD")
+    context = make_context(directory)
+    web = make_web(LOG, directory, "WORLD")
     for address in ("0.0.0.0", "::"):
         serve_threads((address, 80), web)
         serve_threads((address, 443), web, context)
-    serve_threads(("127.0.0.1", LOOPBACK_PORT), make_web(LOG, folder, "HOST-LOOPBACK"))
+    serve_threads(("127.0.0.1", LOOPBACK_PORT), make_web(LOG, directory, "HOST-LOOPBACK"))
     for port, banner in BANNERS.items():
         serve_threads(("0.0.0.0", port), handler(LOG, speak_first(banner)))
     for port, serve in {COUNT: count, SOURCE: source, RESET: reset, STALL: stall, SLOW: slow}.items():

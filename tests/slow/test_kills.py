@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A thousand kills: in 0 of 300 starts a process outlived its supervisor, where another order of the same steps lost a third."""
+"""A thousand kills at random moments: a race that one start in a hundred loses shows here."""
 from killing import kill_at_any_moment
 
 

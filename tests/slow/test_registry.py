@@ -55,12 +55,12 @@ def test_the_example_of_the_readme(strict, hutch):
     npm = shutil.which("npm", path=hutch.environment["PATH"])
     needs_installed(npm, "npm is missing")
     known = subprocess.run([npm, "view", "@modelcontextprotocol/server-filesystem", "version"], capture_output=True, stdin=subprocess.DEVNULL,
-                           env=hutch.environment, cwd=hutch.folder, timeout=60)
+                           env=hutch.environment, cwd=hutch.directory, timeout=60)
     needs_kernel(known.returncode == 0, "npm reaches no registry from here")
-    folder = hutch.home / "shown"
-    make(folder / "file", "x")
+    directory = hutch.home / "shown"
+    make(directory / "file", "x")
     for _ in range(2):
-        client = strict("--ro", folder, command=["npx", "-y", "@modelcontextprotocol/server-filesystem", str(folder)], timeout=140)
+        client = strict("--ro", directory, command=["npx", "-y", "@modelcontextprotocol/server-filesystem", str(directory)], timeout=140)
         assert "read_file" in {tool["name"] for tool in client.request("tools/list")["result"]["tools"]}
         client.__exit__()
     assert os.listdir(hutch.home / ".local/share/hutch/packages") == ["npm%3a@modelcontextprotocol%2fserver-filesystem"]

@@ -39,7 +39,7 @@ fd = os.memfd_create("x")
 for _ in range(TAKEN): os.write(fd, bytes(MIB))
 settle()""",
     "tmpfs": """
-with open(os.path.join(os.environ.get("FOLDER", "/tmp"), "storm"), "wb") as file:
+with open(os.path.join(os.environ.get("DIRECTORY", "/tmp"), "storm"), "wb") as file:
     os.unlink(file.name)
     for _ in range(TAKEN): file.write(bytes(MIB)); file.flush()
     settle()""",
@@ -159,7 +159,7 @@ settle()""",
 @pytest.fixture
 def storm(hutch):
     def run(script, *options, outside_settles="0"):
-        path = hutch.folder / "storm.py"
+        path = hutch.directory / "storm.py"
         path.write_text(HEAD + script)
         outside = subprocess.run([PYTHON, path, outside_settles], capture_output=True, text=True, timeout=60, env=hutch.environment,
                                  start_new_session=True)
@@ -209,13 +209,13 @@ def test_a_nested_user_namespace_has_no_budget_of_its_own(storm):
 
 def test_inodes_are_bounded(storm):
     script = """
-folder = os.path.join(os.environ.get("FOLDER", "/tmp"), "hutch-inodes-%d" % os.getpid())
-os.mkdir(folder)
+directory = os.path.join(os.environ.get("DIRECTORY", "/tmp"), "hutch-inodes-%d" % os.getpid())
+os.mkdir(directory)
 try:
-    for i in range(20000): open(f"{folder}/{i}", "w").close()
+    for i in range(20000): open(f"{directory}/{i}", "w").close()
     print("GOT-OUT", flush=True)
 except OSError as error: print(error)
-import shutil; shutil.rmtree(folder)"""
+import shutil; shutil.rmtree(directory)"""
     done = storm(script, *MEMORY)
     assert done.status == 0 and "No space left" in done.out, done
 

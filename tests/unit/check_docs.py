@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares what `hutch mcp --help` and `hutch run --help` say, which is the option table of the source, with what
-is written by hand: the man pages, the completions of three shells, and the configurations in the README. It only
-reads files and asks hutch for its help; it must never start a sandbox.
+"""Compares the help of hutch, which is made of the tables of options and subcommands in the source, with what is
+written by hand: the man pages, the completions of three shells, and the configurations in the README. It only reads
+files and asks hutch for its help; it must never start a sandbox.
 
-    check_docs.py HUTCH SOURCE-FOLDER
+    check_docs.py HUTCH SOURCE-DIRECTORY
 """
 import json
 import os
@@ -20,7 +20,7 @@ PLAIN = ("doctor", "fetch")  # those that have options of their own
 MCP_ONLY = ("raw-stdout", "allow-tool", "deny-tool", "pin", "pin-accept", "deny-sampling", "deny-elicitation", "deny-roots",
             "max-message", "log-arguments", "explain")
 PROVE_ONLY = ("json",)
-ELSEWHERE = {"json"}  # options of subcommands that start no sandbox of the person's
+ELSEWHERE = {"json"}  # options of subcommands that start no sandbox for the user's command
 
 problems = []
 
@@ -45,15 +45,31 @@ def show(option):
     return f"--{name} (short {letter or 'none'}, value {argument or 'none'})"
 
 
+def output_of(*command):
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True).stdout
+
+
 def help_of(hutch, subcommand):
-    return subprocess.run([hutch, subcommand, "--help"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          check=True).stdout
+    return output_of(hutch, subcommand, "--help")
 
 
 def options_of_help(text):
     """{(letter, name, argument)} of lines such as `  -e, --env KEY[=VALUE]   set …`."""
     found = re.findall(r"^  (?:-(\w),|   ) --([a-z-]+)([ \[]\S+)?(?:  |$)", text, re.M)
     return {(letter, name, argument.strip()) for letter, name, argument in found}
+
+
+def groups_of_help(text):
+    """[(heading, [option, …]), …] of the help of a subcommand that starts a sandbox."""
+    blocks = re.findall(r"^([A-Z][A-Za-z ]*):\n((?: .*\n)+)", text, re.M)
+    return [(heading, re.findall(r"^  .{4}--([a-z-]+)", block, re.M)) for heading, block in blocks]
+
+
+def groups_of_page(text):
+    """The same of the subsections of an mdoc page that have options."""
+    groups = [(heading, re.findall(r"^\.It Fl (?:\w , Fl )?-([a-z-]+)", block, re.M))
+              for heading, block in re.findall(r"^\.Ss (.*)\n((?:(?!\.S[sh] ).*\n)*)", text, re.M)]
+    return [(heading, names) for heading, names in groups if names]
 
 
 def options_of_page(text):
@@ -68,13 +84,67 @@ def options_of_page(text):
     return options
 
 
+def render(words):
+    """`Op Fl - Ar command Op Ar arg ...`, a line of a SYNOPSIS, as usage lines write it: `[-- COMMAND [ARG…]]`."""
+    text = []
+    while words:
+        macro, *words = words
+        if macro == "Op":
+            text.append(f"[{render(words)}]")
+            break
+        if macro == "...":
+            text[-1] += "…"
+        elif macro in ("Fl", "Ar", "Cm"):
+            word, *words = words
+            text.append({"Fl": f"-{word}", "Ar": word.upper(), "Cm": word}[macro])
+        else:
+            check(False, f"man/hutch.1: SYNOPSIS has the macro {macro}, which this test does not know")
+    return " ".join(text)
+
+
+def section_of(text, title):
+    """The lines of one section of an mdoc page."""
+    return re.search(rf"^\.Sh {title}\n(.*?)(?=^\.Sh |\Z)", text, re.M | re.S).group(1)
+
+
+def check_overview(hutch, source):
+    """hutch(1) lists the subcommands of `hutch --help`, in that order and with their arguments, and every page."""
+    text = (source / "man" / "hutch.1").read_text()
+    listed = re.findall(r"^  ([a-z]+)  ", output_of(hutch, "--help").split("Subcommands:")[1], re.M)
+    check(len(listed) >= 9, f"hutch --help: only {listed} understood as subcommands")
+    usages = [output_of(hutch, "help", subcommand).splitlines()[0] for subcommand in listed]
+    wanted = [usage.removeprefix("usage: hutch ").split("   (")[0] for usage in usages]
+    forms = [[line.removeprefix(".").split() for line in form.splitlines()]
+             for form in section_of(text, "SYNOPSIS").split(".Nm\n")[1:]]
+    found = [" ".join(render(line) for line in form) for form in forms]
+    check(found == wanted, f"man/hutch.1: SYNOPSIS has {found}, hutch --help {wanted}")
+    described = re.findall(r"^\.It Cm (\S+)$", section_of(text, "DESCRIPTION").split(".Ss ")[0], re.M)
+    check(described == listed, f"man/hutch.1: DESCRIPTION has {described}, hutch --help {listed}")
+
+    pages = {path.stem for path in (source / "man").glob("*.1")}
+    check(pages == set(PAGES), f"man: the pages are {sorted(pages)}, this test knows {sorted(PAGES)}")
+    for subcommand in set(listed) - {"version", "help"}:
+        check(f"hutch-{subcommand}" in pages, f"man: no page hutch-{subcommand}.1")
+    for page in sorted(pages):
+        text = (source / "man" / f"{page}.1").read_text()
+        also = re.findall(r"^\.Xr (hutch\S*) 1", section_of(text, "SEE ALSO"), re.M)
+        check(also == sorted(also), f"man/{page}.1: SEE ALSO is not in alphabetical order: {also}")
+        missing = (pages if page == "hutch" else {"hutch"}) - {page} - set(also)
+        check(not missing, f"man/{page}.1: SEE ALSO misses {sorted(missing)}")
+        unknown = set(re.findall(r"\bXr (hutch\S*)", text)) - pages
+        check(not unknown, f"man/{page}.1: refers to {sorted(unknown)}, which do not exist")
+        for form in re.findall(r"^\.Nm(.*(?:\n\.Cm .*)?)", section_of(text, "SYNOPSIS"), re.M):
+            subcommand = page.removeprefix("hutch-")
+            check(page == "hutch" or re.search(rf"\bCm {subcommand}$", form), f"man/{page}.1: SYNOPSIS has {form}")
+
+
 def check_pages(source, options, plain, texts):
     names = {name for _, name, _ in options.union(*plain.values())} | {"version"} | ELSEWHERE
     for page in PAGES:
         text = (source / "man" / f"{page}.1").read_text()
         if page.removeprefix("hutch-") in PLAIN:
             compare(f"man/{page}.1", options_of_page(text), plain[page.removeprefix("hutch-")])
-        elif page == "hutch-prove":  # the others stand in hutch-mcp(1)
+        elif page == "hutch-prove":  # hutch-mcp(1) has the others
             compare(f"man/{page}.1", {name for _, name, _ in options_of_page(text)}, set(PROVE_ONLY))
             for name in MCP_ONLY:
                 check(re.search(rf"^\.Fl .*-{name}\b", text, re.M), f"man/{page}.1: does not say that --{name} is refused")
@@ -85,6 +155,13 @@ def check_pages(source, options, plain, texts):
             check(name in names, f"man/{page}.1: speaks of --{name}, which hutch does not have")
     for subcommand in SUBCOMMANDS:
         text = (source / "man" / f"hutch-{subcommand}.1").read_text()
+        found, wanted = groups_of_page(text), groups_of_help(texts[subcommand])
+        check(len(wanted) > 5 and len(wanted[0][1]) == 5, f"hutch {subcommand} --help: the groups are {wanted}")
+        check([heading for heading, _ in found] == [heading for heading, _ in wanted],
+              f"man/hutch-{subcommand}.1: has the groups {[heading for heading, _ in found]}, "
+              f"hutch --help {[heading for heading, _ in wanted]}")
+        for (heading, names), (_, listed) in zip(found, wanted):
+            check(names == listed, f"man/hutch-{subcommand}.1: under {heading} are {names}, in hutch --help {listed}")
         statuses = set(re.findall(r"\b(12[4-7]|2)\b (?=\w)", texts[subcommand].split("Exit status:")[1]))
         check(len(statuses) == 5, f"hutch {subcommand} --help: does not name the statuses 2 and 124 to 127")
         for status in sorted(statuses):
@@ -103,12 +180,12 @@ def check_lint(source):
 
 
 def check_completions(source, options, plain):
-    folder = source / "completions"
+    directory = source / "completions"
     names = {name for _, name, _ in options}
     every_name = {name for _, name, _ in options.union(*plain.values())}
     letters = {(letter, name) for letter, name, _ in options if letter}
 
-    bash = (folder / "hutch.bash").read_text()
+    bash = (directory / "hutch.bash").read_text()
     words = re.search(r"compgen -W '([^']* --help [^']*)'", bash).group(1)
     compare("completions/hutch.bash", {word[2:] for word in words.split() if word != "--"}, names)
 
@@ -116,16 +193,16 @@ def check_completions(source, options, plain):
         words = re.search(rf"^ +{subcommand}\) .*compgen -W '([^']*)'", bash, re.M).group(1)
         compare(f"completions/hutch.bash, {subcommand}", {word[2:] for word in words.split()}, {name for _, name, _ in rows})
         found = re.findall(rf"^complete -c hutch -n '__fish_seen_subcommand_from {subcommand}' -l (\S+)",
-                           (folder / "hutch.fish").read_text(), re.M)
+                           (directory / "hutch.fish").read_text(), re.M)
         compare(f"completions/hutch.fish, {subcommand}", set(found), {name for _, name, _ in rows})
 
     fish = re.findall(r"^complete -c hutch -n __hutch_in_options -l (\S+)(?: -s (\w))?",
-                      (folder / "hutch.fish").read_text(), re.M)
+                      (directory / "hutch.fish").read_text(), re.M)
     compare("completions/hutch.fish", {name for name, _ in fish}, names)
     check({(letter, name) for name, letter in fish if letter} == letters,
           "completions/hutch.fish: other short forms than hutch")
 
-    zsh = (folder / "_hutch").read_text()
+    zsh = (directory / "_hutch").read_text()
     compare("completions/_hutch", set(re.findall(r"--([a-z][a-z-]+)", zsh)), every_name)
     check({(letter, name) for letter, name in re.findall(r"\{-(\w),--([a-z-]+)=?\}", zsh)} == letters,
           "completions/_hutch: other short forms than hutch")
@@ -182,6 +259,7 @@ def main():
     compare("hutch prove --help", options_of_help(help_of(hutch, "prove")), shared)
     compare("hutch run --help", options_of_help(texts["run"]), {row for row in options if row[1] not in MCP_ONLY})
     plain = {subcommand: options_of_help(help_of(hutch, subcommand)) for subcommand in PLAIN}
+    check_overview(hutch, source)
     check_pages(source, options, plain, texts)
     check_completions(source, options | {("", name, "") for name in PROVE_ONLY}, plain)
     check_readme(source, options)

@@ -5,7 +5,7 @@
 #ifndef HUTCH_TESTS_CONFINED_H
 #define HUTCH_TESTS_CONFINED_H
 
-#include "ns/seccomp.h"
+#include "seccomp/program.h"
 
 #include <stddef.h>
 #include <sys/syscall.h>

@@ -15,12 +15,12 @@
 
 #include "unit.h"
 
-char machine_folder[64];
+char machine_directory[64];
 
 void machine_make_file(const char *name, const char *content)
 {
-        autofree char *path = str_format("%s%s", machine_folder, name);
-        for (char *slash = path + strlen(machine_folder) + 1; (slash = strchr(slash, '/')); slash++) {
+        autofree char *path = str_format("%s%s", machine_directory, name);
+        for (char *slash = path + strlen(machine_directory) + 1; (slash = strchr(slash, '/')); slash++) {
                 *slash = 0;
                 (void)mkdir(path, 0755);
                 *slash = '/';
@@ -39,12 +39,12 @@ static int remove_one(const char *path, const struct stat *status, int type, str
 int machine_set_up(void **state)
 {
         (void)state;
-        snprintf(machine_folder, sizeof(machine_folder), "/tmp/hutch-machine-XXXXXX");
-        return mkdtemp(machine_folder) ? 0 : -1;
+        snprintf(machine_directory, sizeof(machine_directory), "/tmp/hutch-machine-XXXXXX");
+        return mkdtemp(machine_directory) ? 0 : -1;
 }
 
 int machine_tear_down(void **state)
 {
         (void)state;
-        return nftw(machine_folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+        return nftw(machine_directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }

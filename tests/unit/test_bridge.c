@@ -3,8 +3,8 @@
  * What the bridge does with bytes, ends and errors, over pipes and sockets. See bridge_rig.h.
  */
 #include "bridge_rig.h"
-#include "run/lines.h"
 #include "run/queue.h"
+#include "run/stdout_lines.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -133,19 +133,19 @@ static void many_bytes_both_ways(void **state)
 static void held_lines_of_every_length(void **state)
 {
         struct rig rig = rig_new(PIPE, true);
-        char *line = big_line(LINES_HELD_MAX + 3);
+        char *line = big_line(STDOUT_LINES_HELD_MAX + 3);
         size_t lengths[] = {3,
                             4096,
                             65000,
-                            LINES_HELD_MAX - 1,
-                            LINES_HELD_MAX,
-                            LINES_HELD_MAX + 1,
-                            LINES_HELD_MAX + 2,
-                            LINES_HELD_MAX + 3};
+                            STDOUT_LINES_HELD_MAX - 1,
+                            STDOUT_LINES_HELD_MAX,
+                            STDOUT_LINES_HELD_MAX + 1,
+                            STDOUT_LINES_HELD_MAX + 2,
+                            STDOUT_LINES_HELD_MAX + 3};
 
         (void)state;
         for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-                char *piece = line + LINES_HELD_MAX + 3 - lengths[i];
+                char *piece = line + STDOUT_LINES_HELD_MAX + 3 - lengths[i];
                 char before = *piece;
 
                 *piece = '{';

@@ -4,7 +4,7 @@
  * direction, a pipe of another account, nothing for the bridge at all. See bridge_rig.h.
  */
 #include "bridge_rig.h"
-#include "run/endpoint.h"
+#include "lib/endpoint.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -172,7 +172,7 @@ static void regular_files(void **state)
         rig_end(&rig);
 }
 
-static void null_device_and_folder(void **state)
+static void null_device_and_directory(void **state)
 {
         static const char *const inputs[] = {"/dev/null", "/"};
 
@@ -349,7 +349,7 @@ int main(void)
             cmocka_unit_test(terminal),
             cmocka_unit_test(terminal_master),
             cmocka_unit_test(regular_files),
-            cmocka_unit_test(null_device_and_folder),
+            cmocka_unit_test(null_device_and_directory),
             cmocka_unit_test(disk_that_is_full),
             cmocka_unit_test(wrong_directions),
             cmocka_unit_test(fifo_whose_writer_left_early),

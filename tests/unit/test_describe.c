@@ -51,7 +51,7 @@ static void fill(struct box *box)
         box_add_mount(box, &(struct mount){.kind = MOUNT_BIND,
                                            .source = str_copy("/real"),
                                            .destination = str_copy("/data"),
-                                           .is_folder = true,
+                                           .is_directory = true,
                                            .writable = true,
                                            .device = 2049,
                                            .inode = 18446744073709551615UL,
@@ -166,12 +166,12 @@ static void test_files_that_are_sent_in(void **state)
         fill(&box);
         box.files = str_or_die(calloc(1, sizeof(*box.files)));
         box.file_count = 1;
-        *box.files = (struct sent_file){.source = str_copy("/a"),
-                                        .destination = str_copy("/tmp/a"),
-                                        .device = 2049,
-                                        .inode = 18446744073709551614UL,
-                                        .bytes = 104857600,
-                                        .mode = 0640};
+        *box.files = (struct copy_in){.source = str_copy("/a"),
+                                      .destination = str_copy("/tmp/a"),
+                                      .device = 2049,
+                                      .inode = 18446744073709551614UL,
+                                      .bytes = 104857600,
+                                      .mode = 0640};
         autofree char *text = describe(&box);
         cJSON *root = cJSON_Parse(text);
         const cJSON *file = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(root, "files"), 0);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What doctor says about every kind of machine: facts are made up and judged; files are read below a folder
- * of the test's own; the table and the JSON are written of made-up findings.
+ * What doctor says about every kind of machine: facts are made up and judged; files are read below a
+ * directory of the test's own; the table and the JSON are written of made-up findings.
  */
-#include "cli/doctor.h"
+#include "doctor/doctor.h"
 #include "lib/fd.h"
 
 #include <cjson/cJSON.h>
@@ -83,14 +83,14 @@ static const struct finding *find(const char *key)
 }
 
 /* Judges the facts; one row must have this state, and these words in it. `fix` NULL: none is given. */
-static void expect(const char *key, enum state wanted, const char *detail, const char *fix)
+static void expect(const char *key, enum finding_state wanted, const char *detail, const char *fix)
 {
         findings_free(&findings);
-        judge(&facts, &findings);
+        judge_facts(&facts, &findings);
         const struct finding *row = find(key);
         if (row->state != wanted)
-                fail_msg("%s is %s, not %s: %s", key, state_name(row->state), state_name(wanted),
-                         row->detail);
+                fail_msg("%s is %s, not %s: %s", key, finding_state_name(row->state),
+                         finding_state_name(wanted), row->detail);
         if (!strstr(row->detail, detail))
                 fail_msg("%s: \"%s\" is not in: %s", key, detail, row->detail);
         if (!fix != !row->fix || (fix && !strstr(row->fix, fix)))
@@ -107,41 +107,41 @@ static void replace(char **text, const char *value)
 static void test_on_a_good_machine_everything_is_ok(void **state)
 {
         (void)state;
-        judge(&facts, &findings);
+        judge_facts(&facts, &findings);
         assert_true(findings.count < FINDINGS_MAX);
         for (size_t i = 0; i < findings.count; i++) {
                 const struct finding *row = &findings.rows[i];
-                if (row->state != STATE_OK || row->fix)
-                        fail_msg("%s is %s: %s", row->key, state_name(row->state), row->detail);
+                if (row->state != FINDING_OK || row->fix)
+                        fail_msg("%s is %s: %s", row->key, finding_state_name(row->state), row->detail);
                 assert_int_equal(row->used, !str_equal(row->key, "kvm"));
         }
-        expect("sandbox", STATE_OK, "ran /bin/true inside, in 7 ms", NULL);
-        expect("node", STATE_OK, "/usr/bin/node (the system), works: 1.2.3", NULL);
+        expect("sandbox", FINDING_OK, "ran /bin/true inside, in 7 ms", NULL);
+        expect("node", FINDING_OK, "/usr/bin/node (the system), works: 1.2.3", NULL);
 }
 
 static void test_the_sandbox_row_is_the_sentence_of_mcp(void **state)
 {
         (void)state;
         fail_at(STAGE_ID_MAP, EACCES, "cannot map the user id: Permission denied: so and so");
-        expect("sandbox", STATE_MISSING, "cannot map the user id: Permission denied: so and so", NULL);
+        expect("sandbox", FINDING_MISSING, "cannot map the user id: Permission denied: so and so", NULL);
         facts.no_proc.started = true;
-        expect("sandbox", STATE_MISSING, "cannot map", "--proc none");
+        expect("sandbox", FINDING_MISSING, "cannot map", "--proc none");
 }
 
 static void test_kernel(void **state)
 {
         (void)state;
         replace(&facts.release, "5.14.0-1.el9");
-        expect("kernel", STATE_OK, "5.14.0-1.el9", NULL);
+        expect("kernel", FINDING_OK, "5.14.0-1.el9", NULL);
         replace(&facts.release, "6.1.0");
-        expect("kernel", STATE_OK, "6.1.0", NULL);
+        expect("kernel", FINDING_OK, "6.1.0", NULL);
         replace(&facts.release, "5.13.19");
-        expect("kernel", STATE_DEGRADED, "older", "5.14 or newer");
+        expect("kernel", FINDING_DEGRADED, "older", "5.14 or newer");
         replace(&facts.release, "4.19.0");
         fail_at(STAGE_MEMORY_FS, ENOSYS, "x");
-        expect("kernel", STATE_MISSING, "4.19.0", "5.14 or newer");
+        expect("kernel", FINDING_MISSING, "4.19.0", "5.14 or newer");
         replace(&facts.release, "");
-        expect("kernel", STATE_MISSING, "unknown", "5.14 or newer");
+        expect("kernel", FINDING_MISSING, "unknown", "5.14 or newer");
 }
 
 static void test_namespaces(void **state)
@@ -149,93 +149,95 @@ static void test_namespaces(void **state)
         (void)state;
         /* What is forbidden to others does not matter to somebody whose sandbox starts. */
         facts.machine.userns_clone = 0;
-        expect("namespaces", STATE_OK, "made", NULL);
+        expect("namespaces", FINDING_OK, "all work", NULL);
         fail_at(STAGE_NAMESPACES, EPERM, "x");
-        expect("namespaces", STATE_MISSING, "unprivileged_userns_clone",
+        expect("namespaces", FINDING_MISSING, "unprivileged_userns_clone",
                "sysctl -w kernel.unprivileged_userns_clone=1");
         facts.machine.userns_clone = -1;
         facts.machine.namespaces_max[NAMESPACE_PID] = 0;
-        expect("namespaces", STATE_MISSING, "max_pid_namespaces", "sysctl -w user.max_pid_namespaces=15000");
+        expect("namespaces", FINDING_MISSING, "max_pid_namespaces",
+               "sysctl -w user.max_pid_namespaces=15000");
         facts.machine.namespaces_max[NAMESPACE_PID] = 9;
         facts.machine.filtered = true;
-        expect("namespaces", STATE_MISSING, "filter", "container");
+        expect("namespaces", FINDING_MISSING, "filter", "container");
         fail_at(STAGE_NAMESPACES, EIO, "x");
-        expect("namespaces", STATE_MISSING, "Input/output error", NULL);
+        expect("namespaces", FINDING_MISSING, "Input/output error", NULL);
         facts.machine.apparmor_restricts = 1;
         fail_at(STAGE_ID_MAP, EACCES, "x");
-        expect("namespaces", STATE_MISSING, "AppArmor", "apparmor_parser -r /etc/apparmor.d/hutch");
+        expect("namespaces", FINDING_MISSING, "AppArmor", "apparmor_parser -r /etc/apparmor.d/hutch");
         /* Another row's matter. */
         fail_at(STAGE_PROC, EPERM, "x");
-        expect("namespaces", STATE_OK, "no setting forbids them", NULL);
+        expect("namespaces", FINDING_OK, "no setting forbids them", NULL);
         fail_at(STAGE_SECCOMP, ENOSYS, "x");
-        expect("namespaces", STATE_OK, "no setting forbids them", NULL);
+        expect("namespaces", FINDING_OK, "no setting forbids them", NULL);
 }
 
 static void test_proc(void **state)
 {
         (void)state;
         str_list_add(&facts.proc_covers, "/proc/kcore");
-        expect("proc", STATE_OK, "a fresh one is mounted", NULL);
+        expect("proc", FINDING_OK, "a fresh one is mounted", NULL);
         fail_at(STAGE_PROC, EPERM, "x");
-        expect("proc", STATE_MISSING, "a fresh one: /proc/kcore", "--proc none");
+        expect("proc", FINDING_MISSING, "a fresh one: /proc/kcore", "--proc none");
         for (char name[] = "/proc/a"; name[6] < 'h'; name[6]++)
                 str_list_add(&facts.proc_covers, name);
-        expect("proc", STATE_MISSING, "/proc/e and 2 more", "--proc none");
+        expect("proc", FINDING_MISSING, "/proc/e and 2 more", "--proc none");
         /* It did not get so far, and would fail there. */
         fail_at(STAGE_NAMESPACES, EPERM, "x");
-        expect("proc", STATE_MISSING, "masked", "--proc none");
+        expect("proc", FINDING_MISSING, "masked", "--proc none");
         str_list_free(&facts.proc_covers);
-        expect("proc", STATE_OK, "nothing of it is masked", NULL);
+        expect("proc", FINDING_OK, "nothing in it is masked", NULL);
         fail_at(STAGE_PROC_MASK, EACCES, "x");
         snprintf(facts.plain.failure.path, sizeof(facts.plain.failure.path), "kcore");
-        expect("proc", STATE_MISSING, "kcore in it cannot be masked", "--proc none");
+        expect("proc", FINDING_MISSING, "kcore in it cannot be masked", "--proc none");
 }
 
 static void test_landlock(void **state)
 {
         (void)state;
-        expect("landlock", STATE_OK, "version 7: writes only below writable grants", NULL);
+        expect("landlock", FINDING_OK, "version 7: writes only below writable grants", NULL);
         facts.landlock_abi = 6;
-        expect("landlock", STATE_OK, "signals and abstract sockets stay inside", NULL);
+        expect("landlock", FINDING_OK, "signals and abstract sockets stay inside", NULL);
         facts.landlock_abi = 5;
-        expect("landlock", STATE_DEGRADED, "lacking: signals and abstract sockets stay inside (Linux 6.12)",
+        expect("landlock", FINDING_DEGRADED, "lacking: signals and abstract sockets stay inside (Linux 6.12)",
                "6.12");
         facts.landlock_abi = 2;
-        expect("landlock", STATE_DEGRADED, "lacking: truncating too (Linux 6.2), signals", "6.12");
+        expect("landlock", FINDING_DEGRADED, "lacking: truncating too (Linux 6.2), signals", "6.12");
         facts.landlock_abi = 1;
-        expect("landlock", STATE_DEGRADED, "too old to permit renames", "6.12");
+        expect("landlock", FINDING_DEGRADED, "too old to permit renames", "6.12");
         facts.landlock_abi = 0;
-        expect("landlock", STATE_MISSING, "not in this kernel", "CONFIG_SECURITY_LANDLOCK");
+        expect("landlock", FINDING_MISSING, "not in this kernel", "CONFIG_SECURITY_LANDLOCK");
         facts.landlock_disabled = true;
-        expect("landlock", STATE_MISSING, "not enabled at boot", "lsm=landlock,capability,yama,apparmor to");
+        expect("landlock", FINDING_MISSING, "not enabled at boot",
+               "lsm=landlock,capability,yama,apparmor to");
         replace(&facts.modules, "");
-        expect("landlock", STATE_MISSING, "not enabled at boot", "lsm=landlock,… to");
+        expect("landlock", FINDING_MISSING, "not enabled at boot", "lsm=landlock,… to");
 }
 
 static void test_seccomp(void **state)
 {
         (void)state;
         facts.seccomp_filters = false; /* its file is masked, but the filters were loaded */
-        expect("seccomp", STATE_OK, "filters are loaded", NULL);
+        expect("seccomp", FINDING_OK, "filters are loaded", NULL);
         facts.machine.filtered = true;
-        expect("seccomp", STATE_OK, "started under", NULL);
+        expect("seccomp", FINDING_OK, "started under", NULL);
         fail_at(STAGE_NAMESPACES, EPERM, "x");
-        expect("seccomp", STATE_MISSING, "takes no system call filter", "CONFIG_SECCOMP_FILTER");
+        expect("seccomp", FINDING_MISSING, "accepts no system call filter", "CONFIG_SECCOMP_FILTER");
         facts.seccomp_filters = true;
-        expect("seccomp", STATE_OK, "the kernel has filters", NULL);
+        expect("seccomp", FINDING_OK, "the kernel has filters", NULL);
         fail_at(STAGE_SECCOMP, EACCES, "x");
-        expect("seccomp", STATE_MISSING, "takes no system call filter", "CONFIG_SECCOMP_FILTER");
+        expect("seccomp", FINDING_MISSING, "accepts no system call filter", "CONFIG_SECCOMP_FILTER");
 }
 
 static void test_identity(void **state)
 {
         (void)state;
-        expect("identity", STATE_OK, "no group beside your own", NULL);
+        expect("identity", FINDING_OK, "no supplementary groups", NULL);
         str_list_add(&facts.groups, "docker");
         str_list_add(&facts.groups, "ad\033m");
-        expect("identity", STATE_OK, "docker, ad\\x1bm", NULL);
+        expect("identity", FINDING_OK, "docker, ad\\x1bm", NULL);
         facts.uid = 0;
-        expect("identity", STATE_DEGRADED, "acts as root", "ordinary user");
+        expect("identity", FINDING_DEGRADED, "acts as root", "ordinary user");
 }
 
 static void test_overlay(void **state)
@@ -243,9 +245,9 @@ static void test_overlay(void **state)
         (void)state;
         facts.overlay.started = false;
         error_set(&facts.overlay.error, EXIT_SETUP, "cannot make an overlay of /usr/bin");
-        expect("overlay", STATE_MISSING, "cannot make an overlay", NULL);
+        expect("overlay", FINDING_MISSING, "cannot make an overlay", NULL);
         fail_at(STAGE_PROC, EPERM, "x");
-        expect("overlay", STATE_DEGRADED, "not tried", NULL);
+        expect("overlay", FINDING_DEGRADED, "not tried", NULL);
 }
 
 static void test_tools(void **state)
@@ -276,78 +278,78 @@ static void test_tools(void **state)
                 replace(&facts.tools[0].path, places[i].path);
                 replace(&facts.tools[0].real, places[i].real);
                 autofree char *wanted = str_format("%s (%s), works", places[i].path, places[i].manager);
-                expect("node", STATE_OK, wanted, NULL);
+                expect("node", FINDING_OK, wanted, NULL);
         }
         struct tool_fact *bun = &facts.tools[TOOL_COUNT - 1];
         bun->trial.started = false;
         error_set(&bun->trial.error, EXIT_NOT_EXECUTABLE, "it belongs to snap");
-        expect("bun", STATE_MISSING, "(the system) cannot work: it belongs to snap", NULL);
+        expect("bun", FINDING_MISSING, "(the system) cannot work: it belongs to snap", NULL);
         free(bun->real);
         bun->real = NULL;
-        expect("bun", STATE_MISSING, "/usr/bin/bun", NULL);
+        expect("bun", FINDING_MISSING, "/usr/bin/bun", NULL);
         free(bun->path);
         bun->path = NULL;
         bun->copies = str_copy("; name it by its path: /h/.bun/bin/bun");
-        expect("bun", STATE_MISSING, "not on PATH; name it by its path: /h/.bun/bin/bun", NULL);
+        expect("bun", FINDING_MISSING, "not on PATH; name it by its path: /h/.bun/bin/bun", NULL);
         fail_at(STAGE_PROC, EPERM, "x");
         facts.tools[1].trial.started = false;
-        expect("npx", STATE_DEGRADED, "/usr/bin/npx (the system), not tried", NULL);
+        expect("npx", FINDING_DEGRADED, "/usr/bin/npx (the system), not tried", NULL);
 }
 
 static void test_kvm(void **state)
 {
         (void)state;
-        expect("kvm", STATE_OK, "opens", NULL);
+        expect("kvm", FINDING_OK, "opens", NULL);
         facts.kvm_error = EBUSY;
-        expect("kvm", STATE_MISSING, "busy", NULL);
+        expect("kvm", FINDING_MISSING, "busy", NULL);
         facts.kvm_error = EACCES;
-        expect("kvm", STATE_MISSING, "may not open", "usermod -aG kvm $USER");
+        expect("kvm", FINDING_MISSING, "may not open", "usermod -aG kvm $USER");
         facts.kvm_paravirtual = true;
-        expect("kvm", STATE_DEGRADED, "paravirtual", NULL);
+        expect("kvm", FINDING_DEGRADED, "paravirtual", NULL);
         facts.kvm_device = false;
-        expect("kvm", STATE_MISSING, "no /dev/kvm", "modprobe");
+        expect("kvm", FINDING_MISSING, "no /dev/kvm", "modprobe");
 }
 
 static void test_cgroups(void **state)
 {
         (void)state;
-        expect("cgroups", STATE_OK, "version 2; your own group is delegated", NULL);
+        expect("cgroups", FINDING_OK, "version 2; your control group is delegated", NULL);
         facts.bus = true;
-        expect("cgroups", STATE_OK, "delegated, and your systemd answers", NULL);
+        expect("cgroups", FINDING_OK, "delegated, and your systemd answers", NULL);
         facts.cgroup_delegated = false;
-        expect("cgroups", STATE_OK, "version 2; your systemd answers", NULL);
+        expect("cgroups", FINDING_OK, "version 2; your systemd answers", NULL);
         facts.bus = false;
-        expect("cgroups", STATE_DEGRADED, "none is delegated", "enable-linger");
+        expect("cgroups", FINDING_DEGRADED, "no control group is delegated", "enable-linger");
         facts.cgroups = CGROUP_HYBRID;
-        expect("cgroups", STATE_MISSING, "not at /sys/fs/cgroup", "unified_cgroup_hierarchy=1");
+        expect("cgroups", FINDING_MISSING, "not at /sys/fs/cgroup", "unified_cgroup_hierarchy=1");
         facts.cgroups = CGROUP_V1;
-        expect("cgroups", STATE_MISSING, "version 1 only", "unified_cgroup_hierarchy=1");
+        expect("cgroups", FINDING_MISSING, "version 1 only", "unified_cgroup_hierarchy=1");
         facts.cgroups = CGROUP_NONE;
-        expect("cgroups", STATE_MISSING, "no control groups are visible", NULL);
+        expect("cgroups", FINDING_MISSING, "no control groups are visible", NULL);
 }
 
 static void test_limits(void **state)
 {
         (void)state;
-        expect("limits", STATE_OK,
+        expect("limits", FINDING_OK,
                "memory: cgroup; processes: cgroup; processors: cgroup, in a group that is", NULL);
         facts.limits.way = CGROUP_WAY_SYSTEMD;
-        expect("limits", STATE_OK, "by a scope that systemd is asked for", NULL);
+        expect("limits", FINDING_OK, "in a scope that systemd makes", NULL);
         limits_choose_without_cgroup(&facts.limits, 1000, true, "there is a reason");
-        expect("limits", STATE_DEGRADED,
+        expect("limits", FINDING_DEGRADED,
                "memory: watchdog (can overshoot); processes: rlimit; processors: affinity", "see cgroups");
-        expect("limits", STATE_DEGRADED, "there is a reason", "see cgroups");
+        expect("limits", FINDING_DEGRADED, "there is a reason", "see cgroups");
         facts.limits.processes = LIMIT_NONE;
-        expect("limits", STATE_MISSING, "processes: none", "see cgroups");
+        expect("limits", FINDING_MISSING, "processes: none", "see cgroups");
 }
 
 static void test_pid_max(void **state)
 {
         (void)state;
         replace(&facts.release, "6.14.0");
-        expect("pid_max", STATE_OK, "its own", NULL);
+        expect("pid_max", FINDING_OK, "its own", NULL);
         replace(&facts.release, "6.13.9");
-        expect("pid_max", STATE_MISSING, "whole machine", "6.14");
+        expect("pid_max", FINDING_MISSING, "whole machine", "6.14");
 }
 
 /* ---- reading ---- */
@@ -361,13 +363,13 @@ static int tear_down_machine(void **state)
 static void read_again(void)
 {
         facts_free(&facts);
-        facts_read(&facts, machine_folder);
+        facts_read(&facts, machine_directory);
 }
 
 static void test_a_machine_without_files_is_no_error(void **state)
 {
         (void)state;
-        facts_read(&facts, machine_folder);
+        facts_read(&facts, machine_directory);
         assert_string_equal(facts.release, "");
         assert_string_equal(facts.modules, "");
         assert_false(facts.seccomp_filters || facts.kvm_device || facts.kvm_paravirtual || facts.bus ||
@@ -430,7 +432,7 @@ static void test_the_bus_counts_when_it_answers(void **state)
         (void)state;
         autofree char *name = str_format("/run/user/%u/bus", geteuid());
         machine_make_file(name, "");
-        autofree char *path = str_format("%s%s", machine_folder, name);
+        autofree char *path = str_format("%s%s", machine_directory, name);
         assert_int_equal(unlink(path), 0);
         struct sockaddr_un address = {.sun_family = AF_UNIX};
         assert_true(strlen(path) < sizeof(address.sun_path));
@@ -450,11 +452,11 @@ static struct findings two(void)
 {
         return (struct findings){
             .rows = {{.key = "proc",
-                      .state = STATE_MISSING,
+                      .state = FINDING_MISSING,
                       .used = true,
                       .detail = "one two three four five \"six\" seven",
                       .fix = "`a long command that must stay in one line, whatever`"},
-                     {.key = "kvm", .state = STATE_OK, .used = false, .detail = "opens"}},
+                     {.key = "kvm", .state = FINDING_OK, .used = false, .detail = "opens"}},
             .count = 2,
         };
 }

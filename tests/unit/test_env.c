@@ -3,8 +3,8 @@
  * The environment inside: exactly the expected variables, each from the right layer, and nothing of the
  * caller's.
  */
-#include "box/env.h"
 #include "lib/fd.h"
+#include "resolve/env.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,19 +19,19 @@ static void make(struct box *box, const char *const *env, const char *const *con
 {
         struct options options = {0};
         struct template template = {0};
-        struct str_list folders = {0};
+        struct str_list directories = {0};
         struct error error = {0};
         for (; *env; env++)
                 str_list_add(&options.env, *env);
         for (; *constants; constants++)
                 str_list_add(&template.environment, *constants);
         for (; *front; front++)
-                str_list_add(&folders, *front);
+                str_list_add(&directories, *front);
         str_list_add(&template.path, "/usr/bin");
         str_list_add(&template.path, "/bin");
         *box = (struct box){.home = str_copy("/home/someone")};
-        assert_true(env_make(box, &options, &template, &folders, &(struct str_list){0}, &error));
-        str_list_free(&folders);
+        assert_true(env_make(box, &options, &template, &directories, &(struct str_list){0}, &error));
+        str_list_free(&directories);
         template_free(&template);
         options_free(&options);
 }

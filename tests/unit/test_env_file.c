@@ -3,10 +3,11 @@
  * Files of variables: which lines are taken, which are refused by number, and that nothing of a file's
  * content ever stands in a sentence.
  */
-#include "box/env.h"
-#include "box/env_file.h"
 #include "lib/fd.h"
-#include "report/messages.h"
+#include "lib/messages.h"
+#include "options/values.h"
+#include "resolve/env.h"
+#include "resolve/env_file.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -57,7 +58,7 @@ static void test_lines(void **state)
         for (size_t i = 0; i < variables.count; i++)
                 assert_string_equal(variables.values[i], wanted[i]);
         assert_non_null(strstr(notes, ":8: the quotes are part of the value"));
-        assert_null(strstr(notes, "others can read"));
+        assert_null(strstr(notes, "other users can read"));
         str_list_free(&variables);
         assert_true(read_text("", 0, 0600, &variables, &error));
         assert_int_equal(variables.count, 0);
@@ -71,7 +72,7 @@ static void test_others_can_read(void **state)
         static const mode_t modes[] = {0640, 0604, 0644};
         for (size_t i = 0; i < 3; i++) {
                 assert_true(read_text("A=1\n", 4, modes[i], &variables, &error));
-                assert_non_null(strstr(notes, "others can read"));
+                assert_non_null(strstr(notes, "other users can read"));
                 str_list_free(&variables);
         }
 }

@@ -7,12 +7,12 @@
 
 #include "fetch/npm.h"
 #include "fetch/plan.h"
-#include "fetch/program.h"
-#include "fetch/removal.h"
-#include "fetch/request.h"
-#include "fetch/sha512.h"
-#include "fetch/tree.h"
+#include "fetch/tree_digest.h"
 #include "lib/fd.h"
+#include "lib/sha512.h"
+#include "lib/tree_remove.h"
+#include "packages/program.h"
+#include "packages/request.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -53,7 +53,7 @@ static void test_requests(void **state)
             {"npm x hello", "npm:hello"},
             {"npm install hello", NULL},
             {"npx --registry=http://x -y hello", NULL},
-            {"npx -y ./folder", NULL},
+            {"npx -y ./directory", NULL},
             {"npx -y me/repository", NULL},
             {"npx -y git+https://x/y", NULL},
             {"npx -y ../x", NULL},
@@ -243,9 +243,9 @@ static void test_sha512(void **state)
                    "577c31beb009c5c2c49aa2e4eadb217ad8cc09b");
 }
 
-static void make_file(int folder, const char *path, const char *text)
+static void make_file(int directory, const char *path, const char *text)
 {
-        autoclose int file = openat(folder, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+        autoclose int file = openat(directory, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
         assert_true(file >= 0);
         assert_int_equal(fd_write_all(file, text, strlen(text)), 0);
 }
@@ -275,7 +275,7 @@ static void test_trees(void **state)
         assert_true(tree_digest(tree, other, &error));
         assert_string_not_equal(one, other);
 
-        /* Deeper than any descriptor table and any path, folders that cannot be entered, a link out. */
+        /* Deeper than any descriptor table and any path, directories that cannot be entered, a link out. */
         int at = dup(tree);
         for (unsigned i = 0; i < 3000; i++) {
                 assert_int_equal(mkdirat(at, "deep", 0700), 0);
@@ -288,11 +288,11 @@ static void test_trees(void **state)
         }
         close(at);
         assert_false(tree_digest(tree, other, &error));
-        assert_int_equal(removal_remove(parent, "tree"), 0);
+        assert_int_equal(tree_remove(parent, "tree"), 0);
         assert_int_equal(faccessat(parent, "tree", F_OK, 0), -1);
-        assert_int_equal(removal_remove(parent, "tree"), 0);
+        assert_int_equal(tree_remove(parent, "tree"), 0);
         assert_int_equal(faccessat(parent, "kept/file", F_OK, 0), 0);
-        assert_int_equal(removal_remove(parent, "kept"), 0);
+        assert_int_equal(tree_remove(parent, "kept"), 0);
         assert_int_equal(rmdir(top), 0);
 }
 

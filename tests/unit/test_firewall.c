@@ -6,10 +6,10 @@
 #include "lib/fd.h"
 #include "lib/sha256.h"
 #include "lib/str.h"
+#include "mcp/buf.h"
 #include "mcp/canonical.h"
 #include "mcp/jsonl.h"
-#include "mcp/outbox.h"
-#include "mcp/pending.h"
+#include "mcp/requests.h"
 #include "policy/tools.h"
 
 #include <setjmp.h>
@@ -65,27 +65,27 @@ static void test_patterns(void **state)
 static void test_requests(void **state)
 {
         (void)state;
-        static struct pending_table table;
+        static struct requests table;
         char number[] = "1", text[] = "\"1\"", spelled[] = "\"\\u0031\"", other[] = "2";
-        struct pending *one = pending_add(&table, span_of(number));
-        assert_null(pending_find(&table, span_of(text)));
-        struct pending *two = pending_add(&table, span_of(text));
-        assert_ptr_equal(pending_find(&table, span_of(number)), one);
-        assert_ptr_equal(pending_find(&table, span_of(spelled)), two);
-        assert_null(pending_find(&table, span_of(other)));
-        pending_add(&table, span_of(number)); /* instead of the first */
+        struct request *one = requests_add(&table, span_of(number));
+        assert_null(requests_find(&table, span_of(text)));
+        struct request *two = requests_add(&table, span_of(text));
+        assert_ptr_equal(requests_find(&table, span_of(number)), one);
+        assert_ptr_equal(requests_find(&table, span_of(spelled)), two);
+        assert_null(requests_find(&table, span_of(other)));
+        requests_add(&table, span_of(number)); /* instead of the first */
         assert_int_equal(table.count, 2);
-        pending_remove(&table, two);
-        assert_null(pending_find(&table, span_of(text)));
-        for (int i = 0; i < PENDING_MAX + 100; i++) {
+        requests_remove(&table, two);
+        assert_null(requests_find(&table, span_of(text)));
+        for (int i = 0; i < REQUEST_MAX + 100; i++) {
                 char id[16];
                 snprintf(id, sizeof(id), "%d", i + 1000);
-                pending_add(&table, span_of(id));
+                requests_add(&table, span_of(id));
         }
-        assert_int_equal(table.count, PENDING_MAX);
-        assert_null(pending_find(&table, span_of(number))); /* the oldest made room */
+        assert_int_equal(table.count, REQUEST_MAX);
+        assert_null(requests_find(&table, span_of(number))); /* the oldest made room */
         while (table.oldest)
-                pending_remove(&table, table.oldest);
+                requests_remove(&table, table.oldest);
         assert_int_equal(table.count, 0);
         assert_null(table.newest);
 }
@@ -95,11 +95,11 @@ static char *form_of(const char *text)
 {
         struct jsonl scanner = {.seed = 1};
         struct json_span object;
-        struct outbox out = {0};
+        struct buf out = {0};
         autofree char *copy = str_copy(text);
         assert_true(jsonl_scan_object(&scanner, copy, strlen(copy), &object));
         canonical_put(&out, object);
-        outbox_put(&out, "", 1);
+        buf_put(&out, "", 1);
         jsonl_free(&scanner);
         return out.bytes;
 }
@@ -123,16 +123,16 @@ static void test_canonical(void **state)
 
 static void take_line(void *context, const char *line)
 {
-        outbox_put_text(context, line);
-        outbox_put_text(context, "\n");
+        buf_put_text(context, line);
+        buf_put_text(context, "\n");
 }
 
 static void expect_difference(const char *was, const char *is, const char *lines)
 {
         autofree char *before = form_of(was), *after = form_of(is);
-        struct outbox out = {0};
+        struct buf out = {0};
         canonical_compare(span_of(before), span_of(after), 3, take_line, &out);
-        outbox_put(&out, "", 1);
+        buf_put(&out, "", 1);
         assert_string_equal(out.bytes, lines);
         free(out.bytes);
 }
@@ -170,9 +170,9 @@ static void test_escapes(void **state)
             {"", 0, 0, ""},
         };
         for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-                struct outbox out = {0};
-                outbox_put_escaped(&out, cases[i].text, cases[i].length, cases[i].limit);
-                outbox_put(&out, "", 1);
+                struct buf out = {0};
+                buf_put_escaped(&out, cases[i].text, cases[i].length, cases[i].limit);
+                buf_put(&out, "", 1);
                 assert_string_equal(out.bytes, cases[i].escaped);
                 free(out.bytes);
         }

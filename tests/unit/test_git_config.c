@@ -2,7 +2,7 @@
  *
  * The reader of git's configuration: the forms that git-config(1) documents, and text that is none of them.
  */
-#include "box/git_config.h"
+#include "grants/git_config.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -10,35 +10,35 @@
 
 #include <sys/stat.h>
 
-static char folder[] = "/tmp/hutch-test-host-names-XXXXXX";
+static char directory[] = "/tmp/hutch-test-host-names-XXXXXX";
 static struct network network;
 
-static int make_folder(void **state)
+static int make_directory(void **state)
 {
         struct error error = {0};
         (void)state;
-        return mkdtemp(folder) && destinations_add(&network.rules.allow, DESTINATION_ALLOW,
-                                                   "a.test,*.b.test,intranet", &error)
+        return mkdtemp(directory) && destinations_add(&network.rules.allow, DESTINATION_ALLOW,
+                                                      "a.test,*.b.test,intranet", &error)
                    ? 0
                    : -1;
 }
 
 static char *path_of(const char *name)
 {
-        return str_format("%s/%s", folder, name);
+        return str_format("%s/%s", directory, name);
 }
 
-static int remove_folder(void **state)
+static int remove_directory(void **state)
 {
-        static const char *const names[] = {"resolv.conf", "hosts", "link",  "loop",
-                                            "dangling",    "fifo",  "folder"};
+        static const char *const names[] = {"resolv.conf", "hosts", "link",     "loop",
+                                            "dangling",    "fifo",  "directory"};
         (void)state;
         for (size_t i = 0; i < COUNT(names); i++) {
                 autofree char *path = path_of(names[i]);
                 (void)remove(path);
         }
         destinations_free(&network.rules.allow);
-        return remove(folder);
+        return remove(directory);
 }
 
 static void write_file(const char *name, const char *bytes, size_t length)
@@ -140,11 +140,11 @@ static void test_hosts(void **state)
 
 static void test_files_that_are_none(void **state)
 {
-        static const char *const names[] = {"missing", "dangling", "loop", "fifo", "folder"};
+        static const char *const names[] = {"missing", "dangling", "loop", "fifo", "directory"};
         autofree char *dangling = path_of("dangling");
         autofree char *loop = path_of("loop");
         autofree char *fifo = path_of("fifo");
-        autofree char *inner = path_of("folder");
+        autofree char *inner = path_of("directory");
         (void)state;
         assert_int_equal(symlink("/nowhere/at/all", dangling), 0);
         assert_int_equal(symlink("loop", loop), 0);
@@ -187,5 +187,5 @@ int main(void)
             cmocka_unit_test(test_hosts),       cmocka_unit_test(test_files_that_are_none),
             cmocka_unit_test(test_a_link),      cmocka_unit_test(test_a_large_file),
         };
-        return cmocka_run_group_tests(tests, make_folder, remove_folder);
+        return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

@@ -210,13 +210,13 @@ static void test_keys(void **state)
         expect("{\"id\":1,\"result\":{\"structuredContent\":{\"Tools\":[],\"tools\":[{\"Name\":1}]}}}",
                "{\"id\":1,\"result\":{\"structuredContent\":{\"Tools\":[],\"tools\":[{\"Name\":1}]}}}");
         expect_refused("{\"id\":1,\"method\":\"x\",\"params\":{\"arguments\":{\"a\\u0000\":1}}}",
-                       "half a character");
+                       "lone surrogate");
         expect_refused("{\"id\":1,\"method\":\"x\",\"params\":{\"arguments\":{\"\\ud800\":1}}}",
-                       "half a character");
-        expect_refused("{\"id\":1,\"method\":\"x\\u0000\"}", "half a character");
+                       "lone surrogate");
+        expect_refused("{\"id\":1,\"method\":\"x\\u0000\"}", "lone surrogate");
         expect_refused("{\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"\\udc00\"}}",
-                       "half a character");
-        expect_refused("{\"id\":\"\\ud83d\",\"method\":\"x\"}", "half a character");
+                       "lone surrogate");
+        expect_refused("{\"id\":\"\\ud83d\",\"method\":\"x\"}", "lone surrogate");
 }
 
 /* An object of many members, with one of them twice or not. */
@@ -272,8 +272,8 @@ static void test_envelope(void **state)
                 autofree char *answer = str_format("{\"id\":%s,\"result\":{}}", ids[i]);
                 expect_refused(answer, "id");
         }
-        expect_refused("{\"id\":1}", "no message");
-        expect_refused("{}", "no message");
+        expect_refused("{\"id\":1}", "not a JSON-RPC message");
+        expect_refused("{}", "not a JSON-RPC message");
         expect_refused("{\"result\":{}}", "without an id");
         expect_refused("{\"id\":1,\"method\":1}", "method");
         expect_refused("{\"id\":1,\"method\":\"x\",\"params\":[1]}", "params");

@@ -3,10 +3,10 @@
  * --overlay, --protect, --no-protect and --hide on the command line, and masks at every place of a box that
  * shows what is hidden.
  */
-#include "box/hide.h"
-#include "box/mounts.h"
-#include "cli/options.h"
+#include "grants/hide.h"
+#include "grants/mounts.h"
 #include "lib/fd.h"
+#include "options/options.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -83,7 +83,7 @@ static void add_bind(struct box *box, const char *source, const char *destinatio
         struct mount mount = {.kind = MOUNT_BIND,
                               .source = str_copy(source),
                               .destination = str_copy(destination),
-                              .is_folder = true,
+                              .is_directory = true,
                               .why = str_copy("--ro")};
         box_add_mount(box, &mount);
 }

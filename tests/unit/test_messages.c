@@ -2,7 +2,7 @@
  *
  * hutch's own lines: one printable line each, whatever is in them, to the sink or to stderr.
  */
-#include "report/messages.h"
+#include "lib/messages.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -53,13 +53,13 @@ static void test_one_name_one_address(void **state)
 static void test_addresses_without_a_name(void **state)
 {
         static const char *const ours[] = {"198.18.0.0",
-                                           SETUP_GATEWAY4,
-                                           SETUP_SANDBOX4,
+                                           NETWORK_GATEWAY4,
+                                           NETWORK_SANDBOX4,
                                            "198.18.0.255",
                                            "198.18.1.2",
                                            "198.19.255.255",
-                                           SETUP_GATEWAY6,
-                                           SETUP_SANDBOX6,
+                                           NETWORK_GATEWAY6,
+                                           NETWORK_SANDBOX6,
                                            "fd68:7574:6368::",
                                            "fd68:7574:6368:1::",
                                            "fd68:7574:6368:1::3",

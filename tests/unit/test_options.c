@@ -4,11 +4,12 @@
  * and no sentence may hold a variable's value. The completions are held against the table.
  */
 #include "box/box.h"
-#include "cli/help.h"
-#include "cli/hints.h"
-#include "cli/options.h"
+#include "options/help.h"
 #include "lib/fd.h"
-#include "lib/name.h"
+#include "lib/suggest.h"
+#include "options/foreign_options.h"
+#include "options/options.h"
+#include "options/subcommands.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -180,7 +181,7 @@ static void test_refusals(void **state)
             {{"-vh", "--", "x"}, "unknown option -vh"},
             {{"--=x", "--", "x"}, "unknown option --"},
             {{"---ro", "x", "--", "x"}, "unknown option ---ro"},
-            {{"-eA=1", "--", "x"}, "a word of its own"},
+            {{"-eA=1", "--", "x"}, "are two words"},
             {{"--verbose=1", "--", "x"}, "takes no value"},
             {{"--dry-run=", "--", "x"}, "takes no value"},
             {{"--timeout", "--", "x"}, "needs a value"},
@@ -196,8 +197,8 @@ static void test_refusals(void **state)
             {{"--timeout", "1.5", "--", "x"}, "whole number"},
             {{"--timeout", "5s", "--", "x"}, "whole number"},
             {{"--timeout", "0x10", "--", "x"}, "whole number"},
-            {{"--timeout", "31536001", "--", "x"}, "the most is 31536000"},
-            {{"--stop-grace", "99999999999999999999999999", "--", "x"}, "the most is"},
+            {{"--timeout", "31536001", "--", "x"}, "the maximum is 31536000"},
+            {{"--stop-grace", "99999999999999999999999999", "--", "x"}, "the maximum is"},
             {{"--timeout=1", "--timeout=2", "--", "x"}, "twice"},
             {{"--allow-userns", "--allow-userns=full", "--", "x"}, "twice"},
             {{"--allow-userns=half", "--", "x"}, "only value is full"},
@@ -208,17 +209,17 @@ static void test_refusals(void **state)
             {{"--memory", "lots", "--", "x"}, "--memory: lots is not a size"},
             {{"--disk", "0", "--", "x"}, "--disk: a size of 0"},
             {{"--memory", "10", "--", "x"},
-             "--memory 10: the least is 6m; write --memory 10m, if that was meant"},
-            {{"--memory", "5", "--", "x"}, "--memory 5: the least is 6m; write --memory 6m or more"},
-            {{"--memory", "6291455", "--", "x"}, "the least is 6m; write --memory 6m or more"},
-            {{"--memory", "10k", "--", "x"}, "--memory 10k: the least is 6m; write --memory 6m or more"},
-            {{"--disk", "64", "--", "x"}, "--disk 64: the least is 64k; write --disk 64m, if that was meant"},
-            {{"--disk", "63k", "--", "x"}, "--disk 63k: the least is 64k; write --disk 64k or more"},
-            {{"--pids", "0", "--", "x"}, "--pids 0: not a whole number from 1 on"},
+             "--memory 10: the minimum is 6m; write --memory 10m, if that was meant"},
+            {{"--memory", "5", "--", "x"}, "--memory 5: the minimum is 6m; write --memory 6m or more"},
+            {{"--memory", "6291455", "--", "x"}, "the minimum is 6m; write --memory 6m or more"},
+            {{"--memory", "10k", "--", "x"}, "--memory 10k: the minimum is 6m; write --memory 6m or more"},
+            {{"--disk", "64", "--", "x"}, "--disk 64: the minimum is 64k; write --disk 64m, if that was meant"},
+            {{"--disk", "63k", "--", "x"}, "--disk 63k: the minimum is 64k; write --disk 64k or more"},
+            {{"--pids", "0", "--", "x"}, "--pids 0: not a whole number of at least 1"},
             {{"--pids", "1.5", "--", "x"}, "--pids 1.5: not a whole number"},
             {{"--pids", "-1", "--", "x"}, "--pids -1: not a whole number"},
-            {{"--pids", "4000001", "--", "x"}, "the most is 4000000"},
-            {{"--pids", "99999999999999999999", "--", "x"}, "the most is 4000000"},
+            {{"--pids", "4000001", "--", "x"}, "the maximum is 4000000"},
+            {{"--pids", "99999999999999999999", "--", "x"}, "the maximum is 4000000"},
             {{"--cpus", "0", "--", "x"}, "--cpus 0: write a number of processors"},
             {{"--cpus", "0.00", "--", "x"}, "--cpus 0.00: write"},
             {{"--cpus", ".5", "--", "x"}, "--cpus .5: write"},
@@ -234,17 +235,17 @@ static void test_refusals(void **state)
             {{"--env", "HUTCH_TEST_UNSET", "--", "x"}, "HUTCH_TEST_UNSET is not set"},
             {{"--ro", "/nowhere:/", "--", "x"}, "root of the sandbox"},
             {{"--ro", "/nowhere:/a/..", "--", "x"}, "root of the sandbox"},
-            {{"--ro", "/:inside", "--", "x"}, "absolute path inside"},
-            {{"--ro", "/:", "--", "x"}, "absolute path inside"},
+            {{"--ro", "/:inside", "--", "x"}, "absolute path"},
+            {{"--ro", "/:", "--", "x"}, "absolute path"},
             {{"--ro", ":/x", "--", "x"}, "PATH is empty"},
             {{"--ro", "/nowhere:/x:ro", "--", "x"}, "another tool's"},
             {{"--ro", "/tmp:rw", "--", "x"}, "another tool's"},
             {{"--ro", "/a", "--rw", "/a", "--", "x"}, "both --ro and --rw"},
             {{"--ro", "/a/", "--rw", "/b/../a", "--", "x"}, "both --ro and --rw"},
-            {{"--ro=/a:/x", "--ro=/b:/x", "--", "x"}, "one place inside"},
+            {{"--ro=/a:/x", "--ro=/b:/x", "--", "x"}, "the same destination"},
             {{"-v", "/a:/b", "--", "x"}, "-v is --verbose here"},
-            {{"--network", "none", "--", "x"}, "reaches nothing but"},
-            {{"--network=none", "--", "x"}, "reaches nothing but"},
+            {{"--network", "none", "--", "x"}, "reaches only what"},
+            {{"--network=none", "--", "x"}, "reaches only what"},
             {{"-p", "8080:80", "--", "x"}, "--publish"},
             {{"--share-net", "--", "x"}, "--network-allow"},
             {{"--read-only", "--", "x"}, "already"},
@@ -335,11 +336,11 @@ static void test_colons(void **state)
 {
         (void)state;
         struct options options;
-        char folder[] = "/tmp/hutch-options-XXXXXX";
-        assert_non_null(mkdtemp(folder));
-        autofree char *name = str_format("%s/a:/b", folder);
-        autofree char *parent = str_format("%s/a:", folder);
-        autofree char *mapped = str_format("%s:/in:side", folder);
+        char directory[] = "/tmp/hutch-options-XXXXXX";
+        assert_non_null(mkdtemp(directory));
+        autofree char *name = str_format("%s/a:/b", directory);
+        autofree char *parent = str_format("%s/a:", directory);
+        autofree char *mapped = str_format("%s:/in:side", directory);
         autofree char *both = str_format("%s:/x//y/../z/", name);
         assert_int_equal(mkdir(parent, 0700), 0);
         assert_int_equal(mkdir(name, 0700), 0);
@@ -347,7 +348,7 @@ static void test_colons(void **state)
                      WORDS("--ro", name, "--rw", mapped, "--ro", both, "--ro=/nowhere:x", "--", "x"));
         assert_string_equal(options.grants[0].path, name);
         assert_null(options.grants[0].destination);
-        assert_string_equal(options.grants[1].path, folder);
+        assert_string_equal(options.grants[1].path, directory);
         assert_string_equal(options.grants[1].destination, "/in:side");
         assert_true(options.grants[1].writable);
         assert_string_equal(options.grants[2].path, name);
@@ -356,7 +357,7 @@ static void test_colons(void **state)
         options_free(&options);
         assert_int_equal(rmdir(name), 0);
         assert_int_equal(rmdir(parent), 0);
-        assert_int_equal(rmdir(folder), 0);
+        assert_int_equal(rmdir(directory), 0);
 }
 
 static void test_same_grant_twice(void **state)
@@ -496,10 +497,9 @@ static void test_table_is_sound(void **state)
                 assert_int_equal(row->argument == ARGUMENT_NONE, row->metavariable == NULL);
                 assert_true(row->help[strlen(row->help) - 1] != '.');
                 /* A hint for an option that exists would never be said. */
-                assert_null(hint_find(spelled, strlen(spelled)));
+                assert_null(foreign_option_find(spelled, strlen(spelled)));
                 for (size_t j = 0; j < i; j++) {
                         assert_string_not_equal(row->name, option_table[j].name);
-                        assert_true(row->id != option_table[j].id);
                         assert_true(!row->letter || row->letter != option_table[j].letter);
                 }
         }
@@ -627,14 +627,14 @@ static void test_completions(void **state)
 static void test_nearest_name(void **state)
 {
         (void)state;
-        assert_string_equal(name_nearest("evn", WORDS("env", "ro")), "env");
-        assert_null(name_nearest("x", WORDS("ro", "rw")));
-        assert_null(name_nearest("", WORDS("ro")));
-        assert_null(name_nearest("nothing-like-it", WORDS("ro", "template")));
-        assert_true(name_is_variable("_a9", 3));
-        assert_false(name_is_variable("", 0));
-        assert_false(name_is_variable("9a", 2));
-        assert_false(name_is_variable("a.b", 3));
+        assert_string_equal(suggest_nearest("evn", WORDS("env", "ro")), "env");
+        assert_null(suggest_nearest("x", WORDS("ro", "rw")));
+        assert_null(suggest_nearest("", WORDS("ro")));
+        assert_null(suggest_nearest("nothing-like-it", WORDS("ro", "template")));
+        assert_true(str_is_variable_name("_a9", 3));
+        assert_false(str_is_variable_name("", 0));
+        assert_false(str_is_variable_name("9a", 2));
+        assert_false(str_is_variable_name("a.b", 3));
 }
 
 int main(void)

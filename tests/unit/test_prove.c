@@ -3,17 +3,15 @@
  * The report of `hutch prove`: what is read from the program, and that nothing but a plain "held" of an
  * attempt that was shown to work is counted as held.
  */
-#include "cli/prove_report.h"
+#include "prove/report.h"
 
-#include "box/mounts.h"
+#include "grants/mounts.h"
 #include "lib/fd.h"
 #include "lib/str.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
+#include <stdio.h>
 
-#include <cmocka.h>
+#include "unit.h"
 
 static const char *const shown =
     "{\"id\":\"key\",\"group\":\"files\",\"gain\":\"a key\",\"shown\":\"as-caller\",\"path\":\"\"}";
@@ -154,9 +152,125 @@ static void test_options_that_open(void **state)
         assert_int_equal(state_with_grant("/home/me/data/x", "base", false, "files"), PROVE_GOT_OUT);
         assert_int_equal(state_with_grant("/home/me/other", "--ro", false, "files"), PROVE_GOT_OUT);
         assert_int_equal(state_with_grant("", "--ro", false, "files"), PROVE_GOT_OUT);
-        /* A folder shows the grants below it; writing to it is something else. */
+        /* A directory shows the grants below it, but a grant below does not open the directory for writing.
+         */
         assert_int_equal(state_with_grant("/home/me", "--ro", false, "files"), PROVE_OPEN_BY_OPTION);
         assert_int_equal(state_with_grant("/home/me", "--rw", false, "writes"), PROVE_GOT_OUT);
+}
+
+/* Reads an attempt that was shown outside, and its result inside. */
+static void read_both(struct prove_results *results, const char *id, const char *group, const char *result,
+                      const char *path)
+{
+        autofree char *line = str_format(
+            "{\"id\":\"%s\",\"group\":\"%s\",\"gain\":\"a\",\"shown\":\"as-caller\",\"path\":\"\"}", id,
+            group);
+        assert_int_equal(prove_results_read(results, line), 1);
+        assert_int_equal(inside(results, id, result, path), 1);
+}
+
+/* The state of one attempt in this box; `option`: what the row must name, or NULL. */
+static void assert_in_box(const struct box *box, bool no_protect, const char *id, const char *group,
+                          const char *result, const char *path, enum prove_state state, const char *option)
+{
+        struct prove_results results = {0};
+        read_both(&results, id, group, result, path);
+        prove_results_judge(&results, box, "/tmp/decoys", no_protect);
+        assert_int_equal(results.rows[0].state, state);
+        if (option)
+                assert_string_equal(results.rows[0].option, option);
+        else
+                assert_null(results.rows[0].option);
+        prove_results_free(&results);
+}
+
+static void test_modes_that_open(void **state)
+{
+        (void)state;
+        struct box box = {0};
+        assert_in_box(&box, false, "userns", "g", "got-out", "", PROVE_GOT_OUT, NULL);
+        assert_in_box(&box, false, "git-hook", "g", "got-out", "", PROVE_GOT_OUT, NULL);
+        assert_in_box(&box, true, "git-hook", "g", "got-out", "", PROVE_OPEN_BY_OPTION, "--no-protect");
+        assert_in_box(&box, true, "ro-write", "g", "got-out", "", PROVE_GOT_OUT, NULL);
+        box.userns = USERNS_ALLOWED;
+        assert_in_box(&box, false, "userns", "g", "got-out", "", PROVE_OPEN_BY_OPTION, "--allow-userns");
+        assert_in_box(&box, false, "mount-proc", "g", "got-out", "", PROVE_GOT_OUT, NULL);
+        /* Only the full mode leaves /proc unmasked. */
+        assert_in_box(&box, false, "kcore", "g", "got-out", "/proc/kcore", PROVE_GOT_OUT, NULL);
+        box.userns = USERNS_FULL;
+        assert_in_box(&box, false, "kcore", "g", "got-out", "/proc/kcore", PROVE_OPEN_BY_OPTION,
+                      "--allow-userns=full");
+        assert_in_box(&box, false, "kcore", "g", "got-out", "/sys/kernel", PROVE_GOT_OUT, NULL);
+}
+
+static void test_storms(void **state)
+{
+        (void)state;
+        struct box box = {.limits = {.pids = LIMITS_PIDS_DEFAULT,
+                                     .memory = LIMIT_CGROUP,
+                                     .processes = LIMIT_CGROUP,
+                                     .processors = LIMIT_CGROUP}};
+        /* The attempt sees no limit of a cgroup, which is read back instead. */
+        assert_in_box(&box, false, "memory-storm", "budgets", "got-out", "", PROVE_HELD, NULL);
+        assert_in_box(&box, false, "fork-storm", "budgets", "got-out", "", PROVE_HELD, NULL);
+        assert_in_box(&box, false, "processor-storm", "budgets", "got-out", "", PROVE_HELD, NULL);
+        box.limits.memory = LIMIT_WATCHDOG;
+        box.limits.processes = LIMIT_NONE;
+        box.limits.processors = LIMIT_UNASKED;
+        assert_in_box(&box, false, "memory-storm", "budgets", "got-out", "", PROVE_GOT_OUT, NULL);
+        assert_in_box(&box, false, "fork-storm", "budgets", "got-out", "", PROVE_NOT_LIMITED,
+                      "control groups");
+        assert_in_box(&box, false, "processor-storm", "budgets", "got-out", "", PROVE_NOT_LIMITED,
+                      "--cpus N");
+        box.limits.cpus = 50;
+        assert_in_box(&box, false, "processor-storm", "budgets", "got-out", "", PROVE_NOT_LIMITED,
+                      "a whole number of --cpus");
+        assert_in_box(&box, false, "epoll-watches", "budgets", "not-limited", "", PROVE_NOT_LIMITED,
+                      "a separate account");
+        assert_in_box(&box, false, "descriptors-sent", "budgets", "not-limited", "", PROVE_NOT_LIMITED,
+                      "a separate account");
+        assert_in_box(&box, false, "granted-socket-later", "g", "not-limited", "", PROVE_NOT_LIMITED,
+                      "Linux 7.1");
+        box.limits.pids = LIMITS_PIDS_DEFAULT + 1;
+        box.limits.processes = LIMIT_RLIMIT;
+        assert_in_box(&box, false, "fork-storm", "budgets", "got-out", "", PROVE_OPEN_BY_OPTION,
+                      "--pids 1025");
+}
+
+static void test_the_table_and_the_json(void **state)
+{
+        (void)state;
+        struct box box = {.userns = USERNS_ALLOWED};
+        struct prove_results results = {0};
+        read_both(&results, "key", "files", "held", "");
+        read_both(&results, "log", "files", "held", "");
+        read_both(&results, "userns", "namespaces", "got-out", "");
+        prove_results_judge(&results, &box, "/tmp/decoys", false);
+
+        char *text = NULL;
+        size_t length = 0;
+        FILE *out = open_memstream(&text, &length);
+        assert_true(prove_write_table(&results, false, out));
+        assert_int_equal(fclose(out), 0);
+        /* Of what held, only the totals are shown; no colours for what is not a terminal. */
+        assert_string_equal(
+            text, "3 escape attempts, each shown to work outside first where that is possible:\n"
+                  "  files                    2    2 held\n"
+                  "  namespaces               1    1 open by your option\n"
+                  "    userns                  a                                     open by your option "
+                  "(--allow-userns)\n"
+                  "nothing got out except where your options permit it: 2 held, 1 open by your option\n");
+        free(text);
+
+        out = open_memstream(&text, &length);
+        assert_true(prove_write_json(&results, out));
+        assert_int_equal(fclose(out), 0);
+        assert_non_null(strstr(text, "\"ok\":\ttrue"));
+        assert_non_null(
+            strstr(text, "\"state\":\t\"open-by-option\",\n\t\t\t\"option\":\t\"--allow-userns\""));
+        assert_null(strstr(text, "\"failure\""));
+        free(text);
+        prove_results_free(&results);
 }
 
 /* The state of an attempt at a destination, in a sandbox with the rules of a list, or with none. */
@@ -204,6 +318,9 @@ int main(void)
             cmocka_unit_test(test_lines),
             cmocka_unit_test(test_options_that_open),
             cmocka_unit_test(test_rules_of_the_network),
+            cmocka_unit_test(test_modes_that_open),
+            cmocka_unit_test(test_storms),
+            cmocka_unit_test(test_the_table_and_the_json),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

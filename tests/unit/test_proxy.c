@@ -2,11 +2,11 @@
  *
  * What is read of the proxy variables, of NO_PROXY and of a proxy's answer.
  */
-#include "box/network.h"
-#include "box/proxy.h"
 #include "nat/proxy_reply.h"
 #include "policy/addresses.h"
 #include "policy/no_proxy.h"
+#include "resolve/network.h"
+#include "resolve/proxy.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -36,7 +36,7 @@ static void put(struct queue *queue, const char *text)
 
 static void say(struct queue *queue, const char *line)
 {
-        queue_say(queue, line, strlen(line));
+        queue_add_line(queue, line, strlen(line));
 }
 
 static void assert_written(struct queue *queue, const char *expected)

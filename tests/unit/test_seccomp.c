@@ -6,6 +6,8 @@
  */
 #include "confined.h"
 #include "lib/fd.h"
+#include "seccomp/arguments.h"
+#include "seccomp/builtin.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,10 +6,14 @@
 #include "confined.h"
 #include "lib/fd.h"
 #include "lib/str.h"
+#include "seccomp/arguments.h"
+#include "seccomp/cache.h"
+#include "seccomp/compile.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
+#include <seccomp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -134,9 +138,9 @@ static void test_refused_profiles(void **state)
             {"", "is not valid JSON"},
             {"{", "is not valid JSON"},
             {PROFILE("{\"names\":[\"dup\"],\"action\":\"SCMP_ACT_ALLOW\"}") "x", "is not valid JSON"},
-            {"[]", "is no JSON object"},
+            {"[]", "is not a JSON object"},
             {"{}", "\"defaultAction\" is missing"},
-            {"{\"defaultAction\":7}", "\"defaultAction\" is missing or no string"},
+            {"{\"defaultAction\":7}", "\"defaultAction\" is missing or not a string"},
             {"{\"defaultAction\":\"SCMP_ACT_SHRUG\\n\"}", "unknown action \"SCMP_ACT_SHRUG\\x0a\""},
             {"{\"defaultAction\":\"SCMP_ACT_ERRNO\",\"defaultErrnoRet\":4096}", "from 0 to 4095"},
             {"{\"defaultAction\":\"SCMP_ACT_ERRNO\",\"defaultErrnoRet\":-1}", "from 0 to 4095"},
@@ -148,7 +152,7 @@ static void test_refused_profiles(void **state)
             {"{\"defaultAction\":\"SCMP_ACT_ALLOW\",\"syscalls\":[{\"names\":[\"execve\"],"
              "\"action\":\"SCMP_ACT_ERRNO\"}]}",
              "does not permit execve"},
-            {"{\"defaultAction\":\"SCMP_ACT_ERRNO\",\"syscalls\":{}}", "\"syscalls\" is no list"},
+            {"{\"defaultAction\":\"SCMP_ACT_ERRNO\",\"syscalls\":{}}", "\"syscalls\" is not a list"},
             {"{\"defaultAction\":\"SCMP_ACT_ERRNO\",\"architectures\":[\"x86\"]}",
              "unknown architecture \"x86\""},
             {"{\"defaultAction\":\"SCMP_ACT_ERRNO\",\"architectures\":\"x86\"}", "must be a list of strings"},
@@ -165,10 +169,12 @@ static void test_refused_profiles(void **state)
              "\"minKernel\" must look like"},
             {PROFILE("{\"names\":[\"dup\"],\"action\":\"SCMP_ACT_ALLOW\",\"includes\":{\"caps\":\"all\"}}"),
              "must be lists of strings"},
-            {COMPARE("{}"), "\"args\" of dup is no list"},
+            {COMPARE("{}"), "\"args\" of dup is not a list"},
             {COMPARE("[{\"value\":1,\"op\":\"SCMP_CMP_EQ\"}]"), "a comparison for dup has no \"index\""},
             {COMPARE("[{\"index\":6,\"value\":1,\"op\":\"SCMP_CMP_EQ\"}]"),
              "\"index\" must be a whole number"},
+            {COMPARE("[{\"index\":0,\"value\":\"1\",\"op\":\"SCMP_CMP_EQ\"}]"),
+             "\"value\" must be a whole number"},
             {COMPARE("[{\"index\":0,\"value\":1,\"op\":\"SCMP_CMP_LIKE\"}]"), "unknown \"op\""},
             {COMPARE("[{\"index\":0,\"value\":18446744073709551615,\"op\":\"SCMP_CMP_EQ\"}]"),
              "whole number"},
@@ -187,6 +193,56 @@ static void test_refused_profiles(void **state)
                 assert_int_equal(error.status, EXIT_SETUP);
                 if (!strstr(error.text, profiles[i].complaint) || !strstr(error.text, "p.json"))
                         fail_msg("%s\nsaid: %s", profiles[i].json, error.text);
+        }
+}
+
+/* Whether a rule with this condition applies on the architecture: without it no program could end. */
+static bool applies(uint32_t architecture, const char *condition)
+{
+        autofree char *json =
+            str_format("{\"defaultAction\":\"SCMP_ACT_ERRNO\",\"syscalls\":[{\"names\":[\"execve\"],"
+                       "\"action\":\"SCMP_ACT_ALLOW\"},{\"names\":[\"exit_group\"],\"action\":"
+                       "\"SCMP_ACT_ALLOW\",%s}]}",
+                       condition);
+        const struct seccomp_source source = {
+            .name = "p.json", .json = json, .length = strlen(json), .must_start_programs = true};
+        struct seccomp_program program = {0};
+        struct error error = {0};
+        bool compiled = seccomp_compile_for(architecture, &source, NULL, &program, &error);
+
+        if (!compiled)
+                assert_non_null(strstr(error.text, "does not permit exit_group"));
+        seccomp_free(&program);
+        return compiled;
+}
+
+static void test_conditions_of_the_engines(void **state)
+{
+        static const struct {
+                const char *condition;
+                bool on_x86_64, on_aarch64;
+        } rules[] = {
+            {"\"includes\":{}", true, true},
+            {"\"includes\":{\"arches\":[\"amd64\"]}", true, false},
+            {"\"includes\":{\"arches\":[\"arm\",\"arm64\"]}", false, true},
+            {"\"excludes\":{\"arches\":[\"amd64\"]}", false, true},
+            {"\"excludes\":{\"arches\":[\"arm64\"]}", true, false},
+            {"\"includes\":{\"caps\":[\"CAP_SYS_ADMIN\"]}", false, false},
+            {"\"includes\":{\"caps\":[\"CAP_SYS_ADMIN\"],\"arches\":[\"amd64\"]}", false, false},
+            /* No process has the capability, so the exclusion does not apply. */
+            {"\"excludes\":{\"caps\":[\"CAP_SYS_ADMIN\"]}", true, true},
+            {"\"includes\":{\"minKernel\":\"4.0\"}", true, true},
+            {"\"includes\":{\"minKernel\":\"999.0\"}", false, false},
+            {"\"excludes\":{\"minKernel\":\"4.0\"}", false, false},
+            {"\"excludes\":{\"minKernel\":\"999.0\"}", true, true},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < COUNT(rules); i++) {
+                if (applies(SCMP_ARCH_X86_64, rules[i].condition) != rules[i].on_x86_64)
+                        fail_msg("x86_64: %s", rules[i].condition);
+                if (applies(SCMP_ARCH_AARCH64, rules[i].condition) != rules[i].on_aarch64)
+                        fail_msg("aarch64: %s", rules[i].condition);
         }
 }
 
@@ -225,7 +281,7 @@ static const char cached_json[] = PROFILE("{\"names\":[\"getpid\"],\"action\":\"
 
 struct cache {
         char root[64];
-        char *folder;
+        char *directory;
         char *entry;
 };
 
@@ -306,8 +362,8 @@ static int set_up_cache(void **state)
         assert_non_null(mkdtemp(cache.root));
         assert_int_equal(setenv("XDG_CACHE_HOME", cache.root, 1), 0);
         assert_false(is_poison(compile_cached()));
-        cache.folder = str_format("%s/hutch/seccomp", cache.root);
-        cache.entry = read_line("ls -d \"$1\"/*", cache.folder);
+        cache.directory = str_format("%s/hutch/seccomp", cache.root);
+        cache.entry = read_line("ls -d \"$1\"/*", cache.directory);
         length = fd_read_file(cache.entry, 1 << 20, &content);
         assert_true(length > 0);
         key_length = strcspn(content, "\n") + 1 + strlen(cached_json);
@@ -325,7 +381,7 @@ static int tear_down_cache(void **state)
         struct cache *cache = *state;
 
         run_shell("rm -rf \"$1\"", cache->root);
-        free(cache->folder);
+        free(cache->directory);
         free(cache->entry);
         return unsetenv("XDG_CACHE_HOME");
 }
@@ -337,7 +393,7 @@ static void test_cache_is_used(void **state)
 
         assert_int_equal(stat(cache->entry, &status), 0);
         assert_int_equal(status.st_mode & 07777, 0600);
-        assert_int_equal(stat(cache->folder, &status), 0);
+        assert_int_equal(stat(cache->directory, &status), 0);
         assert_int_equal(status.st_mode & 07777, 0700);
         assert_true(is_poison(compile_cached()));
 }
@@ -391,7 +447,7 @@ static void test_cache_of_somebody_else(void **state)
         assert_int_equal(chown(cache->entry, 65534, 65534), 0);
         assert_false(is_poison(compile_cached()));
         assert_true(unlink(cache->entry) == 0);
-        assert_int_equal(chown(cache->folder, 65534, 65534), 0);
+        assert_int_equal(chown(cache->directory, 65534, 65534), 0);
         assert_false(is_poison(compile_cached()));
         assert_int_equal(access(cache->entry, F_OK), -1); /* nothing is written there either */
 }
@@ -414,6 +470,7 @@ int main(void)
             cmocka_unit_test(test_old_profile),
             cmocka_unit_test(test_deny_list),
             cmocka_unit_test(test_refused_profiles),
+            cmocka_unit_test(test_conditions_of_the_engines),
             cmocka_unit_test(test_too_long_profile),
             cmocka_unit_test_setup_teardown(test_cache_is_used, set_up_cache, tear_down_cache),
             cmocka_unit_test_setup_teardown(test_cache_entry_belongs_to_its_profile, set_up_cache,

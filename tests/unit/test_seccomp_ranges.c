@@ -6,8 +6,8 @@
  */
 #include "lib/fd.h"
 #include "lib/str.h"
-#include "ns/seccomp_compile.h"
-#include "ns/seccomp_ranges.h"
+#include "seccomp/compile.h"
+#include "seccomp/ranges.h"
 
 #include <glob.h>
 #include <linux/audit.h>

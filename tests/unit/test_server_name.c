@@ -2,7 +2,7 @@
  *
  * By which name a server is known: the same for the same command, told apart from others, and harmless.
  */
-#include "box/server_name.h"
+#include "command/server_name.h"
 #include "lib/fd.h"
 
 #include <setjmp.h>
@@ -77,11 +77,11 @@ static void test_names_of_commands(void **state)
 
 static void test_a_script_bears_the_name_of_its_package(void **state)
 {
-        char folder[] = "/tmp/hutch-name-XXXXXX";
+        char directory[] = "/tmp/hutch-name-XXXXXX";
         (void)state;
-        assert_non_null(mkdtemp(folder));
-        autofree char *project = path_join(folder, "deep/my server"), *build = path_join(project, "build");
-        autofree char *deep = path_join(folder, "deep"), *mark = path_join(project, "package.json");
+        assert_non_null(mkdtemp(directory));
+        autofree char *project = path_join(directory, "deep/my server"), *build = path_join(project, "build");
+        autofree char *deep = path_join(directory, "deep"), *mark = path_join(project, "package.json");
         assert_int_equal(mkdir(deep, 0700) | mkdir(project, 0700) | mkdir(build, 0700), 0);
         fclose(fopen(mark, "w"));
         struct str_list command = {0};
@@ -94,7 +94,7 @@ static void test_a_script_bears_the_name_of_its_package(void **state)
         remove(build);
         remove(project);
         remove(deep);
-        remove(folder);
+        remove(directory);
 }
 
 static void test_no_name_does_harm(void **state)

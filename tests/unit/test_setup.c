@@ -235,9 +235,9 @@ static const struct gateway_plan usual = {
 static void flows(void)
 {
         static const char *const four[] = {"203.0.113.7", "198.18.1.0", "198.19.0.255",
-                                           "10.0.0.1",    "1.1.1.1",    SETUP_GATEWAY4};
+                                           "10.0.0.1",    "1.1.1.1",    NETWORK_GATEWAY4};
         static const char *const six[] = {"2001:db8::7", "fd68:7574:6368:1::1", "fd68:7574:6368:1::ffff",
-                                          "fd00::1", SETUP_GATEWAY6};
+                                          "fd00::1", NETWORK_GATEWAY6};
         set_up(&usual);
         for (size_t i = 0; i < COUNT(four); i++)
                 for (size_t port = 0; port < COUNT(tcp_ports); port++)
@@ -260,7 +260,7 @@ static void datagrams(void)
 {
         set_up(&usual);
         check_datagram(find(NAT_SOCKET_DNS_UDP, 53), "1.1.1.1", 53);
-        check_datagram(find(NAT_SOCKET_DNS_UDP, 53), SETUP_GATEWAY4, 53);
+        check_datagram(find(NAT_SOCKET_DNS_UDP, 53), NETWORK_GATEWAY4, 53);
         check_datagram(find(NAT_SOCKET_UDP, 123), "198.18.1.7", 123);
         if (v6) {
                 check_datagram(find(NAT_SOCKET_DNS_UDP, 53), "2001:db8::53", 53);
@@ -366,7 +366,7 @@ static void test_attempts(void **state)
 /* As many ports as get a listener each: the longest filter. */
 static void many_ports(void)
 {
-        uint16_t ports[SETUP_PORTS_MAX];
+        uint16_t ports[NETWORK_PORTS_MAX];
         uint8_t protocol = 0;
         for (size_t i = 0; i < COUNT(ports); i++)
                 ports[i] = (uint16_t)(1000 + 2 * i);

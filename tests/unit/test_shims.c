@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What files of version managers say, which words of everyday commands name what is installed, and snap's
+ * What files of version managers say, which words of runners commands name what is installed, and snap's
  * programs. The layouts themselves are tested with the built program.
  */
-#include "box/everyday.h"
-#include "box/shims.h"
-#include "box/versions.h"
+#include "command/runners.h"
+#include "command/shims.h"
+#include "command/versions.h"
 #include "lib/fd.h"
 
 #include <setjmp.h>
@@ -75,24 +75,24 @@ static void test_names(void **state)
         char longest[200];
         memset(longest, 'a', sizeof(longest) - 1);
         longest[sizeof(longest) - 1] = 0;
-        assert_false(versions_is_name(longest));
+        assert_false(str_is_file_name(longest));
         for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++)
-                assert_true(versions_is_name(good[i]));
+                assert_true(str_is_file_name(good[i]));
         for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
-                if (versions_is_name(bad[i]))
+                if (str_is_file_name(bad[i]))
                         fail_msg("\"%s\" is a name", bad[i]);
 }
 
-static void read_words(const char *words, struct everyday *everyday)
+static void read_words(const char *words, struct runner_needs *needs)
 {
         struct str_list command = {0};
         autofree char *copy = str_copy(words);
         char *rest = NULL;
         for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
                 str_list_add(&command, word);
-        const struct folders folders = {.real_home = ""};
-        *everyday = (struct everyday){0};
-        everyday_find(&command, &folders, "/nowhere", "/nowhere/home", everyday);
+        const struct directories directories = {.real_home = ""};
+        *needs = (struct runner_needs){0};
+        runners_find_needs(&command, &directories, "/nowhere", "/nowhere/home", needs);
         str_list_free(&command);
 }
 
@@ -127,12 +127,11 @@ static void test_short_commands(void **state)
             "npx @x@1",
         };
         for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-                struct everyday everyday;
-                read_words(rows[i], &everyday);
-                if (everyday.programs.count || everyday.folders.count || everyday.notes.count ||
-                    everyday.fetches)
+                struct runner_needs needs;
+                read_words(rows[i], &needs);
+                if (needs.programs.count || needs.directories.count || needs.notes.count || needs.fetches)
                         fail_msg("%s asks for something", rows[i]);
-                everyday_free(&everyday);
+                runners_free_needs(&needs);
         }
 }
 
@@ -156,32 +155,32 @@ static void test_downloads(void **state)
             {"npm run x", false},
         };
         for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-                struct everyday everyday;
-                read_words(rows[i].words, &everyday);
-                if (everyday.fetches != rows[i].fetches)
-                        fail_msg("%s: %d", rows[i].words, everyday.fetches);
-                everyday_free(&everyday);
+                struct runner_needs needs;
+                read_words(rows[i].words, &needs);
+                if (needs.fetches != rows[i].fetches)
+                        fail_msg("%s: %d", rows[i].words, needs.fetches);
+                runners_free_needs(&needs);
         }
 }
 
 static void test_snap(void **state)
 {
         (void)state;
-        char folder[] = "/tmp/hutch-snap-XXXXXX";
-        assert_non_null(mkdtemp(folder));
-        autofree char *node = str_format("%s/node", folder);
+        char directory[] = "/tmp/hutch-snap-XXXXXX";
+        assert_non_null(mkdtemp(directory));
+        autofree char *node = str_format("%s/node", directory);
         assert_int_equal(symlink("/usr/bin/snap", node), 0);
         const struct toolchain_caller caller = {.cwd = "/", .work = "/", .home = "/nowhere"};
-        const struct folders folders = {.real_home = ""};
+        const struct directories directories = {.real_home = ""};
         struct shim shim;
         struct error error = {0};
-        assert_false(shims_follow(node, &caller, &folders, &shim, &error));
+        assert_false(shims_follow(node, &caller, &directories, &shim, &error));
         assert_int_equal(error.status, EXIT_NOT_EXECUTABLE);
         assert_non_null(strstr(error.text, "belongs to snap"));
         assert_non_null(strstr(error.text, "install node from"));
         assert_null(shim.program);
         assert_int_equal(unlink(node), 0);
-        assert_int_equal(rmdir(folder), 0);
+        assert_int_equal(rmdir(directory), 0);
 }
 
 int main(void)

@@ -2,8 +2,8 @@
  *
  * Finding sockets: which are in use, how far a search goes, and at which places the grants show an object.
  */
-#include "box/regions.h"
-#include "box/socket_walk.h"
+#include "grants/mountinfo.h"
+#include "grants/socket_walk.h"
 #include "lib/fd.h"
 
 #include <setjmp.h>
@@ -18,21 +18,21 @@
 
 #include <cmocka.h>
 
-static char folder[] = "/tmp/hutch-test-sockets-XXXXXX";
+static char directory[] = "/tmp/hutch-test-sockets-XXXXXX";
 
-static int make_folder(void **state)
+static int make_directory(void **state)
 {
         (void)state;
-        return mkdtemp(folder) && chdir(folder) == 0 && mkdir("sub", 0700) == 0 ? 0 : -1;
+        return mkdtemp(directory) && chdir(directory) == 0 && mkdir("sub", 0700) == 0 ? 0 : -1;
 }
 
-static int remove_folder(void **state)
+static int remove_directory(void **state)
 {
         (void)state;
         (void)unlink("used");
         (void)unlink("sub/left");
         (void)unlink("sub/used");
-        return rmdir("sub") == 0 && rmdir(folder) == 0 ? 0 : -1;
+        return rmdir("sub") == 0 && rmdir(directory) == 0 ? 0 : -1;
 }
 
 static int bind_socket(const char *name, int type)
@@ -52,31 +52,32 @@ static void test_what_is_in_use_is_found_nearest_first(void **state)
         autoclose int near = bind_socket("used", SOCK_DGRAM);
         autoclose int deep = bind_socket("sub/used", SOCK_STREAM);
         close(bind_socket("sub/left", SOCK_STREAM));
-        autofree char *first = str_format("%s/used", folder), *second = str_format("%s/sub/used", folder);
-        assert_true(socket_walk(folder, &closed, &budget, &found));
+        autofree char *first = str_format("%s/used", directory),
+                      *second = str_format("%s/sub/used", directory);
+        assert_true(socket_walk(directory, &closed, &budget, &found));
         assert_int_equal(found.count, 2);
         assert_string_equal(found.values[0], first);
         assert_string_equal(found.values[1], second);
         assert_int_equal(budget, 96);
         str_list_free(&found);
         budget = 2;
-        assert_false(socket_walk(folder, &closed, &budget, &found));
+        assert_false(socket_walk(directory, &closed, &budget, &found));
         assert_int_equal(budget, 0);
-        assert_false(socket_walk(folder, &closed, &budget, &found));
+        assert_false(socket_walk(directory, &closed, &budget, &found));
         str_list_free(&found);
-        str_list_take(&closed, str_format("%s/sub", folder));
+        str_list_take(&closed, str_format("%s/sub", directory));
         budget = 100;
-        assert_true(socket_walk(folder, &closed, &budget, &found));
+        assert_true(socket_walk(directory, &closed, &budget, &found));
         assert_int_equal(found.count, 1);
         str_list_free(&found);
         str_list_free(&closed);
 }
 
-static void assert_paths(const struct regions *regions, const char *real, const char *first,
+static void assert_paths(const struct mountinfo *regions, const char *real, const char *first,
                          const char *second)
 {
         struct str_list paths = {0};
-        regions_find(regions, real, &paths);
+        mountinfo_find(regions, real, &paths);
         assert_int_equal(paths.count, !!first + !!second);
         if (first)
                 assert_string_equal(paths.values[0], first);
@@ -85,25 +86,25 @@ static void assert_paths(const struct regions *regions, const char *real, const 
         str_list_free(&paths);
 }
 
-/* A subvolume at /home, and a folder of the root file system that has a second place. */
+/* A subvolume at /home, and a directory of the root file system that has a second place. */
 static void test_an_object_is_found_at_all_its_places(void **state)
 {
         (void)state;
-        struct region mounts[] = {
+        struct mountinfo_part mounts[] = {
             {.device = 1, .base = "/", .path = "/"},
             {.device = 1, .base = "/@home", .path = "/home"},
             {.device = 1, .base = "/srv/data", .path = "/mnt"},
             {.device = 2, .base = "/", .path = "/srv/data/other"},
         };
-        struct region grants[] = {
+        struct mountinfo_part grants[] = {
             {.device = 1, .base = "/srv/data", .path = "/srv/data"},
             {.device = 2, .base = "/", .path = "/srv/data/other"},
             {.device = 1, .base = "/srv/data/sub", .path = "/mnt/sub"},
         };
-        const struct regions regions = {
+        const struct mountinfo regions = {
             .mounts = mounts, .mount_count = 4, .grants = grants, .grant_count = 3};
-        assert_true(regions_have_device(&regions, 2));
-        assert_false(regions_have_device(&regions, 3));
+        assert_true(mountinfo_have_device(&regions, 2));
+        assert_false(mountinfo_have_device(&regions, 3));
         assert_paths(&regions, "/srv/data/sub/s", "/srv/data/sub/s", "/mnt/sub/s");
         assert_paths(&regions, "/mnt/s", "/srv/data/s", NULL);
         assert_paths(&regions, "/srv/data/other/s", "/srv/data/other/s", NULL);
@@ -118,5 +119,5 @@ int main(void)
             cmocka_unit_test(test_what_is_in_use_is_found_nearest_first),
             cmocka_unit_test(test_an_object_is_found_at_all_its_places),
         };
-        return cmocka_run_group_tests(tests, make_folder, remove_folder);
+        return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

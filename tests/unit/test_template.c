@@ -4,8 +4,8 @@
  * its line and status 2, never skipped.
  */
 #include "lib/fd.h"
+#include "lib/messages.h"
 #include "policy/template.h"
-#include "report/messages.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -80,24 +80,24 @@ static void test_refusals(void **state)
              "\"environment\"?"},
             {"{" GOOD ",\n\n\"Path\": []}", "line 5: \"Path\" is not a key"},
             {"{" GOOD ",\n\"xyzzy\": {}}", "line 4: \"xyzzy\" is not a key"},
-            {"{" GOOD ",\n\"tree\": \"host\"}", "line 4: \"tree\" stands there twice"},
-            {"{" GOOD ",\n\"environment\": {\"A\": \"\",\n\"A\": \"\"}}", "line 5: \"A\" stands there twice"},
+            {"{" GOOD ",\n\"tree\": \"host\"}", "line 4: \"tree\" is given twice"},
+            {"{" GOOD ",\n\"environment\": {\"A\": \"\",\n\"A\": \"\"}}", "line 5: \"A\" is given twice"},
             {"{" GOOD ",\n\"environment\": {\"A\": \"\"},\n\"x:\\\"\": 1}", "line 5"},
-            {"{" GOOD ", \"environment\": {\"A\": 1}}", "line 3: \"A\" must be a text"},
-            {"{" GOOD ", \"environment\": {\"A-B\": \"\"}}", "no name of a variable"},
+            {"{" GOOD ", \"environment\": {\"A\": 1}}", "line 3: \"A\" must be a string"},
+            {"{" GOOD ", \"environment\": {\"A-B\": \"\"}}", "not the name of a variable"},
             {"{" GOOD ", \"environment\": []}", "must be an object"},
-            {"{" GOOD ", \"commands\": {\"a/b\": \"x\"}}", "without a folder"},
+            {"{" GOOD ", \"commands\": {\"a/b\": \"x\"}}", "without a directory"},
             {"{" GOOD ", \"commands\": {\"a\": \"\"}}", "must name the package"},
             {"{" GOOD ", \"commands\": {\"a\": null}}", "must name the package"},
             {"{" GOOD ", \"commands\": \"a\"}", "must be an object"},
-            {"{\"description\": 1}", "must be a text"},
+            {"{\"description\": 1}", "must be a string"},
             {"{\"tree\": \"image\"}", "must be \"host\""},
             {"{\"tree\": null}", "must be \"host\""},
-            {"{\"path\": []}", "list of absolute folders"},
-            {"{\"path\": \"/bin\"}", "list of absolute folders"},
-            {"{\"path\": [\"bin\"]}", "list of absolute folders"},
+            {"{\"path\": []}", "list of absolute directories"},
+            {"{\"path\": \"/bin\"}", "list of absolute directories"},
+            {"{\"path\": [\"bin\"]}", "list of absolute directories"},
             {"{\"path\": [\"/bin:/x\"]}", "none with a colon"},
-            {"{\"path\": [1]}", "list of absolute folders"},
+            {"{\"path\": [1]}", "list of absolute directories"},
             {"{\"description\": \"a\\u0000b\"}", "NUL"},
         };
         for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
@@ -156,10 +156,10 @@ static void write_file(const char *path, size_t length)
 static void test_names_and_files(void **state)
 {
         (void)state;
-        char folder[] = "/tmp/hutch-template-XXXXXX";
-        assert_non_null(mkdtemp(folder));
-        autofree char *fifo = str_format("%s/fifo", folder);
-        autofree char *big = str_format("%s/big", folder);
+        char directory[] = "/tmp/hutch-template-XXXXXX";
+        assert_non_null(mkdtemp(directory));
+        autofree char *fifo = str_format("%s/fifo", directory);
+        autofree char *big = str_format("%s/big", directory);
         autofree char *below = str_format("%s/x", big);
         char longer[200];
         memset(longer, 'a', sizeof(longer) - 1);
@@ -175,16 +175,16 @@ static void test_names_and_files(void **state)
         assert_not_loaded("no-such-template", EXIT_USAGE, "known ones: ");
         assert_not_loaded("/no/such/template", EXIT_USAGE, "no such file");
         assert_not_loaded(below, EXIT_USAGE, "no such file");
-        assert_not_loaded(folder, EXIT_USAGE, "not a regular file");
+        assert_not_loaded(directory, EXIT_USAGE, "not a regular file");
         assert_not_loaded(fifo, EXIT_USAGE, "not a regular file");
         assert_not_loaded(big, EXIT_USAGE, "larger than");
 
         assert_int_equal(unlink(fifo), 0);
         assert_int_equal(unlink(big), 0);
-        assert_int_equal(rmdir(folder), 0);
+        assert_int_equal(rmdir(directory), 0);
 }
 
-/* The test program stands in a folder of its own making, so that its templates are found beside it. */
+/* The test program stands in a directory of its own making, so that its templates are found beside it. */
 static void test_found_beside_the_program(void **state)
 {
         (void)state;
@@ -192,8 +192,8 @@ static void test_found_beside_the_program(void **state)
         ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
         assert_true(length > 0);
         program[length] = 0;
-        autofree char *folder = path_parent(program);
-        autofree char *prefix = path_parent(folder);
+        autofree char *directory = path_parent(program);
+        autofree char *prefix = path_parent(directory);
         autofree char *templates = str_format("%s/share/hutch/templates", prefix);
         autofree char *file = str_format("%s/unit-test.json", templates);
         for (size_t i = strlen(prefix) + 1; i <= strlen(templates); i++)

@@ -1,89 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a command needs: each test builds the files of one real situation in a folder of its own and compares
- * the grants. `T` in a path stands for that folder, `T/home` is the caller's home.
+ * What a command needs: each test makes the files of one real situation and compares the grants.
  */
-#include "box/toolchain.h"
-#include "lib/fd.h"
-#include "report/messages.h"
+#include "command/toolchain.h"
+
+#include "tree_rig.h"
 
 #include <fcntl.h>
-#include <ftw.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#define LIST(...) ((const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
-
-static char folder[64];
-
-/* `text` with each "T/" at its start or behind a colon, blank, `!` or `=` made the test's folder. */
-static char *full(const char *text)
-{
-        char *out = str_copy("");
-        for (char before = ' '; *text; before = *text, text++) {
-                bool ours = text[0] == 'T' && (text[1] == '/' || !text[1]) && strchr(": !=", before);
-                char *longer = ours ? str_format("%s%s", out, folder) : str_format("%s%c", out, *text);
-                free(out);
-                out = longer;
-        }
-        return out;
-}
-
-static void make_folders(const char *path)
-{
-        for (const char *slash = path + 1; (slash = strchr(slash, '/')); slash++) {
-                autofree char *part = str_copy_n(path, (size_t)(slash - path));
-                (void)mkdir(part, 0755);
-        }
-}
-
-static void make_file(const char *name, const char *content, mode_t mode)
-{
-        autofree char *path = full(name);
-        autofree char *text = full(content);
-        make_folders(path);
-        int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-        assert_true(fd >= 0);
-        assert_int_equal(fd_write_all(fd, text, strlen(text)), 0);
-        assert_int_equal(fchmod(fd, mode), 0);
-        close(fd);
-}
-
-static void make_link(const char *name, const char *text)
-{
-        autofree char *path = full(name);
-        autofree char *target = full(text);
-        make_folders(path);
-        assert_int_equal(symlink(target, path), 0);
-}
-
-static int set_up(void **state)
-{
-        (void)state;
-        snprintf(folder, sizeof(folder), "/tmp/hutch-toolchain-XXXXXX");
-        assert_non_null(mkdtemp(folder));
-        make_file("T/home/.profile", "", 0600);
-        return 0;
-}
-
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *where)
-{
-        (void)status, (void)type, (void)where;
-        return remove(path);
-}
-
-static int tear_down(void **state)
-{
-        (void)state;
-        return nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
 
 /* ---- asking ---- */
 
@@ -97,12 +23,12 @@ struct question {
 static bool ask(const struct question *question, struct toolchain *toolchain, struct error *error)
 {
         struct str_list command = {0};
-        autofree char *path = full(question->path ? question->path : "/usr/bin:/bin");
-        autofree char *home = full("T/home");
-        autofree char *cwd = full("T/work");
-        autofree char *work = full(question->work ? question->work : "T/work");
+        autofree char *path = tree_path(question->path ? question->path : "/usr/bin:/bin");
+        autofree char *home = tree_path("T/home");
+        autofree char *cwd = tree_path("T/work");
+        autofree char *work = tree_path(question->work ? question->work : "T/work");
         for (const char *const *word = question->words; *word; word++)
-                str_list_take(&command, full(*word));
+                str_list_take(&command, tree_path(*word));
         const struct toolchain_caller caller = {
             .path = path, .cwd = cwd, .work = work, .home = home, .box = question->box};
         *error = (struct error){0};
@@ -123,7 +49,7 @@ static void assert_refused(const struct question *question, int status, const ch
 {
         struct toolchain toolchain;
         struct error error;
-        autofree char *wanted = full(part);
+        autofree char *wanted = tree_path(part);
         assert_false(ask(question, &toolchain, &error));
         if (error.status != status || !strstr(error.text, wanted))
                 fail_msg("%d \"%s\", not %d \"%s\"", error.status, error.text, status, wanted);
@@ -135,29 +61,18 @@ static void assert_grants(const struct toolchain *toolchain, const char *const *
 {
         struct str_list wanted = {0};
         for (; *grants; grants++)
-                str_list_take(&wanted, full(*grants));
-        for (size_t i = 0; i < toolchain->grant_count; i++) {
-                const struct toolchain_grant *grant = &toolchain->grants[i];
+                str_list_take(&wanted, tree_path(*grants));
+        for (size_t i = 0; i < toolchain->grants.count; i++) {
+                const struct program_grant *grant = &toolchain->grants.values[i];
                 autofree char *text =
                     grant->link ? str_format("%s -> %s", grant->path, grant->link) : str_copy(grant->path);
                 if (!str_list_has(&wanted, text))
                         fail_msg("granted: %s (%s)", text, grant->why);
                 assert_true(grant->why[0]);
         }
-        if (toolchain->grant_count != wanted.count)
-                fail_msg("%zu grants, not %zu", toolchain->grant_count, wanted.count);
+        if (toolchain->grants.count != wanted.count)
+                fail_msg("%zu grants, not %zu", toolchain->grants.count, wanted.count);
         str_list_free(&wanted);
-}
-
-static void assert_list(const struct str_list *list, const char *const *wanted)
-{
-        size_t count = 0;
-        for (; wanted[count]; count++) {
-                autofree char *value = full(wanted[count]);
-                if (!str_list_has(list, value))
-                        fail_msg("%s is not there", value);
-        }
-        assert_int_equal(list->count, count);
 }
 
 static void assert_program(const char *word, const char *const *grants)
@@ -174,11 +89,11 @@ static void assert_program(const char *word, const char *const *grants)
 static void test_nothing_is_granted_when_so_asked(void **state)
 {
         (void)state;
-        make_file("T/work/tool", "#!/usr/bin/env no-such-interpreter\n", 0755);
+        tree_make_file("T/work/tool", "#!/usr/bin/env no-such-interpreter\n", 0755);
         struct str_list command = {0};
-        str_list_take(&command, full("T/work/tool"));
-        str_list_take(&command, full("T/work/tool"));
-        autofree char *cwd = full("T/work");
+        str_list_take(&command, tree_path("T/work/tool"));
+        str_list_take(&command, tree_path("T/work/tool"));
+        autofree char *cwd = tree_path("T/work");
         struct toolchain_caller caller = {.cwd = cwd, .work = cwd, .home = "/", .grant_nothing = true};
         struct toolchain toolchain;
         struct error error = {0};
@@ -207,20 +122,20 @@ static void test_system_command(void **state)
 static void test_no_such_command(void **state)
 {
         (void)state;
-        make_file("T/home/.nvm/versions/node/v20/bin/no-such-npx", "", 0755);
-        make_file("T/bin/plain", "", 0644);
-        make_file("T/bin/folder/x", "", 0644);
-        make_link("T/bin/loop", "loop");
-        make_link("T/bin/dangling", "nowhere");
+        tree_make_file("T/home/.nvm/versions/node/v20/bin/no-such-npx", "", 0755);
+        tree_make_file("T/bin/plain", "", 0644);
+        tree_make_file("T/bin/directory/x", "", 0644);
+        tree_make_link("T/bin/loop", "loop");
+        tree_make_link("T/bin/dangling", "nowhere");
         struct question question = {LIST("no-such-npx"), "/usr/sbin:/sbin", NULL, NULL};
         assert_refused(&question, EXIT_NOT_FOUND, "no-such-npx was not found on PATH (/usr/sbin:/sbin)");
         assert_refused(&question, EXIT_NOT_FOUND, "/home/.nvm/versions/node/v20/bin/no-such-npx");
         question = (struct question){LIST("plain"), "T/none:T/bin", NULL, NULL};
         assert_refused(&question, EXIT_NOT_EXECUTABLE, "T/bin/plain: it is not executable");
-        question.words = LIST("folder");
-        assert_refused(&question, EXIT_NOT_EXECUTABLE, "it is a folder");
-        question.words = LIST("T/bin/folder");
-        assert_refused(&question, EXIT_NOT_EXECUTABLE, "it is a folder");
+        question.words = LIST("directory");
+        assert_refused(&question, EXIT_NOT_EXECUTABLE, "it is a directory");
+        question.words = LIST("T/bin/directory");
+        assert_refused(&question, EXIT_NOT_EXECUTABLE, "it is a directory");
         question.words = LIST("T/bin/plain");
         assert_refused(&question, EXIT_NOT_EXECUTABLE, "not executable");
         question.words = LIST("T/bin/none");
@@ -242,14 +157,14 @@ static void test_no_such_command(void **state)
         assert_refused(&question, EXIT_NOT_FOUND, "T/none");
 }
 
-/* As under `su`, whose PATH may still name another user's folders. */
-static void test_closed_folder_on_path(void **state)
+/* As under `su`, whose PATH may still name another user's directories. */
+static void test_closed_directory_on_path(void **state)
 {
         (void)state;
         if (geteuid() == 0)
                 skip(); /* nothing is closed to root */
-        autofree char *closed = full("T/closed");
-        make_file("T/closed/tool", "", 0755);
+        autofree char *closed = tree_path("T/closed");
+        tree_make_file("T/closed/tool", "", 0755);
         assert_int_equal(chmod(closed, 0), 0);
         assert_refused(&(struct question){LIST("tool"), "T/closed", NULL, NULL}, EXIT_NOT_FOUND,
                        "not found on PATH");
@@ -262,14 +177,14 @@ static void test_search_goes_on(void **state)
 {
         (void)state;
         struct toolchain toolchain;
-        make_file("T/one/tool", "", 0644);
-        make_file("T/two/tool", "", 0755);
-        make_file("T/work/here", "", 0755);
+        tree_make_file("T/one/tool", "", 0644);
+        tree_make_file("T/two/tool", "", 0755);
+        tree_make_file("T/work/here", "", 0755);
         assert_asked(&(struct question){LIST("tool"), "T/one:T/two", NULL, NULL}, &toolchain);
         assert_grants(&toolchain, LIST("T/two"));
         assert_list(&toolchain.front, LIST("T/two"));
         toolchain_free(&toolchain);
-        /* An empty folder of PATH is the working directory. */
+        /* An empty directory of PATH is the working directory. */
         assert_asked(&(struct question){LIST("here"), "/usr/bin:", NULL, NULL}, &toolchain);
         assert_grants(&toolchain, LIST("T/work"));
         toolchain_free(&toolchain);
@@ -284,8 +199,8 @@ static void test_script_beside_its_interpreter(void **state)
 {
         (void)state;
         struct toolchain toolchain;
-        make_file("T/home/.nvm/versions/node/v20/bin/node", "ELF", 0755);
-        make_file("T/home/.nvm/versions/node/v20/bin/npx", "#!/usr/bin/env node\n", 0755);
+        tree_make_file("T/home/.nvm/versions/node/v20/bin/node", "ELF", 0755);
+        tree_make_file("T/home/.nvm/versions/node/v20/bin/npx", "#!/usr/bin/env node\n", 0755);
         assert_asked(&(struct question){LIST("T/home/.nvm/versions/node/v20/bin/npx", "x"), "/usr/sbin:/sbin",
                                         NULL, NULL},
                      &toolchain);
@@ -298,14 +213,14 @@ static void test_whole_installation(void **state)
 {
         (void)state;
         struct toolchain toolchain;
-        make_file("T/home/.nvm/package.json", "{}", 0644);
-        make_file("T/home/.nvm/v20/bin/node", "ELF", 0755);
-        make_file("T/home/.nvm/v20/lib/node_modules/npm/bin/npx-cli.js", "#!/usr/bin/env node\n", 0755);
-        make_link("T/home/.nvm/v20/bin/npx", "../lib/node_modules/npm/bin/npx-cli.js");
+        tree_make_file("T/home/.nvm/package.json", "{}", 0644);
+        tree_make_file("T/home/.nvm/v20/bin/node", "ELF", 0755);
+        tree_make_file("T/home/.nvm/v20/lib/node_modules/npm/bin/npx-cli.js", "#!/usr/bin/env node\n", 0755);
+        tree_make_link("T/home/.nvm/v20/bin/npx", "../lib/node_modules/npm/bin/npx-cli.js");
         assert_asked(&(struct question){LIST("npx", "x"), "T/home/.nvm/v20/bin:/usr/bin", NULL, NULL},
                      &toolchain);
         assert_grants(&toolchain, LIST("T/home/.nvm/v20"));
-        autofree char *executable = full("T/home/.nvm/v20/bin/npx");
+        autofree char *executable = tree_path("T/home/.nvm/v20/bin/npx");
         assert_string_equal(toolchain.executable, executable);
         toolchain_free(&toolchain);
 }
@@ -314,11 +229,11 @@ static void test_link_to_elsewhere(void **state)
 {
         (void)state;
         struct toolchain toolchain;
-        make_file("T/home/.local/share/tool/app", "#!/bin/sh\n", 0755);
-        make_link("T/home/.local/bin/second", "T/home/.local/share/tool/app");
-        make_link("T/home/.local/bin/first", "second");
-        make_file("T/home/.local/bin/private", "", 0755);
-        make_file("T/home/.local/lib/x", "", 0644);
+        tree_make_file("T/home/.local/share/tool/app", "#!/bin/sh\n", 0755);
+        tree_make_link("T/home/.local/bin/second", "T/home/.local/share/tool/app");
+        tree_make_link("T/home/.local/bin/first", "second");
+        tree_make_file("T/home/.local/bin/private", "", 0755);
+        tree_make_file("T/home/.local/lib/x", "", 0644);
         assert_asked(&(struct question){LIST("first"), "T/home/.local/bin", NULL, NULL}, &toolchain);
         assert_grants(&toolchain, LIST("T/home/.local/bin/first -> second",
                                        "T/home/.local/bin/second -> T/home/.local/share/tool/app",
@@ -330,10 +245,10 @@ static void test_interpreters(void **state)
 {
         (void)state;
         struct toolchain toolchain;
-        make_file("T/i/one/run", "#! T/i/two/step  -x\n", 0755);
-        make_file("T/i/two/step", "#!/usr/bin/env -S FOO=1 last --flag\n", 0755);
-        make_file("T/i/three/last", "ELF", 0755);
-        /* What the person has on PATH names what it likes; so do `env` and what is on PATH itself. */
+        tree_make_file("T/i/one/run", "#! T/i/two/step  -x\n", 0755);
+        tree_make_file("T/i/two/step", "#!/usr/bin/env -S FOO=1 last --flag\n", 0755);
+        tree_make_file("T/i/three/last", "ELF", 0755);
+        /* A file on the user's PATH may name any interpreter; `env` may name any file on PATH. */
         static const char *const paths[] = {"T/i/one:T/i/three", "T/i/two:T/i/three"};
         for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
                 assert_asked(&(struct question){LIST("T/i/one/run"), paths[i], NULL, NULL}, &toolchain);
@@ -346,18 +261,18 @@ static void test_interpreters(void **state)
         assert_grants(&toolchain, LIST("T/i/one"));
         assert_int_equal(toolchain.notes.count, 1);
         toolchain_free(&toolchain);
-        /* A graphical client's PATH may be bare: the system's own folders are on the inner one. */
-        make_file("T/i/four/sh-script", "#!/usr/bin/env sh\n", 0755);
+        /* A graphical client's PATH may be bare: the system's own directories are on the inner one. */
+        tree_make_file("T/i/four/sh-script", "#!/usr/bin/env sh\n", 0755);
         assert_asked(&(struct question){LIST("T/i/four/sh-script"), "T/none", NULL, NULL}, &toolchain);
         assert_grants(&toolchain, LIST("T/i/four"));
         toolchain_free(&toolchain);
 
         struct question question = {LIST("T/i/five"), "T/none", NULL, NULL};
-        make_file("T/i/five", "#!/usr/bin/env no-such-program\n", 0755);
+        tree_make_file("T/i/five", "#!/usr/bin/env no-such-program\n", 0755);
         assert_refused(&question, EXIT_NOT_FOUND, "neither beside it nor on PATH");
-        make_file("T/i/five", "#!T/i/none\n", 0755);
+        tree_make_file("T/i/five", "#!T/i/none\n", 0755);
         assert_refused(&question, EXIT_NOT_FOUND, "T/i/none: there is no such file");
-        make_file("T/i/five", "#!T/i/five\n", 0755);
+        tree_make_file("T/i/five", "#!T/i/five\n", 0755);
         assert_refused(&question, EXIT_NOT_EXECUTABLE, "interpreters");
 }
 
@@ -375,7 +290,7 @@ static void test_any_first_line(void **state)
         for (size_t i = 0; i <= sizeof(lines) / sizeof(*lines); i++) {
                 struct toolchain toolchain;
                 struct error error;
-                make_file("T/x/script", i < sizeof(lines) / sizeof(*lines) ? lines[i] : longest, 0755);
+                tree_make_file("T/x/script", i < sizeof(lines) / sizeof(*lines) ? lines[i] : longest, 0755);
                 (void)ask(&(struct question){LIST("T/x/script"), NULL, NULL, NULL}, &toolchain, &error);
                 assert_true(error.status == 0 || error.status == EXIT_NOT_FOUND ||
                             error.status == EXIT_NOT_EXECUTABLE);
@@ -385,11 +300,11 @@ static void test_any_first_line(void **state)
 
 static void make_python(void)
 {
-        make_file("T/base/bin/python3.11", "ELF", 0755);
-        make_file("T/base/lib/python3.11/os.py", "", 0644);
-        make_link("T/work/.venv/bin/python", "python3");
-        make_link("T/work/.venv/bin/python3", "T/base/bin/python3.11");
-        make_file("T/work/.venv/pyvenv.cfg", "home = T/base/bin\nversion = 3.11\n", 0644);
+        tree_make_file("T/base/bin/python3.11", "ELF", 0755);
+        tree_make_file("T/base/lib/python3.11/os.py", "", 0644);
+        tree_make_link("T/work/.venv/bin/python", "python3");
+        tree_make_link("T/work/.venv/bin/python3", "T/base/bin/python3.11");
+        tree_make_file("T/work/.venv/pyvenv.cfg", "home = T/base/bin\nversion = 3.11\n", 0644);
 }
 
 static void test_virtual_environment(void **state)
@@ -397,28 +312,29 @@ static void test_virtual_environment(void **state)
         (void)state;
         struct toolchain toolchain;
         make_python();
-        make_file("T/work/server.py", "", 0644);
+        tree_make_file("T/work/server.py", "", 0644);
         assert_asked(&(struct question){LIST(".venv/bin/python", "-m", "pkg"), NULL, NULL, NULL}, &toolchain);
         assert_grants(&toolchain, LIST("T/work", "T/base"));
-        autofree char *executable = full("T/work/.venv/bin/python");
+        autofree char *executable = tree_path("T/work/.venv/bin/python");
         assert_string_equal(toolchain.executable, executable);
         toolchain_free(&toolchain);
 
-        make_file("T/work/.venv/bin/tool", "#!T/work/.venv/bin/python\n", 0755);
+        tree_make_file("T/work/.venv/bin/tool", "#!T/work/.venv/bin/python\n", 0755);
         assert_asked(&(struct question){LIST("T/work/.venv/bin/tool"), NULL, NULL, NULL}, &toolchain);
         assert_grants(&toolchain, LIST("T/work", "T/base"));
         toolchain_free(&toolchain);
 
         /* One that holds a copy of the interpreter still needs its library. */
-        make_file("T/copied/bin/python3", "ELF", 0755);
-        make_file("T/copied/pyvenv.cfg", "include-system-site-packages = false\nhome = T/base/bin\n", 0644);
+        tree_make_file("T/copied/bin/python3", "ELF", 0755);
+        tree_make_file("T/copied/pyvenv.cfg", "include-system-site-packages = false\nhome = T/base/bin\n",
+                       0644);
         assert_asked(&(struct question){LIST("T/copied/bin/python3"), NULL, NULL, NULL}, &toolchain);
         assert_grants(&toolchain, LIST("T/copied", "T/base"));
         toolchain_free(&toolchain);
 
         /* In the home itself: the environment alone. */
-        make_link("T/home/.venv/bin/python", "/usr/bin/env");
-        make_file("T/home/.venv/pyvenv.cfg", "home = /usr/bin\n", 0644);
+        tree_make_link("T/home/.venv/bin/python", "/usr/bin/env");
+        tree_make_file("T/home/.venv/pyvenv.cfg", "home = /usr/bin\n", 0644);
         assert_asked(&(struct question){LIST("T/home/.venv/bin/python"), NULL, NULL, NULL}, &toolchain);
         assert_grants(&toolchain, LIST("T/home/.venv"));
         toolchain_free(&toolchain);
@@ -432,11 +348,11 @@ static void test_base_that_is_none(void **state)
             "",           "home\n",         "home =\n",          "home = bin\n",
             "home = /\n", "home = T\n",     "home = T/home/x\n", "home = T/home/app/x\n",
             "==\n",       "\nhome=T/home\n"};
-        make_link("T/v/bin/python", "/usr/bin/env");
-        make_file("T/home/app/lib/x", "", 0644);
+        tree_make_link("T/v/bin/python", "/usr/bin/env");
+        tree_make_file("T/home/app/lib/x", "", 0644);
         for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
                 struct toolchain toolchain;
-                make_file("T/v/pyvenv.cfg", texts[i], 0644);
+                tree_make_file("T/v/pyvenv.cfg", texts[i], 0644);
                 assert_asked(&(struct question){LIST("T/v/bin/python"), NULL, NULL, NULL}, &toolchain);
                 assert_grants(&toolchain, LIST("T/v"));
                 toolchain_free(&toolchain);
@@ -448,37 +364,37 @@ static void test_base_that_is_none(void **state)
 static void test_package_roots(void **state)
 {
         (void)state;
-        make_file("T/p/package.json", "{}", 0644);
-        make_file("T/p/build/deep/index.js", "", 0644);
+        tree_make_file("T/p/package.json", "{}", 0644);
+        tree_make_file("T/p/build/deep/index.js", "", 0644);
         assert_program("T/p/build/deep/index.js", LIST("T/p"));
-        make_file("T/p/build/pyproject.toml", "", 0644);
+        tree_make_file("T/p/build/pyproject.toml", "", 0644);
         assert_program("T/p/build/deep/index.js", LIST("T/p/build"));
-        make_file("T/lone/folder/index.js", "", 0644);
-        assert_program("T/lone/folder/index.js", LIST("T/lone/folder"));
-        make_file("T/q/package.json", "{}", 0644);
-        make_file("T/q/node_modules/a/package.json", "{}", 0644);
-        make_file("T/q/node_modules/a/node_modules/b/package.json", "{}", 0644);
-        make_file("T/q/node_modules/a/node_modules/b/index.js", "", 0644);
+        tree_make_file("T/lone/directory/index.js", "", 0644);
+        assert_program("T/lone/directory/index.js", LIST("T/lone/directory"));
+        tree_make_file("T/q/package.json", "{}", 0644);
+        tree_make_file("T/q/node_modules/a/package.json", "{}", 0644);
+        tree_make_file("T/q/node_modules/a/node_modules/b/package.json", "{}", 0644);
+        tree_make_file("T/q/node_modules/a/node_modules/b/index.js", "", 0644);
         assert_program("T/q/node_modules/a/node_modules/b/index.js", LIST("T/q/node_modules"));
         assert_program("T/q/missing.js", LIST());
-        /* What the launcher completes itself. */
-        assert_program("T/lone/folder/index", LIST("T/lone/folder"));
+        /* What the interpreter completes itself. */
+        assert_program("T/lone/directory/index", LIST("T/lone/directory"));
         assert_program("T/p/build", LIST("T/p/build"));
 }
 
-static void test_never_a_shared_folder(void **state)
+static void test_never_a_shared_directory(void **state)
 {
         (void)state;
-        /* A package.json in the home, or where anybody may write, must not open the folder. */
-        make_file("T/home/package.json", "{}", 0644);
-        make_file("T/home/server.js", "", 0644);
+        /* A package.json in the home, or where anybody may write, must not open the directory. */
+        tree_make_file("T/home/package.json", "{}", 0644);
+        tree_make_file("T/home/server.js", "", 0644);
         assert_program("T/home/server.js", LIST("T/home/server.js"));
-        make_file("T/home/app/server.js", "", 0644);
+        tree_make_file("T/home/app/server.js", "", 0644);
         assert_program("T/home/app/server.js", LIST("T/home/app"));
-        make_file("T/shared/package.json", "{}", 0644);
-        make_file("T/shared/server.js", "", 0644);
-        make_file("T/shared/mine/server.js", "", 0644);
-        autofree char *shared = full("T/shared");
+        tree_make_file("T/shared/package.json", "{}", 0644);
+        tree_make_file("T/shared/server.js", "", 0644);
+        tree_make_file("T/shared/mine/server.js", "", 0644);
+        autofree char *shared = tree_path("T/shared");
         assert_int_equal(chmod(shared, 01777), 0);
         assert_program("T/shared/server.js", LIST("T/shared/server.js"));
         assert_program("T/shared/mine/server.js", LIST("T/shared/mine"));
@@ -487,7 +403,7 @@ static void test_never_a_shared_folder(void **state)
 }
 
 /* Only root can put a file there to see. */
-static void test_never_a_folder_of_the_system(void **state)
+static void test_never_a_directory_of_the_system(void **state)
 {
         (void)state;
         char file[] = "/srv/hutch-test-XXXXXX";
@@ -507,32 +423,32 @@ static void test_never_a_folder_of_the_system(void **state)
 static void test_program_that_may_not_be_granted(void **state)
 {
         (void)state;
-        make_file("T/home/.ssh/id.js", "", 0600);
-        make_link("T/p/index.js", "T/home/.ssh/id.js");
+        tree_make_file("T/home/.ssh/id.js", "", 0600);
+        tree_make_link("T/p/index.js", "T/home/.ssh/id.js");
         assert_refused(&(struct question){LIST("sh", "T/home/.ssh/id.js"), NULL, NULL, NULL}, EXIT_SETUP,
                        "keys");
         assert_refused(&(struct question){LIST("sh", "T/p/index.js"), NULL, NULL, NULL}, EXIT_SETUP, "keys");
 }
 
-static void test_folders_that_are_links(void **state)
+static void test_directories_that_are_links(void **state)
 {
         (void)state;
-        make_file("T/real/package.json", "{}", 0644);
-        make_file("T/real/src/index.js", "", 0644);
-        make_link("T/link", "real");
+        tree_make_file("T/real/package.json", "{}", 0644);
+        tree_make_file("T/real/src/index.js", "", 0644);
+        tree_make_link("T/link", "real");
         assert_program("T/link/src/index.js", LIST("T/link", "T/real"));
-        /* One that leads out of the folder or the package it lies in may be a server's work. */
-        make_file("T/p/package.json", "{}", 0644);
-        make_file("T/elsewhere/index.js", "", 0644);
-        make_link("T/p/src", "../elsewhere");
+        /* One that leads out of the directory or the package it lies in may be a server's work. */
+        tree_make_file("T/p/package.json", "{}", 0644);
+        tree_make_file("T/elsewhere/index.js", "", 0644);
+        tree_make_link("T/p/src", "../elsewhere");
         assert_program("T/p/src/index.js", LIST("T/p"));
-        /* In a folder of PATH it is the person's, and granted where it really is, neighbours and all. */
+        /* In a directory of PATH the link is the user's, and its target is granted with its neighbours. */
         struct toolchain toolchain;
-        make_file("T/n/package.json", "{}", 0644);
-        make_file("T/n/node", "#!/bin/sh\n", 0755);
-        make_file("T/cache/modules/a/package.json", "{}", 0644);
-        make_file("T/cache/modules/a/index.js", "", 0644);
-        make_link("T/n/node_modules", "../cache/modules");
+        tree_make_file("T/n/package.json", "{}", 0644);
+        tree_make_file("T/n/node", "#!/bin/sh\n", 0755);
+        tree_make_file("T/cache/modules/a/package.json", "{}", 0644);
+        tree_make_file("T/cache/modules/a/index.js", "", 0644);
+        tree_make_link("T/n/node_modules", "../cache/modules");
         assert_asked(&(struct question){LIST("T/n/node", "T/n/node_modules/a/index.js"), NULL, NULL, NULL},
                      &toolchain);
         assert_grants(&toolchain, LIST("T/n"));
@@ -542,11 +458,11 @@ static void test_folders_that_are_links(void **state)
         assert_grants(&toolchain, LIST("T/n", "T/n/node_modules", "T/cache/modules/a"));
         toolchain_free(&toolchain);
         /* `..` behind a link is not what it looks like. */
-        make_link("T/b", "T/real/src");
+        tree_make_link("T/b", "T/real/src");
         assert_program("T/b/../src/index.js", LIST("T/real"));
-        make_link("T/home/b", "T/real/src");
+        tree_make_link("T/home/b", "T/real/src");
         assert_program("T/home/b/../src/index.js", LIST("T/real"));
-        make_link("T/a/b", "T/real/src");
+        tree_make_link("T/a/b", "T/real/src");
         assert_program("T/a/b/../src/index.js", LIST());
 }
 
@@ -554,7 +470,7 @@ static void test_working_directory(void **state)
 {
         (void)state;
         struct toolchain toolchain;
-        make_file("T/other/x.sh", "", 0644);
+        tree_make_file("T/other/x.sh", "", 0644);
         assert_asked(&(struct question){LIST("sh", "x.sh"), NULL, "T/other", NULL}, &toolchain);
         assert_grants(&toolchain, LIST("T/other"));
         toolchain_free(&toolchain);
@@ -567,30 +483,25 @@ static void test_writable_grants_decide_nothing(void **state)
         (void)state;
         struct toolchain toolchain;
         struct box box = {0};
-        autofree char *work = full("T/work");
-        box_add_mount(&box, &(struct mount){.kind = MOUNT_BIND,
-                                            .source = str_copy(work),
-                                            .destination = str_copy(work),
-                                            .writable = true,
-                                            .is_folder = true,
-                                            .why = str_copy("--rw")});
-        make_file("T/private/diary.txt", "", 0644);
-        make_file("T/private/package.json", "{}", 0644);
-        make_file("T/private/bin/python3", "", 0755);
-        make_link("T/work/index.js", "T/private/diary.txt");
-        make_link("T/work/out", "T/private");
+        tree_make_directory("T/work");
+        tree_add_grant(&box, "T/work", true, "--rw");
+        tree_make_file("T/private/diary.txt", "", 0644);
+        tree_make_file("T/private/package.json", "{}", 0644);
+        tree_make_file("T/private/bin/python3", "", 0755);
+        tree_make_link("T/work/index.js", "T/private/diary.txt");
+        tree_make_link("T/work/out", "T/private");
         const struct question link = {LIST("sh", "index.js"), NULL, NULL, &box};
         assert_asked(&link, &toolchain);
         assert_list(&toolchain.data, LIST("T/private/diary.txt"));
-        for (size_t i = 0; i < toolchain.grant_count; i++)
-                assert_null(strstr(toolchain.grants[i].path, "private"));
+        for (size_t i = 0; i < toolchain.grants.count; i++)
+                assert_null(strstr(toolchain.grants.values[i].path, "private"));
         toolchain_free(&toolchain);
-        const struct question folder_link = {LIST("sh", "out/diary.txt"), NULL, NULL, &box};
-        assert_asked(&folder_link, &toolchain);
-        for (size_t i = 0; i < toolchain.grant_count; i++)
-                assert_null(strstr(toolchain.grants[i].path, "private"));
+        const struct question directory_link = {LIST("sh", "out/diary.txt"), NULL, NULL, &box};
+        assert_asked(&directory_link, &toolchain);
+        for (size_t i = 0; i < toolchain.grants.count; i++)
+                assert_null(strstr(toolchain.grants.values[i].path, "private"));
         toolchain_free(&toolchain);
-        make_file("T/work/run", "#!T/private/bin/python3\n", 0755);
+        tree_make_file("T/work/run", "#!T/private/bin/python3\n", 0755);
         const struct question line = {LIST("T/work/run"), NULL, NULL, &box};
         assert_asked(&line, &toolchain);
         assert_list(&toolchain.data, LIST("T/private/bin/python3"));
@@ -614,14 +525,14 @@ static void test_what_is_sent_in_is_not_the_hosts(void **state)
         (void)state;
         static const char *const places[] = {"T/work/x/sent.py", "T/work/x/app/__main__.py", "T/work/x/tool"};
         struct toolchain toolchain;
-        struct sent_file files[3];
-        make_file("T/private/tool", "#!T/private/bin/python3\n", 0755);
-        make_file("T/private/bin/python3", "", 0755);
-        make_file("T/work/x/package.json", "{}", 0644);
+        struct copy_in files[3];
+        tree_make_file("T/private/tool", "#!T/private/bin/python3\n", 0755);
+        tree_make_file("T/private/bin/python3", "", 0755);
+        tree_make_file("T/work/x/package.json", "{}", 0644);
         for (size_t i = 0; i < 3; i++) {
-                make_file(places[i], "#!/bin/sh\n", 0755);
-                files[i] =
-                    (struct sent_file){.source = full("T/private/tool"), .destination = full(places[i])};
+                tree_make_file(places[i], "#!/bin/sh\n", 0755);
+                files[i] = (struct copy_in){.source = tree_path("T/private/tool"),
+                                            .destination = tree_path(places[i])};
         }
         struct box box = {.files = files, .file_count = 3};
         static const char *const commands[][4] = {
@@ -642,7 +553,7 @@ static void test_what_is_sent_in_is_not_the_hosts(void **state)
         }
         /* Of a command, what its own #! line names comes along. */
         const struct question command = {LIST("x/tool"), NULL, NULL, &box};
-        autofree char *executable = full("T/work/x/tool");
+        autofree char *executable = tree_path("T/work/x/tool");
         assert_asked(&command, &toolchain);
         assert_string_equal(toolchain.executable, executable);
         assert_grants(&toolchain, LIST("T/private/bin"));
@@ -655,34 +566,14 @@ static void test_what_is_sent_in_is_not_the_hosts(void **state)
 
 /* ---- what is data ---- */
 
-static void hear(void *context, const char *line, size_t length)
-{
-        char *heard = context;
-        size_t used = strlen(heard);
-        assert_true(used + length < 8192);
-        memcpy(heard + used, line, length);
-        heard[used + length] = 0;
-}
-
-static void add_bind(struct box *box, const char *path)
-{
-        autofree char *source = full(path);
-        box_add_mount(box, &(struct mount){.kind = MOUNT_BIND,
-                                           .source = str_copy(source),
-                                           .destination = str_copy(source),
-                                           .is_folder = true,
-                                           .why = str_copy("--ro")});
-}
-
-static void test_data_is_noted(void **state)
+static void test_data_is_listed(void **state)
 {
         (void)state;
         struct toolchain toolchain;
-        struct box box = {.home = full("T/home")};
-        make_file("T/work/build/x", "", 0644);
-        make_file("T/data/file", "", 0644);
-        make_file("T/seen/file", "", 0644);
-        make_file("T/home/.ssh/key", "", 0600);
+        tree_make_file("T/work/build/x", "", 0644);
+        tree_make_file("T/data/file", "", 0644);
+        tree_make_file("T/seen/file", "", 0644);
+        tree_make_file("T/home/.ssh/key", "", 0600);
         assert_asked(
             &(struct question){LIST("sh", "-c", "true", "build", "T/data", "--root=T/data/file", "T/data",
                                     "T/seen/file", "T/none", "-T/data", "T/home/.ssh", "/dev/null"),
@@ -690,75 +581,33 @@ static void test_data_is_noted(void **state)
             &toolchain);
         assert_list(&toolchain.data,
                     LIST("T/data", "T/data/file", "T/seen/file", "T/home/.ssh", "/dev/null"));
-        box_add_mount(
-            &box,
-            &(struct mount){.kind = MOUNT_MEMORY, .destination = str_copy("/tmp"), .why = str_copy("base")});
-        box_add_mount(&box, &(struct mount){
-                                .kind = MOUNT_DEV, .destination = str_copy("/dev"), .why = str_copy("base")});
-        add_bind(&box, "T/seen");
-
-        char heard[8192] = "";
-        messages_send_to(hear, heard);
-        toolchain_note_unseen(&toolchain, &box);
-        messages_send_to(NULL, NULL);
-        autofree char *expected = full("[hutch] note: T/data is not visible inside; --ro T/data would grant "
-                                       "it (--rw for writing too)\n");
-        autofree char *refused = full("T/home/.ssh is not visible inside (it holds keys)");
-        assert_non_null(strstr(heard, expected));
-        assert_non_null(strstr(heard, refused));
-        assert_null(strstr(heard, "seen"));
-        assert_null(strstr(heard, "/dev/null"));
-        size_t lines = 0;
-        for (const char *c = heard; *c; c++)
-                lines += *c == '\n';
-        assert_int_equal(lines, 3);
         toolchain_free(&toolchain);
-        box_free(&box);
 }
-
-static void test_notes_are_bounded(void **state)
-{
-        (void)state;
-        struct toolchain toolchain = {0};
-        struct box box = {.home = full("T/home")};
-        for (unsigned i = 0; i < 100; i++)
-                str_list_take(&toolchain.data, str_format("/nowhere/%u", i));
-        char heard[8192] = "";
-        messages_send_to(hear, heard);
-        toolchain_note_unseen(&toolchain, &box);
-        messages_send_to(NULL, NULL);
-        assert_non_null(strstr(heard, "more of the arguments"));
-        toolchain_free(&toolchain);
-        box_free(&box);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            TEST(test_nothing_is_granted_when_so_asked),
-            TEST(test_system_command),
-            TEST(test_no_such_command),
-            TEST(test_closed_folder_on_path),
-            TEST(test_search_goes_on),
-            TEST(test_script_beside_its_interpreter),
-            TEST(test_whole_installation),
-            TEST(test_link_to_elsewhere),
-            TEST(test_interpreters),
-            TEST(test_any_first_line),
-            TEST(test_virtual_environment),
-            TEST(test_base_that_is_none),
-            TEST(test_package_roots),
-            TEST(test_never_a_shared_folder),
-            TEST(test_never_a_folder_of_the_system),
-            TEST(test_program_that_may_not_be_granted),
-            TEST(test_folders_that_are_links),
-            TEST(test_working_directory),
-            TEST(test_writable_grants_decide_nothing),
-            TEST(test_what_is_sent_in_is_not_the_hosts),
-            TEST(test_data_is_noted),
-            TEST(test_notes_are_bounded),
+            TREE_TEST(test_nothing_is_granted_when_so_asked),
+            TREE_TEST(test_system_command),
+            TREE_TEST(test_no_such_command),
+            TREE_TEST(test_closed_directory_on_path),
+            TREE_TEST(test_search_goes_on),
+            TREE_TEST(test_script_beside_its_interpreter),
+            TREE_TEST(test_whole_installation),
+            TREE_TEST(test_link_to_elsewhere),
+            TREE_TEST(test_interpreters),
+            TREE_TEST(test_any_first_line),
+            TREE_TEST(test_virtual_environment),
+            TREE_TEST(test_base_that_is_none),
+            TREE_TEST(test_package_roots),
+            TREE_TEST(test_never_a_shared_directory),
+            TREE_TEST(test_never_a_directory_of_the_system),
+            TREE_TEST(test_program_that_may_not_be_granted),
+            TREE_TEST(test_directories_that_are_links),
+            TREE_TEST(test_working_directory),
+            TREE_TEST(test_writable_grants_decide_nothing),
+            TREE_TEST(test_what_is_sent_in_is_not_the_hosts),
+            TREE_TEST(test_data_is_listed),
         };
         return cmocka_run_group_tests_name("toolchain", tests, NULL, NULL);
 }

@@ -52,13 +52,13 @@ static bool is_refused(const char *path)
         }
 
 #define INTERPOSE_OPENAT(name)                                                                               \
-        int name(int folder, const char *path, int flags, ...)                                               \
+        int name(int directory, const char *path, int flags, ...)                                            \
         {                                                                                                    \
                 int (*next)(int, const char *, int, ...) =                                                   \
                     (int (*)(int, const char *, int, ...))dlsym(RTLD_NEXT, #name);                           \
                 mode_t mode;                                                                                 \
                 MODE_OF(flags, mode);                                                                        \
-                return is_refused(path) ? -1 : next(folder, path, flags, mode);                              \
+                return is_refused(path) ? -1 : next(directory, path, flags, mode);                           \
         }
 
 INTERPOSE_OPEN(open)

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which directory a program belongs to, and whether hutch may grant that directory because one program in it
+ * was named. A directory that would show more than a program's own files is never its own directory. The
+ * functions also tell what the command itself may have written from what only the user writes. They only
+ * look.
+ */
+#ifndef HUTCH_COMMAND_DIRECTORIES_H
+#define HUTCH_COMMAND_DIRECTORIES_H
+
+#include "box/box.h"
+
+#include <stdbool.h>
+
+struct directories {
+        const struct box *box; /* with the user's grants in it, or NULL */
+        const char *real_home; /* "" when there is none */
+};
+
+/* True for paths that the sandbox's view of the host's /usr shows unchanged. */
+bool directory_in_host_tree(const char *path);
+
+/* True when `path` is a directory, or a link to one. */
+bool directory_exists(const char *path);
+
+/* True when `directory` has an entry `name`, which may be a path. */
+bool directory_has(const char *directory, const char *name);
+
+/* True when the last component of `path` is `name`. */
+bool directory_path_has_name(const char *path, const char *name);
+
+/* True when `directory` is a virtual environment of Python. */
+bool directory_is_venv(const char *directory);
+
+/* True when `directory` has a file that marks the root of a package or project. */
+bool directory_is_package(const char *directory);
+
+/* True when `directory` is plainly an installed Python or Node.js. */
+bool directory_is_runtime(const char *directory);
+
+/* True when a directory may be granted because one program in it was named. False for directories that many
+ * programs or users share, for those that everybody may write to, and for sensitive paths. */
+bool directory_is_own(const struct directories *directories, const char *directory);
+
+/* True when `directory` is the top of a writable grant. A search upward must not go above it: a server that
+ * removes the package.json in its own directory would otherwise get the directory of the next one granted. */
+bool directory_is_writable_grant(const struct directories *directories, const char *directory);
+
+/* The directory that a program at or in `start` belongs to: a whole Homebrew or the Nix store; else the
+ * outermost node_modules above it, whose packages need each other; else the nearest package root, or the
+ * workspace around that; else the nearest installation (bin with lib beside it). NULL when there is none. The
+ * caller frees. */
+char *directory_find_root(const struct directories *directories, const char *start);
+
+/* The Homebrew or Nix store that holds `start`, or NULL. Programs there load libraries of other packages. The
+ * caller frees. */
+char *directory_find_whole_prefix(const struct directories *directories, const char *start);
+
+/* The nearest directory at or above `start` for which `matches` is true. The search ends at the top of a
+ * writable grant and below the first directory that is not a program's own; then it returns NULL. The caller
+ * frees. */
+char *directory_find_above(const struct directories *directories, const char *start,
+                           bool (*matches)(const char *));
+
+/* True when an earlier run of the command may have made the entry at `path`: a writable grant has it. */
+bool directory_may_be_written(const struct directories *directories, const char *path);
+
+/* The same for the entry or the content of the file that it leads to. */
+bool directory_content_may_be_written(const struct directories *directories, const char *path);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What toolchain.c and the modules under it share while they find what one command needs.
+ */
+#ifndef HUTCH_COMMAND_FINDING_H
+#define HUTCH_COMMAND_FINDING_H
+
+#include "command/caller.h"
+#include "command/directories.h"
+#include "command/toolchain.h"
+#include "command/trust.h"
+#include "lib/err.h"
+
+struct finding {
+        const struct toolchain_caller *caller;
+        struct directories directories;
+        struct trust trust;
+        bool doubted; /* a note already names a reference that is not followed; one note is enough */
+        struct toolchain *result;
+        struct error *error;
+};
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which argument of a command is its program: the script of `node`, `python3`, `sh`, `java -jar` and similar
+ * interpreters. It only looks at words. A command that is not in its table has no program argument.
+ */
+#ifndef HUTCH_COMMAND_INTERPRETERS_H
+#define HUTCH_COMMAND_INTERPRETERS_H
+
+#include "lib/str.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The index in `command` of the word that names the program; 0 when no word does (`-c`, `-m`, `-e`). */
+size_t interpreter_program(const struct str_list *command);
+
+/* The module of `python -m MODULE`, or NULL. Also NULL when options keep Python from looking for it in the
+ * working directory. The result is a part of `command`. */
+const char *interpreter_module(const struct str_list *command);
+
+/* The program that env(1) starts when its arguments are `words`, which the function changes; or NULL. */
+const char *interpreter_env_program(char *words);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See linked_packages.h.
+ */
+#include "command/linked_packages.h"
+
+#include "command/directories.h"
+#include "command/search.h"
+#include "grants/mounts.h"
+#include "lib/fd.h"
+#include "lib/messages.h"
+#include "lib/str.h"
+#include "lib/suggest.h"
+
+#include <dirent.h>
+#include <glob.h>
+#include <stdlib.h>
+
+enum {
+        PACKAGE_NOTES_MAX = 4,
+        PATHS_MAX = 64 * 1024, /* of a .pth file */
+};
+
+/* Prints a note unless `real` is visible inside or must not be granted. `how` is the verb between both. */
+static void note_package(const struct box *box, const char *place, const char *how, const char *real,
+                         size_t *notes)
+{
+        if (mounts_show(box, real) || directory_in_host_tree(real) || mounts_find_sensitive(real, false) ||
+            *notes == PACKAGE_NOTES_MAX)
+                return;
+        ++*notes;
+        autofree char *shown = str_copy(error_shown(place));
+        message("note: %s %s %s, which is not visible inside; --ro %s would grant it", shown, how,
+                error_shown(real), error_shown(real));
+}
+
+/* Notes the links among the packages of `modules`, and of each @scope in it. */
+static void note_links(const struct box *box, const char *modules, bool scoped, size_t *notes)
+{
+        autoclosedir DIR *directory = opendir(modules);
+        for (const struct dirent *entry; directory && (entry = readdir(directory));) {
+                if (entry->d_name[0] == '.')
+                        continue;
+                autofree char *place = path_join(modules, entry->d_name);
+                if (entry->d_type == DT_DIR && entry->d_name[0] == '@' && !scoped)
+                        note_links(box, place, true, notes);
+                autofree char *real = entry->d_type == DT_LNK ? realpath(place, NULL) : NULL;
+                if (real)
+                        note_package(box, place, "leads to", real, notes);
+        }
+}
+
+/* Notes the lines that are paths in the *.pth files of a virtual environment (Python's module site). */
+static void note_paths(const struct box *box, const char *venv, size_t *notes)
+{
+        autofree char *escaped = search_escape(venv);
+        autofree char *pattern = str_format("%s/lib/python3*/site-packages/*.pth", escaped);
+        glob_t files = {0};
+        glob(pattern, 0, NULL, &files);
+        for (size_t i = 0; i < files.gl_pathc; i++) {
+                autofree char *text = NULL;
+                if (fd_read_file(files.gl_pathv[i], PATHS_MAX, &text) < 0)
+                        continue;
+                char *rest = NULL;
+                for (char *line = strtok_r(text, "\r\n", &rest); line; line = strtok_r(NULL, "\r\n", &rest)) {
+                        autofree char *real = line[0] == '/' ? realpath(line, NULL) : NULL;
+                        if (real)
+                                note_package(box, files.gl_pathv[i], "names", real, notes);
+                }
+        }
+        globfree(&files);
+}
+
+void linked_packages_note_unseen(const struct box *box)
+{
+        size_t notes = 0;
+        for (size_t i = 0; i < box->mount_count; i++) {
+                const struct mount *mount = &box->mounts[i];
+                if (!mount->is_directory || !mount_is_grant(mount) || mount_is_asked_for(mount))
+                        continue;
+                autofree char *modules = directory_path_has_name(mount->source, "node_modules")
+                                             ? str_copy(mount->source)
+                                             : path_join(mount->source, "node_modules");
+                autofree char *venv = path_join(mount->source, ".venv");
+                note_links(box, modules, false, &notes);
+                if (directory_is_venv(mount->source))
+                        note_paths(box, mount->source, &notes);
+                else if (directory_is_venv(venv))
+                        note_paths(box, venv, &notes);
+        }
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See toolchain.h.
+ */
+#include "command/toolchain.h"
+
+#include "command/finding.h"
+#include "command/interpreters.h"
+#include "command/needed_files.h"
+#include "command/runners.h"
+#include "command/search.h"
+#include "grants/copy_in.h"
+#include "lib/fd.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+/* True when --file copies something to `word`, relative to `base`, or below it: the host's file of that path
+ * is then not the one that the command means. */
+static bool is_copied_in(const struct finding *finding, const char *base, const char *word)
+{
+        autofree char *path = path_join(base, word);
+        return finding->caller->box && copy_in_lead_to(finding->caller->box, path);
+}
+
+/* The file that --file copies to the command's own place, or NULL. */
+static const struct copy_in *find_copied_command(const struct finding *finding, const char *name)
+{
+        autofree char *path = path_join(finding->caller->cwd, name);
+        bool possible = finding->caller->box && strchr(name, '/');
+        return possible ? copy_in_find(finding->caller->box, path) : NULL;
+}
+
+static bool find_executable(struct finding *finding, const char *name, bool *trusted)
+{
+        const struct toolchain_caller *caller = finding->caller;
+        struct search_failure failure = {0};
+        if (strchr(name, '/'))
+                finding->result->executable = search_file(caller->cwd, name, &failure);
+        else
+                finding->result->executable = search_path(caller->path ? caller->path : SEARCH_SYSTEM_PATH,
+                                                          caller->cwd, name, &failure);
+        if (finding->result->executable) {
+                char *spelled = needed_files_spell(finding, "/", finding->result->executable, trusted);
+                free(finding->result->executable);
+                finding->result->executable = spelled;
+                return true;
+        }
+        return search_explain(&failure, name, caller->path, caller->home, finding->error);
+}
+
+/* The file that the word names; Node.js completes a name without an ending. NULL when there is none. */
+static char *find_program_file(const struct finding *finding, const char *word, bool *trusted)
+{
+        char *path = needed_files_spell(finding, finding->caller->work, word, trusted);
+        if (access(path, F_OK) == 0)
+                return path;
+        char *completed = str_format("%s.js", path);
+        free(path);
+        if (access(completed, F_OK) == 0)
+                return completed;
+        free(completed);
+        return NULL;
+}
+
+/* Grants the program that `word` names. When it does not exist, the command itself reports that best. */
+static bool add_program(struct finding *finding, const char *word)
+{
+        struct need need = {.why = "program of the command", .trusted = true};
+        if (is_copied_in(finding, finding->caller->work, word))
+                return true;
+        autofree char *path = find_program_file(finding, word, &need.trusted);
+        if (!path || directory_in_host_tree(path))
+                return true;
+        if (!directory_exists(path))
+                return needed_files_add(finding, path, need);
+        if (need.trusted && !needed_files_judge_way(finding, path, &need))
+                return false;
+        autofree char *real = realpath(path, NULL);
+        bool grants = need.trusted ? directory_is_own(&finding->directories, path)
+                                   : real && trust_shows_nothing_new(&finding->directories, real);
+        if (!grants) {
+                if (!finding->doubted)
+                        str_list_add(&finding->result->data, path);
+                return true;
+        }
+        autofree char *root = need.trusted ? directory_find_root(&finding->directories, path) : NULL;
+        grant_list_add(&finding->result->grants, root ? root : path, need.why);
+        return true;
+}
+
+/* Lists a word, or the value in `--option=/value`, that is a path which exists. */
+static void note_data(struct finding *finding, const char *word)
+{
+        const char *value = word;
+        if (word[0] == '-') {
+                value = strchr(word, '=');
+                if (!value || *++value != '/')
+                        return;
+        }
+        /* `build` in `npm run build` is not a path, whatever the directory has. */
+        if (!strchr(value, '/') && !str_equal(value, ".") && !str_equal(value, ".."))
+                return;
+        if (is_copied_in(finding, finding->caller->work, value))
+                return;
+        bool unused = true;
+        autofree char *path = needed_files_spell(finding, finding->caller->work, value, &unused);
+        if (access(path, F_OK) == 0 && !str_list_has(&finding->result->data, path))
+                str_list_add(&finding->result->data, path);
+}
+
+static bool add_runner_needs(struct finding *finding, const struct runner_needs *needs)
+{
+        const struct need need = {.why = "program of the command", .executable = true, .trusted = true};
+        for (size_t i = 0; i < needs->directories.count; i++) {
+                struct need directory = {.why = "project of the command", .trusted = true};
+                if (!needed_files_judge_way(finding, needs->directories.values[i], &directory))
+                        return false;
+                if (directory.trusted &&
+                    directory_is_own(&finding->directories, needs->directories.values[i]))
+                        grant_list_add(&finding->result->grants, needs->directories.values[i], directory.why);
+        }
+        for (size_t i = 0; i < needs->programs.count; i++)
+                if (!directory_in_host_tree(needs->programs.values[i]) &&
+                    !needed_files_add(finding, needs->programs.values[i], need))
+                        return false;
+        for (size_t i = 0; i < needs->environment.count; i++)
+                str_list_add(&finding->result->environment, needs->environment.values[i]);
+        for (size_t i = 0; i < needs->notes.count; i++)
+                str_list_add(&finding->result->notes, needs->notes.values[i]);
+        finding->result->fetches = needs->fetches;
+        finding->result->missing = needs->missing;
+        return true;
+}
+
+/* Adds what commands such as `uv run` and `npx` use of the installed packages. */
+static bool add_installed(struct finding *finding, const struct str_list *command)
+{
+        struct runner_needs needs = {0};
+        runners_find_needs(command, &finding->directories, finding->caller->work,
+                           finding->caller->home ? finding->caller->home : "", &needs);
+        bool found = add_runner_needs(finding, &needs);
+        runners_free_needs(&needs);
+        return found;
+}
+
+static bool find_all(struct finding *finding, const struct str_list *command)
+{
+        struct need need = {.why = "the command", .executable = true, .trusted = true};
+        const struct copy_in *copied = find_copied_command(finding, command->values[0]);
+        if (copied)
+                finding->result->executable = path_join(finding->caller->cwd, command->values[0]);
+        else if (!find_executable(finding, command->values[0], &need.trusted))
+                return false;
+        needed_files_put_on_path(finding, finding->result->executable, LAST);
+        bool grants = !finding->caller->grant_nothing;
+        /* The copy of a copied command is there; only the interpreter of its #! line is missing. */
+        if (grants && (copied ? !needed_files_add_interpreter(finding, copied->source, copied->source, need)
+                              : !needed_files_add(finding, finding->result->executable, need)))
+                return false;
+        size_t program = grants ? interpreter_program(command) : 0;
+        if (program && !add_program(finding, command->values[program]))
+                return false;
+        if (grants && !add_installed(finding, command))
+                return false;
+        for (size_t i = 1; i < command->count; i++)
+                if (i != program)
+                        note_data(finding, command->values[i]);
+        grant_list_drop_covered(&finding->result->grants);
+        return true;
+}
+
+bool toolchain_find(const struct str_list *command, const struct toolchain_caller *caller,
+                    struct toolchain *toolchain, struct error *error)
+{
+        *toolchain = (struct toolchain){0};
+        autofree char *real_home = caller->home ? realpath(caller->home, NULL) : NULL;
+        struct finding finding = {
+            .caller = caller,
+            .directories = {.box = caller->box, .real_home = real_home ? real_home : ""},
+            .trust = {.path = caller->path, .home = caller->home ? caller->home : ""},
+            .result = toolchain,
+            .error = error,
+        };
+        finding.trust.directories = &finding.directories;
+        return find_all(&finding, command);
+}
+
+void toolchain_free(struct toolchain *toolchain)
+{
+        grant_list_free(&toolchain->grants);
+        free(toolchain->executable);
+        str_list_free(&toolchain->front);
+        str_list_free(&toolchain->data);
+        str_list_free(&toolchain->environment);
+        str_list_free(&toolchain->notes);
+        *toolchain = (struct toolchain){0};
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the command needs in order to start: its own file, the files that it links to, its interpreter, and
+ * the program that it names in its arguments (`node /abs/build/index.js`). The result is a list of read-only
+ * grants. The list never has a directory that would show more than a program's own files (the home, /tmp,
+ * /etc, what grants/sensitive_paths.h refuses). Arguments that are data are only listed.
+ *
+ * Theory of operation of this directory. The command's words name one or two files (search.h, interpreters.h,
+ * runners.h). Each file leads to the next: a link to its target, a script to its interpreter, a shim to the
+ * program that it starts (needed_files.h), a virtual environment to its base. Each file outside the host tree
+ * brings the grant that it needs (file_grants.h, directories.h). Links among the directories of a path need
+ * no step: a grant's source is a real path and its destination the spelled one. A link that is the file
+ * itself is followed step by step, because programs look for their neighbours beside the target. Every step
+ * reads what an earlier run of the command may have written: trust.h judges each one, and whoever may have
+ * written a step does not choose what it grants. Everything here only looks; resolve/ adds the grants to the
+ * box.
+ */
+#ifndef HUTCH_COMMAND_TOOLCHAIN_H
+#define HUTCH_COMMAND_TOOLCHAIN_H
+
+#include "command/caller.h"
+#include "command/grant_list.h"
+#include "lib/err.h"
+#include "lib/str.h"
+
+#include <stdbool.h>
+
+struct toolchain {
+        char *executable;            /* absolute and normal, as spelled, links not resolved */
+        struct grant_list grants;    /* none is below another one */
+        struct str_list front;       /* directories to put before the template's on PATH */
+        struct str_list data;        /* absolute paths of other arguments that exist on the host */
+        struct str_list environment; /* KEY=VALUE that the command needs to use what is installed */
+        struct str_list notes;       /* sentences for the user */
+        bool fetches;                /* the command would download what it starts */
+        bool missing;                /* the package that npx or uvx is asked for is not installed */
+};
+
+/* Finds all of it. False with status 127: there is no such command (the sentence names the PATH and copies in
+ * known places); 126: it is a directory or not executable; 125: a needed file must not be granted. The caller
+ * frees the result in every case. */
+bool toolchain_find(const struct str_list *command, const struct toolchain_caller *caller,
+                    struct toolchain *toolchain, struct error *error);
+
+void toolchain_free(struct toolchain *toolchain);
+
+#endif

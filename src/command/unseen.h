@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Notes about arguments of the command that are paths on the host and not visible inside. It looks at the
+ * finished box and grants nothing.
+ */
+#ifndef HUTCH_COMMAND_UNSEEN_H
+#define HUTCH_COMMAND_UNSEEN_H
+
+#include "box/box.h"
+#include "lib/str.h"
+
+/* Prints one note for each of `paths` (absolute and normal) that no mount of the finished box shows. */
+void unseen_note(const struct str_list *paths, const struct box *box);
+
+#endif

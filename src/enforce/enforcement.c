@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See enforcement.h.
+ */
+#include "enforce/enforcement.h"
+
+#include "lib/clock.h"
+#include "lib/fd.h"
+#include "lib/messages.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { WATCHDOG_POLL, SYSTEMD_POLL, MEMORY_POLL, PIDS_POLL };
+
+void enforcement_init(struct enforcement *enforcement)
+{
+        *enforcement = (struct enforcement){.cgroup_deadline = -1, .watchdog = WATCHDOG_NONE};
+        cgroup_init(&enforcement->cgroup);
+}
+
+/* Reports once that the memory limit was reached. `used` is half a sentence, or empty. */
+static enum enforcement_event end_at_limit(struct enforcement *enforcement, const char *used)
+{
+        char limit[24];
+        (void)limits_write_size(enforcement->box->limits.memory_bytes, limit);
+        if (!enforcement->limit_hit) {
+                message("--memory %s is used up%s: the sandbox was ended; --memory SIZE permits more", limit,
+                        used);
+                enforcement->limit_reached(enforcement->context, "memory", limit,
+                                           limit_mechanism_name(enforcement->limits.memory));
+        }
+        enforcement->limit_hit = true;
+        return ENFORCEMENT_LIMIT_REACHED;
+}
+
+static void report_pids(const struct enforcement *enforcement)
+{
+        char limit[24];
+        (void)snprintf(limit, sizeof(limit), "%u", enforcement->box->limits.pids);
+        message(
+            "--pids %s is used up: the command can start no further process or thread; --pids N permits more",
+            limit);
+        enforcement->limit_reached(enforcement->context, "pids", limit,
+                                   limit_mechanism_name(enforcement->limits.processes));
+}
+
+static enum enforcement_event read_watchdog(struct enforcement *enforcement, bool ended)
+{
+        uint64_t value = 0;
+        char text[64];
+        switch (watchdog_read(&enforcement->watchdog, &value)) {
+        case WATCHDOG_EVENT_NONE:
+                break;
+        case WATCHDOG_EVENT_MEMORY:
+                (void)snprintf(text, sizeof(text), " (%ju MiB or more were held)", (uintmax_t)(value >> 20));
+                return end_at_limit(enforcement, text);
+        case WATCHDOG_EVENT_PIDS:
+                report_pids(enforcement);
+                break;
+        case WATCHDOG_EVENT_DISK:
+                (void)limits_write_size(enforcement->box->memory_fs_bytes, text);
+                message("a writable file system in memory is full: --disk %s, or the SIZE of a --tmpfs, is "
+                        "used up",
+                        text);
+                enforcement->limit_reached(enforcement->context, "disk", text, "file system");
+                break;
+        case WATCHDOG_EVENT_BLIND:
+        case WATCHDOG_EVENT_GONE:
+                fd_close(&enforcement->watchdog.control);
+                if (ended)
+                        break;
+                message(
+                    "the sandbox's memory can no longer be measured, and nothing else limits it here: ending "
+                    "the sandbox");
+                return ENFORCEMENT_LOST;
+        }
+        return ENFORCEMENT_NONE;
+}
+
+static enum enforcement_event read_cgroup_events(struct enforcement *enforcement)
+{
+        switch (cgroup_read_events(&enforcement->cgroup)) {
+        case CGROUP_EVENT_NONE:
+                break;
+        case CGROUP_EVENT_MEMORY:
+                return end_at_limit(enforcement, "");
+        case CGROUP_EVENT_PIDS:
+                report_pids(enforcement);
+                break;
+        }
+        return ENFORCEMENT_NONE;
+}
+
+static void report_unheld(const struct limits *limits)
+{
+        autofree char *text = limits_describe_unheld(limits);
+        if (text)
+                message("%s", text);
+}
+
+/* Called once it is known whether there is a cgroup. Reads back what it holds, falls back to the mechanisms
+ * without a cgroup, and tells pid 1, which waits for this. False when a limit of --require does not hold. */
+static bool settle_cgroup(struct enforcement *enforcement, bool made, struct error *error)
+{
+        struct limits *limits = &enforcement->limits;
+        struct cgroup *cgroup = &enforcement->cgroup;
+        const struct box *box = enforcement->box;
+        bool processors = false;
+        unsigned char holds = 0;
+        if (made && cgroup_verify(cgroup, limits, &processors))
+                holds = CGROUP_HOLDS | (processors || !limits->cpus ? CGROUP_HOLDS_PROCESSORS : 0);
+        enforcement->cgroup_deadline = -1;
+        limits_settle(limits, holds, box->outer_uid, box->proc, cgroup->why);
+        if (!holds) {
+                message_verbose("no control group holds the limits: %s", cgroup->why);
+                cgroup_remove(cgroup);
+        }
+        if (!limits_check(limits, box->required, error))
+                return false;
+        autofree char *text = limits_describe(limits, box->memory_fs_bytes);
+        message_verbose("limits in force: %s", text);
+        report_unheld(limits);
+        struct launch *launch = enforcement->launch;
+        if (launch && launch->permission >= 0)
+                (void)!write(launch->permission, &holds, 1);
+        if (launch)
+                fd_close(&launch->permission);
+        return true;
+}
+
+/* The part of making a cgroup that comes before the launch. */
+static bool begin_cgroup(struct enforcement *enforcement, struct error *error)
+{
+        struct cgroup *cgroup = &enforcement->cgroup;
+        switch (enforcement->limits.way) {
+        case CGROUP_WAY_SYSTEMD:
+                return cgroup_connect_systemd(cgroup, enforcement->box->outer_uid) ||
+                       settle_cgroup(enforcement, false, error);
+        case CGROUP_WAY_DELEGATED:
+                return settle_cgroup(enforcement, cgroup_create(cgroup, &enforcement->limits), error);
+        case CGROUP_WAY_NONE:
+                report_unheld(&enforcement->limits);
+                break;
+        }
+        return true;
+}
+
+bool enforcement_begin(struct enforcement *enforcement, const struct box *box,
+                       enforcement_limit *limit_reached, void *context, struct error *error)
+{
+        enforcement->box = box;
+        enforcement->limit_reached = limit_reached;
+        enforcement->context = context;
+        enforcement->limits = box->limits;
+        if (!begin_cgroup(enforcement, error))
+                return false;
+        /* systemd may still refuse a scope, and then the watchdog is needed. */
+        bool watched = box->proc && (enforcement->limits.memory == LIMIT_WATCHDOG ||
+                                     enforcement->limits.way == CGROUP_WAY_SYSTEMD);
+        int failed = watched ? watchdog_prepare(&enforcement->watchdog) : 0;
+        return failed == 0 || error_set(error, EXIT_SETUP, "cannot make a socket: %s", strerror(-failed));
+}
+
+int enforcement_cgroup(const struct enforcement *enforcement)
+{
+        return enforcement->cgroup.parent >= 0 ? enforcement->cgroup.directory : -1;
+}
+
+bool enforcement_request_cgroup(struct enforcement *enforcement, struct launch *launch, struct error *error)
+{
+        enforcement->launch = launch;
+        if (launch->permission < 0)
+                return true;
+        enforcement->cgroup_deadline = clock_now_ms() + CGROUP_TIMEOUT_MS;
+        return cgroup_request_scope(&enforcement->cgroup, launch->process, &enforcement->limits) ||
+               settle_cgroup(enforcement, false, error);
+}
+
+enum enforcement_event enforcement_start_watchdog(struct enforcement *enforcement)
+{
+        if (enforcement->watchdog.sources_end < 0)
+                return ENFORCEMENT_NONE;
+        if (enforcement->limits.memory != LIMIT_WATCHDOG) {
+                watchdog_end(&enforcement->watchdog);
+                return ENFORCEMENT_NONE;
+        }
+        int error = watchdog_start(&enforcement->watchdog, &enforcement->limits);
+        if (error == 0)
+                return ENFORCEMENT_NONE;
+        message("cannot start the watchdog over memory: %s", strerror(-error));
+        return ENFORCEMENT_LOST;
+}
+
+void enforcement_poll(const struct enforcement *enforcement, struct pollfd *polls)
+{
+        polls[WATCHDOG_POLL] = (struct pollfd){.fd = enforcement->watchdog.control, .events = POLLIN};
+        polls[SYSTEMD_POLL] = (struct pollfd){.fd = enforcement->cgroup.scope.socket, .events = POLLIN};
+        polls[MEMORY_POLL] = (struct pollfd){.fd = enforcement->cgroup.memory_events, .events = POLLPRI};
+        polls[PIDS_POLL] = (struct pollfd){.fd = enforcement->cgroup.pids_events, .events = POLLPRI};
+}
+
+enum enforcement_event enforcement_read(struct enforcement *enforcement, const struct pollfd *polls,
+                                        bool ended, struct error *error)
+{
+        enum enforcement_event event = ENFORCEMENT_NONE;
+        if (polls[WATCHDOG_POLL].revents)
+                event = read_watchdog(enforcement, ended);
+        if (polls[SYSTEMD_POLL].revents) {
+                enum systemd_scope_progress progress =
+                    cgroup_read_systemd(&enforcement->cgroup, enforcement->launch->process);
+                if (progress != SYSTEMD_SCOPE_WAITING &&
+                    !settle_cgroup(enforcement, progress == SYSTEMD_SCOPE_DONE, error))
+                        return ENFORCEMENT_LOST;
+        }
+        if (event == ENFORCEMENT_NONE && (polls[MEMORY_POLL].revents || polls[PIDS_POLL].revents))
+                event = read_cgroup_events(enforcement);
+        return event;
+}
+
+long long enforcement_deadline(const struct enforcement *enforcement)
+{
+        return enforcement->cgroup_deadline;
+}
+
+bool enforcement_meet_deadline(struct enforcement *enforcement, struct error *error)
+{
+        struct cgroup *cgroup = &enforcement->cgroup;
+        if (enforcement->cgroup_deadline < 0 || clock_now_ms() < enforcement->cgroup_deadline)
+                return true;
+        (void)snprintf(cgroup->why, sizeof(cgroup->why), "systemd did not answer in %d ms",
+                       CGROUP_TIMEOUT_MS);
+        return settle_cgroup(enforcement, false, error);
+}
+
+void enforcement_read_last_events(struct enforcement *enforcement)
+{
+        (void)read_cgroup_events(enforcement);
+}
+
+void enforcement_hang_up(struct enforcement *enforcement)
+{
+        fd_close(&enforcement->watchdog.control);
+}
+
+void enforcement_end(struct enforcement *enforcement)
+{
+        cgroup_remove(&enforcement->cgroup);
+        watchdog_end(&enforcement->watchdog);
+}

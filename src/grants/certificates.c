@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See certificates.h. The variables are those that the programs' own manuals name. It must never grant more
+ * than the variable says: of a file no directory, and what the list of dangerous grants refuses not either.
+ */
+#include "grants/certificates.h"
+
+#include "grants/copy_in.h"
+#include "lib/fd.h"
+#include "lib/messages.h"
+#include "lib/suggest.h"
+
+#include <sys/stat.h>
+
+enum names { A_FILE, A_FILE_OR_DIRECTORY, DIRECTORIES };
+
+static const struct {
+        const char *name;
+        enum names names;
+} variables[] = {
+    {"NODE_EXTRA_CA_CERTS", A_FILE},
+    {"SSL_CERT_FILE", A_FILE},     /* OpenSSL, Go, uv */
+    {"SSL_CERT_DIR", DIRECTORIES}, /* separated by colons */
+    {"REQUESTS_CA_BUNDLE", A_FILE_OR_DIRECTORY},
+    {"CURL_CA_BUNDLE", A_FILE_OR_DIRECTORY}, /* requests reads it too, and takes directories */
+    {"GIT_SSL_CAINFO", A_FILE},
+    {"GIT_SSL_CAPATH", DIRECTORIES},
+    {"AWS_CA_BUNDLE", A_FILE},
+    {"PIP_CERT", A_FILE},
+    {"NPM_CONFIG_CAFILE", A_FILE},
+    {"npm_config_cafile", A_FILE},
+    {"DENO_CERT", A_FILE},
+    {"CARGO_HTTP_CAINFO", A_FILE},
+    {"NIX_SSL_CERT_FILE", A_FILE},
+    {"GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", A_FILE},
+};
+
+/* True when the place may exist inside, as a part of the host's tree, of a grant, or of what is sent in; what
+ * is in memory is empty at the start. */
+static bool is_inside(const struct box *box, const char *path)
+{
+        const struct mount *mount = box_find_mount(box, path);
+        if (!mount)
+                return false;
+        if (mount->kind == MOUNT_MEMORY)
+                return str_equal(mount->destination, path) || copy_in_find(box, path) ||
+                       copy_in_lead_to(box, path);
+        return mount->kind != MOUNT_BIND || mounts_show(box, path) ||
+               !str_equal(mount->source, mount->destination);
+}
+
+static bool add_path(struct box *box, struct held_sources *held, const char *variable, enum names names,
+                     const char *path, struct error *error)
+{
+        struct stat status;
+        autofree char *why = str_format("--env %s", variable);
+        autofree char *real = realpath(path, NULL);
+        if (real && mounts_show(box, real) && mounts_show(box, path))
+                return true;
+        if (!real || stat(real, &status) < 0) {
+                if (!is_inside(box, path))
+                        message("note: %s names %s, which does not exist", variable, error_shown(path));
+                return true;
+        }
+        bool fits =
+            S_ISREG(status.st_mode) ? names != DIRECTORIES : S_ISDIR(status.st_mode) && names != A_FILE;
+        if (!fits) {
+                message("note: %s names %s, which is no %s; it is not granted", variable, error_shown(path),
+                        names == DIRECTORIES ? "directory" : "file");
+                return true;
+        }
+        return mounts_add_grant(box, held, path, NULL, false, why, error);
+}
+
+static bool add_value(struct box *box, struct held_sources *held, const char *variable, enum names names,
+                      const char *value, struct error *error)
+{
+        while (*value) {
+                size_t length = names == DIRECTORIES ? strcspn(value, ":") : strlen(value);
+                autofree char *word = str_copy_n(value, length);
+                autofree char *path = path_join(box->cwd, word);
+                if (*word && !add_path(box, held, variable, names, path, error))
+                        return false;
+                value += length + (value[length] == ':');
+        }
+        return true;
+}
+
+bool certificates_add(struct box *box, struct held_sources *held, struct error *error)
+{
+        for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++) {
+                const char *name = variables[i].name;
+                if (!str_list_has(&box->secret_names, name))
+                        continue;
+                size_t length = strlen(name);
+                for (size_t entry = 0; entry < box->environment.count; entry++) {
+                        const char *variable = box->environment.values[entry];
+                        if (strncmp(variable, name, length) == 0 && variable[length] == '=' &&
+                            !add_value(box, held, name, variables[i].names, variable + length + 1, error))
+                                return false;
+                }
+        }
+        return mounts_check_links(box, held, error);
+}

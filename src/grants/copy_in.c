@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See copy_in.h.
+ */
+#include "grants/copy_in.h"
+
+#include "grants/protect.h"
+#include "lib/fd.h"
+#include "lib/suggest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#define MOST_FILE_BYTES (100ULL << 20)
+
+static bool check_source(const char *path, const struct stat *status, struct error *error)
+{
+        if (S_ISDIR(status->st_mode))
+                return error_set(
+                    error, EXIT_SETUP,
+                    "cannot copy %s in: it is a directory; grant it with --ro, or name the file in "
+                    "it after --file",
+                    path);
+        if (!S_ISREG(status->st_mode))
+                return error_set(error, EXIT_SETUP, "cannot copy %s in: it is no regular file", path);
+        if ((uint64_t)status->st_size > MOST_FILE_BYTES)
+                return error_set(error, EXIT_SETUP,
+                                 "cannot copy %s in: it has %ju bytes, and --file takes at most %llu; grant "
+                                 "it with --ro",
+                                 path, (uintmax_t)status->st_size, MOST_FILE_BYTES);
+        /* Asked, not tried: opening is an act, and something else may be there by now. */
+        if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) < 0)
+                return error_set(error, EXIT_SETUP, "cannot copy %s in: %s", path, strerror(errno));
+        return true;
+}
+
+static bool add(struct box *box, struct held_sources *held, const char *path, const char *remote,
+                struct error *error)
+{
+        autofree char *real = NULL;
+        struct stat status;
+        if (!mounts_judge_file(box, held, path, "--file", &real, &status, error) ||
+            !check_source(real, &status, error))
+                return false;
+        box->files = str_or_die(reallocarray(box->files, box->file_count + 1, sizeof(*box->files)));
+        box->files[box->file_count++] = (struct copy_in){
+            .source = str_copy(real),
+            .destination = str_copy(remote),
+            .device = status.st_dev,
+            .inode = status.st_ino,
+            .bytes = (uint64_t)status.st_size,
+            .mode = status.st_mode & 0777,
+        };
+        return true;
+}
+
+bool copy_in_add(struct box *box, struct held_sources *held, const struct options *options, const char *cwd,
+                 struct error *error)
+{
+        for (size_t i = 0; i < options->file_count; i++) {
+                autofree char *path = path_join(cwd, options->files[i].local);
+                if (!add(box, held, path, options->files[i].remote, error))
+                        return false;
+        }
+        return true;
+}
+
+/* Only where the command itself can write: nothing comes to be by --file that it could not have made. */
+static bool check_place(const struct box *box, const struct copy_in *file, bool protect, struct error *error)
+{
+        const char *place = file->destination;
+        const struct mount *mount = box_find_mount(box, place);
+        bool writable = mount && (mount->kind == MOUNT_MEMORY || mount->kind == MOUNT_OVERLAY ||
+                                  (mount->kind == MOUNT_BIND && mount->writable));
+        const char *name = strrchr(file->source, '/') + 1;
+        if (writable && str_equal(mount->destination, place))
+                return error_set(
+                    error, EXIT_SETUP,
+                    "cannot put a file at %s: that is a grant or a directory of the sandbox; write "
+                    "a place in a directory, as /tmp/%s",
+                    place, error_shown(name));
+        if (!writable)
+                return error_set(error, EXIT_SETUP,
+                                 "cannot put a file at %s: nothing can be written there (%s); the places for "
+                                 "--file are below /tmp, the home and directories granted with --rw",
+                                 place, mount ? mount->why : "it is the sandbox's root");
+        if (protect && protect_names(box, place))
+                return error_set(error, EXIT_SETUP,
+                                 "cannot put a file at %s: the name is protected, because other programs run "
+                                 "or obey what is there; --no-protect lifts that",
+                                 place);
+        return true;
+}
+
+bool copy_in_place(struct box *box, bool protect, struct error *error)
+{
+        for (size_t i = 0; i < box->file_count; i++) {
+                struct copy_in *file = &box->files[i];
+                char *place = mounts_follow_inside(box, file->destination);
+                free(file->destination);
+                file->destination = place;
+                if (!check_place(box, file, protect, error))
+                        return false;
+        }
+        return true;
+}
+
+const struct copy_in *copy_in_find(const struct box *box, const char *path)
+{
+        autofree char *place = box->file_count ? mounts_follow_inside(box, path) : NULL;
+        for (size_t i = 0; i < box->file_count; i++) {
+                autofree char *other = mounts_follow_inside(box, box->files[i].destination);
+                if (str_equal(other, place))
+                        return &box->files[i];
+        }
+        return NULL;
+}
+
+bool copy_in_lead_to(const struct box *box, const char *path)
+{
+        autofree char *place = box->file_count ? mounts_follow_inside(box, path) : NULL;
+        for (size_t i = 0; i < box->file_count; i++) {
+                autofree char *other = mounts_follow_inside(box, box->files[i].destination);
+                if (path_is_below(other, place))
+                        return true;
+        }
+        return false;
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See mountinfo.h. The list is /proc/self/mountinfo (proc_pid_mountinfo(5)).
+ */
+#include "grants/mountinfo.h"
+
+#include "grants/mounts.h"
+#include "lib/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { MOST_LIST_BYTES = 64 << 20 };
+
+static void add_region(struct mountinfo_part **list, size_t *count, const struct mountinfo_part *region)
+{
+        *list = str_or_die(reallocarray(*list, *count + 1, sizeof(**list)));
+        (*list)[(*count)++] = *region;
+}
+
+static bool is_octal(char character)
+{
+        return character >= '0' && character <= '7';
+}
+
+/* Blanks and the like are written as a backslash and three octal digits. In place. */
+static char *decode(char *text)
+{
+        char *to = text;
+        for (const char *from = text; *from; to++) {
+                if (from[0] == '\\' && is_octal(from[1]) && is_octal(from[2]) && is_octal(from[3])) {
+                        *to = (char)((from[1] - '0') << 6 | (from[2] - '0') << 3 | (from[3] - '0'));
+                        from += 4;
+                } else {
+                        *to = *from++;
+                }
+        }
+        *to = 0;
+        return text;
+}
+
+/* Kinds of file systems that ask somebody who may be silent (filesystems(5), fuse(4)); the first also with a
+ * dot and a name behind it. */
+static bool is_remote_kind(const char *kind)
+{
+        static const char *const kinds[] = {"nfs", "nfs4", "cifs",   "smb3",  "9p",     "ceph",
+                                            "afs", "coda", "lustre", "ncpfs", "autofs", "fuseblk"};
+        for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+                if (str_equal(kind, kinds[i]))
+                        return true;
+        return str_equal(kind, "fuse") || strncmp(kind, "fuse.", strlen("fuse.")) == 0;
+}
+
+/* "id parent major:minor root point options optional… - kind source options" */
+static void add_line(struct mountinfo *regions, char *line)
+{
+        (void)strsep(&line, " ");
+        (void)strsep(&line, " ");
+        char *minor = strsep(&line, " ");
+        const char *major = strsep(&minor, ":");
+        char *root = strsep(&line, " "), *point = strsep(&line, " ");
+        if (!point || !minor)
+                return;
+        char *kind = line ? strstr(line, " - ") : NULL; /* a blank in a name is written otherwise */
+        kind = kind ? kind + strlen(" - ") : (char[]){""};
+        kind[strcspn(kind, " ")] = 0;
+        struct mountinfo_part mount = {
+            .device = (uint32_t)(strtoul(major, NULL, 10) << 20 | strtoul(minor, NULL, 10)),
+            .base = str_copy(decode(root)),
+            .path = str_copy(decode(point)),
+            .silent = is_remote_kind(kind),
+        };
+        add_region(&regions->mounts, &regions->mount_count, &mount);
+}
+
+/* What is behind the directory `above` in `path`, which is below it: "" or "/…". */
+static const char *rest_below(const char *path, const char *above)
+{
+        return path + (above[1] ? strlen(above) : path[1] ? 0 : 1);
+}
+
+static char *join(const char *directory, const char *rest)
+{
+        return *rest ? str_format("%s%s", directory[1] ? directory : "", rest) : str_copy(directory);
+}
+
+/* The mount through which a real path leads: the deepest, the last of equals. */
+static struct mountinfo_part *find_mount(const struct mountinfo *regions, const char *real)
+{
+        struct mountinfo_part *found = NULL;
+        for (size_t i = 0; i < regions->mount_count; i++)
+                if (path_is_below(real, regions->mounts[i].path) &&
+                    (!found || strlen(regions->mounts[i].path) >= strlen(found->path)))
+                        found = &regions->mounts[i];
+        return found;
+}
+
+/* A grant shows a part of the mount it lies in, and every mount below. */
+static void add_grant(struct mountinfo *regions, const char *source)
+{
+        struct mountinfo_part *holder = find_mount(regions, source);
+        if (holder) {
+                holder->silent = false;
+                struct mountinfo_part region = {
+                    .device = holder->device,
+                    .base = join(holder->base, rest_below(source, holder->path)),
+                    .path = str_copy(source),
+                };
+                add_region(&regions->grants, &regions->grant_count, &region);
+        }
+        for (size_t i = 0; i < regions->mount_count; i++) {
+                const struct mountinfo_part *mount = &regions->mounts[i];
+                if (mount == holder || !path_is_below(mount->path, source))
+                        continue;
+                struct mountinfo_part region = {.device = mount->device,
+                                                .base = str_copy(mount->base),
+                                                .path = str_copy(mount->path),
+                                                .silent = mount->silent};
+                add_region(&regions->grants, &regions->grant_count, &region);
+        }
+}
+
+static bool read_mounts(struct mountinfo *regions, struct error *error)
+{
+        autofree char *text = NULL;
+        autoclose int list = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+        ssize_t length = list < 0 ? -errno : fd_read_all(list, MOST_LIST_BYTES, &text);
+        if (length < 0)
+                return error_set(error, EXIT_SETUP,
+                                 "cannot read the list of mounts, /proc/self/mountinfo: %s",
+                                 strerror((int)-length));
+        for (char *rest = text, *line; (line = strsep(&rest, "\n"));)
+                add_line(regions, line);
+        return true;
+}
+
+bool mountinfo_read(struct mountinfo *regions, const struct box *box, struct error *error)
+{
+        if (!read_mounts(regions, error))
+                return false;
+        for (size_t i = 0; i < box->mount_count; i++)
+                if (mount_is_grant(&box->mounts[i]) && box->mounts[i].is_directory)
+                        add_grant(regions, box->mounts[i].source);
+        return true;
+}
+
+bool mountinfo_have_device(const struct mountinfo *regions, uint32_t device)
+{
+        for (size_t i = 0; i < regions->grant_count; i++)
+                if (regions->grants[i].device == device)
+                        return true;
+        return false;
+}
+
+bool mountinfo_device_is_silent(const struct mountinfo *regions, uint32_t device)
+{
+        for (size_t i = 0; i < regions->grant_count; i++)
+                if (regions->grants[i].device == device && !regions->grants[i].silent)
+                        return false;
+        return true;
+}
+
+void mountinfo_list_silent(const struct mountinfo *regions, const char *real, struct str_list *paths)
+{
+        for (size_t i = 0; i < regions->mount_count; i++)
+                if (regions->mounts[i].silent && path_is_below(regions->mounts[i].path, real))
+                        str_list_add(paths, regions->mounts[i].path);
+}
+
+bool mountinfo_is_silent(const struct mountinfo *regions, const char *path)
+{
+        const struct mountinfo_part *mount = find_mount(regions, path);
+        return mount && mount->silent;
+}
+
+void mountinfo_find(const struct mountinfo *regions, const char *real, struct str_list *paths)
+{
+        const struct mountinfo_part *mount = find_mount(regions, real);
+        if (!mount)
+                return;
+        autofree char *place = join(mount->base, rest_below(real, mount->path));
+        for (size_t i = 0; i < regions->grant_count; i++) {
+                const struct mountinfo_part *grant = &regions->grants[i];
+                if (grant->device == mount->device && path_is_below(place, grant->base))
+                        str_list_take(paths, join(grant->path, rest_below(place, grant->base)));
+        }
+}
+
+static void add_other(const char *path, const char *real, struct str_list *paths)
+{
+        if (!str_equal(path, real) && !str_list_has(paths, path))
+                str_list_add(paths, path);
+}
+
+/* Where grants show the object as part of something, unless another mount is on top there. */
+static void find_wholes(const struct mountinfo *regions, const char *real, const struct stat *wanted,
+                        struct str_list *paths)
+{
+        struct str_list found = {0};
+        mountinfo_find(regions, real, &found);
+        for (size_t i = 0; i < found.count; i++) {
+                struct stat status;
+                if (lstat(found.values[i], &status) == 0 && status.st_dev == wanted->st_dev &&
+                    status.st_ino == wanted->st_ino)
+                        add_other(found.values[i], real, paths);
+        }
+        str_list_free(&found);
+}
+
+/* Where a part of the object is mounted, but in the object itself. */
+static void find_parts(const struct mountinfo *regions, const char *real, struct str_list *paths)
+{
+        const struct mountinfo_part *mount = find_mount(regions, real);
+        autofree char *place = mount ? join(mount->base, rest_below(real, mount->path)) : NULL;
+        for (size_t i = 0; place && i < regions->mount_count; i++) {
+                const struct mountinfo_part *part = &regions->mounts[i];
+                if (part->device == mount->device && path_is_below(part->base, place) &&
+                    !path_is_below(part->path, real))
+                        add_other(part->path, real, paths);
+        }
+}
+
+bool mountinfo_find_others(const struct box *box, const char *real, struct str_list *paths,
+                           struct error *error)
+{
+        struct mountinfo regions = {0};
+        struct stat wanted;
+        bool looked = read_mounts(&regions, error);
+        if (looked && lstat(real, &wanted) < 0)
+                looked = error_set(error, EXIT_SETUP, "cannot look at %s: %s", real, strerror(errno));
+        for (size_t i = 0; looked && i < box->mount_count; i++)
+                if (box->mounts[i].kind == MOUNT_BIND || box->mounts[i].kind == MOUNT_OVERLAY)
+                        add_grant(&regions, box->mounts[i].source);
+        if (looked) {
+                find_wholes(&regions, real, &wanted, paths);
+                find_parts(&regions, real, paths);
+        }
+        mountinfo_free(&regions);
+        return looked;
+}
+
+bool mountinfo_list_names(const char *real, struct str_list *paths, struct error *error)
+{
+        static struct mountinfo known; /* a start may judge many grants */
+        struct stat wanted, status;
+        if (!known.mount_count && !read_mounts(&known, error))
+                return false;
+        const struct mountinfo_part *mount = find_mount(&known, real);
+        autofree char *place = mount ? join(mount->base, rest_below(real, mount->path)) : NULL;
+        if (!place || lstat(real, &wanted) < 0)
+                return true;
+        for (size_t i = 0; i < known.mount_count; i++) {
+                const struct mountinfo_part *other = &known.mounts[i];
+                if (other->device != mount->device || !path_is_below(place, other->base))
+                        continue;
+                autofree char *path = join(other->path, rest_below(place, other->base));
+                /* Unless something else is mounted on top there. */
+                if (lstat(path, &status) == 0 && status.st_dev == wanted.st_dev &&
+                    status.st_ino == wanted.st_ino)
+                        add_other(path, real, paths);
+        }
+        return true;
+}
+
+static void free_list(struct mountinfo_part *list, size_t count)
+{
+        for (size_t i = 0; i < count; i++) {
+                free(list[i].base);
+                free(list[i].path);
+        }
+        free(list);
+}
+
+void mountinfo_free(struct mountinfo *regions)
+{
+        free_list(regions->mounts, regions->mount_count);
+        free_list(regions->grants, regions->grant_count);
+        *regions = (struct mountinfo){0};
+}

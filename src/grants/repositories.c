@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See repositories.h. In such a work tree .git is a file with one line, `gitdir: PATH`. A server may write
+ * that file, and a person may follow the note: so a repository is named only when it says itself that this
+ * work tree is its own, or when it is the one around a submodule.
+ */
+#include "grants/repositories.h"
+
+#include "grants/git.h"
+#include "grants/mounts.h"
+#include "grants/sensitive_paths.h"
+#include "lib/fd.h"
+#include "lib/homes.h"
+#include "lib/messages.h"
+#include "lib/suggest.h"
+
+#include <stdlib.h>
+
+/* The repository of a linked worktree: its directory there names the worktree's .git file in turn. */
+static char *find_main_repository(const char *git_directory, const char *git_file)
+{
+        autofree char *back_file = path_join(git_directory, "gitdir");
+        autofree char *common_file = path_join(git_directory, "commondir");
+        autofree char *back = git_read_pointer(back_file, "", git_directory);
+        autofree char *common = git_read_pointer(common_file, "", git_directory);
+        autofree char *worktrees = common ? path_join(common, "worktrees") : NULL;
+        bool known = back && common && str_equal(back, git_file) && path_is_below(git_directory, worktrees);
+        return known ? str_copy(common) : NULL;
+}
+
+/* The repository of a submodule: in the .git of a directory above it. */
+static char *find_outer_repository(const char *git_directory, const char *work_tree)
+{
+        const char *mark = strstr(git_directory, "/.git/modules/");
+        autofree char *outer = mark ? str_copy_n(git_directory, (size_t)(mark - git_directory)) : NULL;
+        return outer && path_is_below(work_tree, outer) ? path_join(outer, ".git") : NULL;
+}
+
+static void note_one(const struct box *box, const struct mount *grant)
+{
+        autofree char *file = path_join(grant->source, ".git");
+        autofree char *git_directory = git_read_pointer(file, "gitdir: ", grant->source);
+        if (!git_directory || mounts_show(box, git_directory))
+                return;
+        autofree char *linked = find_main_repository(git_directory, file);
+        autofree char *outer = linked ? NULL : find_outer_repository(git_directory, grant->source);
+        const char *repository = linked ? linked : outer;
+        if (!repository || sensitive_path_reason(repository, caller_homes()->spelled, grant->writable))
+                return;
+        message("note: the Git repository of %s is %s, which is not visible inside; %s %s would let git work "
+                "there",
+                error_shown(grant->source), error_shown(repository), grant->writable ? "--rw" : "--ro",
+                error_shown(repository));
+}
+
+void repositories_note(const struct box *box)
+{
+        for (size_t i = 0; i < box->mount_count; i++) {
+                const struct mount *mount = &box->mounts[i];
+                if (mount->kind == MOUNT_BIND && mount->is_directory && !str_equal(mount->why, "base"))
+                        note_one(box, mount);
+        }
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See messages.h. Names and texts in a line can come from anywhere, so only printable characters leave here.
+ * Nothing is ever written to stdout, which belongs to the protocol.
+ */
+#include "lib/messages.h"
+#include "lib/err.h"
+#include "lib/fd.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PREFIX "[hutch] "
+
+enum { TEXT_MAX = 2048 };
+
+/* A failure cannot be reported anywhere. */
+static void write_to_stderr(void *context, const char *line, size_t length)
+{
+        (void)context;
+        (void)fd_write_all(STDERR_FILENO, line, length);
+}
+
+static message_sink *current_sink = write_to_stderr;
+static void *sink_context;
+static message_sink *recorder;
+static void *recorder_context;
+static unsigned verbose_level;
+
+void messages_send_to(message_sink *sink, void *context)
+{
+        current_sink = sink ? sink : write_to_stderr;
+        sink_context = context;
+}
+
+void messages_record(message_sink *sink, void *context)
+{
+        recorder = sink;
+        recorder_context = context;
+}
+
+void messages_set_verbose(unsigned level)
+{
+        verbose_level = level;
+}
+
+static __attribute__((format(printf, 2, 0))) void send_line(bool recorded, const char *format,
+                                                            va_list arguments)
+{
+        char text[TEXT_MAX + 1]; /* one byte more than a line takes, so that error_quote() marks the cut */
+        char line[sizeof PREFIX + TEXT_MAX] = PREFIX;
+        size_t length;
+
+        if (vsnprintf(text, sizeof text, format, arguments) < 0)
+                return;
+        error_quote(line + strlen(PREFIX), TEXT_MAX, text, strlen(text));
+        length = strlen(line);
+        line[length++] = '\n'; /* replaces the final NUL */
+        current_sink(sink_context, line, length);
+        if (recorded && recorder)
+                recorder(recorder_context, line, length);
+}
+
+void message(const char *format, ...)
+{
+        va_list arguments;
+
+        va_start(arguments, format);
+        send_line(true, format, arguments);
+        va_end(arguments);
+}
+
+void message_unrecorded(const char *format, ...)
+{
+        va_list arguments;
+
+        va_start(arguments, format);
+        send_line(false, format, arguments);
+        va_end(arguments);
+}
+
+void message_verbose(const char *format, ...)
+{
+        va_list arguments;
+
+        if (verbose_level == 0)
+                return;
+        va_start(arguments, format);
+        send_line(false, format, arguments);
+        va_end(arguments);
+}

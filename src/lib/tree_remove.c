@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See tree_remove.h. A tree is as deep as its maker likes, so there is no descent: a directory that lies
+ * deeper is moved up into the top one, under a name of its own, and has its turn there. The caller holds a
+ * lock that keeps every other hutch away, and no sandbox that could write here is left.
+ */
+#include "lib/tree_remove.h"
+
+#include "lib/fd.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Makes a directory readable and writable for its owner, by its descriptor, so that no link is in the way. */
+static int open_up(int parent, const char *name)
+{
+        char path[64];
+        struct stat status;
+        autoclose int found = openat(parent, name, O_PATH | O_NOFOLLOW | O_DIRECTORY | O_CLOEXEC);
+        if (found < 0 || fstat(found, &status) < 0)
+                return -1;
+        (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", found);
+        if ((status.st_mode & 0700) != 0700 && chmod(path, 0700) < 0)
+                return -1;
+        return openat(found, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* Empties the directory `name` of `top`, or `top` itself for ".". Directories of `top` itself are left to the
+ * caller, those of `name` moved up. False, with errno, where something resists. */
+static bool empty(int top, const char *name, unsigned *counter, bool *directories)
+{
+        int opened = open_up(top, name);
+        autoclosedir DIR *stream = opened < 0 ? NULL : fdopendir(opened);
+        if (!stream) {
+                if (opened >= 0)
+                        close(opened);
+                return false;
+        }
+        for (const struct dirent *entry; (entry = readdir(stream));) {
+                const char *found = entry->d_name;
+                if (strcmp(found, ".") == 0 || strcmp(found, "..") == 0 ||
+                    unlinkat(dirfd(stream), found, 0) == 0)
+                        continue;
+                if (errno != EISDIR && errno != EPERM)
+                        return false;
+                *directories = true;
+                if (strcmp(name, ".") == 0)
+                        continue;
+                char moved[32];
+                do
+                        (void)snprintf(moved, sizeof(moved), ".moved-%u", (*counter)++);
+                while (faccessat(top, moved, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
+                /* Its own mode decides too: it gets another parent. */
+                autoclose int writable = open_up(dirfd(stream), found);
+                if (writable < 0 || renameat(dirfd(stream), found, top, moved) < 0)
+                        return false;
+        }
+        return true;
+}
+
+/* Empties and removes each directory of `top`. *directories: some may be left, of those that were moved up.
+ */
+static bool empty_directories(int top, unsigned *counter, bool *directories)
+{
+        autoclose int again = openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        autoclosedir DIR *stream = again < 0 ? NULL : fdopendir(again);
+        if (!stream)
+                return false;
+        (void)fd_take(&again); /* the stream's from now on */
+        for (const struct dirent *entry; (entry = readdir(stream));) {
+                if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+                        continue;
+                if (!empty(top, entry->d_name, counter, directories) ||
+                    unlinkat(top, entry->d_name, AT_REMOVEDIR) < 0)
+                        return false;
+        }
+        return true;
+}
+
+int tree_remove(int parent, const char *name)
+{
+        autoclose int top = open_up(parent, name);
+        if (top < 0)
+                return errno == ENOENT ? 0 : -errno;
+        unsigned counter = 0;
+        bool directories = false;
+        if (!empty(top, ".", &counter, &directories))
+                return -errno;
+        while (directories) {
+                directories = false;
+                if (!empty_directories(top, &counter, &directories))
+                        return -errno;
+        }
+        return unlinkat(parent, name, AT_REMOVEDIR) < 0 ? -errno : 0;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The sandbox's /dev.
+ */
+#ifndef HUTCH_NS_DEV_H
+#define HUTCH_NS_DEV_H
+
+#include "ns/entering.h"
+
+/* Makes the directory `destination` in the root's tmpfs and fills it. */
+void dev_mount(const struct entering *entering, const char *destination);
+
+/* Covers the sandbox's /dev/zero with /dev/full, which reads the same and cannot be mapped. A shared mapping
+ * of /dev/zero is memory without a file, and once most of it is unmapped nothing shows its size. */
+void dev_cover_zero(const struct entering *entering, const char *destination);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Pid 1 of the sandbox, from the fork of the server to the end of the sandbox.
+ */
+#ifndef HUTCH_NS_INIT_H
+#define HUTCH_NS_INIT_H
+
+#include "ns/entering.h"
+
+/* Starts the server, then reaps orphans and obeys the supervisor until one of both has gone. */
+_Noreturn void init_run(struct entering *entering);
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See request.h.
+ */
+#include "packages/request.h"
+
+#include "command/runners.h"
+#include "command/versions.h"
+#include "lib/fd.h"
+
+#include <stdlib.h>
+
+enum { FILE_NAME_LONGEST = 200 }; /* with the prefix and suffix of the store below the 255 of file systems */
+
+static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@._+-";
+static const char npm_version[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-^~<>=*";
+static const char uv_version[] =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@._+-[],<>=~!*";
+
+char *fetch_package_name(enum fetch_tool tool, const char *package)
+{
+        if (tool == FETCH_UV)
+                return str_copy_n(package, strcspn(package, "[@=<>~! ;"));
+        const char *at = strchr(package + (package[0] == '@'), '@');
+        return str_copy_n(package, at ? (size_t)(at - package) : strlen(package));
+}
+
+static bool is_npm_package(const char *package)
+{
+        autofree char *name = fetch_package_name(FETCH_NPM, package);
+        const char *version = package + strlen(name);
+        const char *slash = name[0] == '@' ? strchr(name, '/') : NULL;
+        autofree char *scope = slash ? str_copy_n(name + 1, (size_t)(slash - name) - 1) : str_copy("x");
+        if (!str_is_file_name(scope) || !str_is_file_name(slash ? slash + 1 : name))
+                return false;
+        return !*version || (version[1] && strspn(version + 1, npm_version) == strlen(version + 1));
+}
+
+static bool is_uv_package(const char *package)
+{
+        const char *python = str_starts(package, "--python=") ? strchr(package, '=') + 1 : NULL;
+        if (python)
+                return str_is_file_name(python);
+        autofree char *name = fetch_package_name(FETCH_UV, package);
+        return str_is_file_name(name) && strspn(package, uv_version) == strlen(package);
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+        return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void fetch_request_read(const struct str_list *command, struct fetch_request *request)
+{
+        struct runner_request words = {0};
+        *request = (struct fetch_request){0};
+        if (!runners_read_request(command, &words)) {
+                str_list_free(&words.packages);
+                return;
+        }
+        bool known = words.packages.count > 0 && words.packages.values[0][0] != '-';
+        for (size_t i = 0; i < words.packages.count; i++)
+                known &= words.uv ? is_uv_package(words.packages.values[i])
+                                  : is_npm_package(words.packages.values[i]);
+        if (!known) {
+                str_list_free(&words.packages);
+                return;
+        }
+        request->tool = words.uv ? FETCH_UV : FETCH_NPM;
+        request->consents = words.consents;
+        request->packages = words.packages;
+        /* npm ignores the order of its packages and keeps them under a hash of the sorted list. uv's first
+         * one is the tool's. */
+        size_t first = words.uv ? 1 : 0;
+        if (request->packages.count > first + 1)
+                qsort(request->packages.values + first, request->packages.count - first,
+                      sizeof(*request->packages.values), compare_texts);
+}
+
+void fetch_request_free(struct fetch_request *request)
+{
+        str_list_free(&request->packages);
+        *request = (struct fetch_request){0};
+}
+
+char *fetch_request_name(const struct fetch_request *request)
+{
+        char *name = str_copy(request->tool == FETCH_NPM ? "npm:" : "uv:");
+        for (size_t i = 0; i < request->packages.count; i++) {
+                /* A blank separates them: no package has one in its name. */
+                char *longer = str_format("%s%s%s", name, i ? " " : "", request->packages.values[i]);
+                free(name);
+                name = longer;
+        }
+        return name;
+}
+
+char *fetch_name_encode(const char *name)
+{
+        if (!str_starts(name, "npm:") && !str_starts(name, "uv:"))
+                return NULL;
+        size_t length = 0;
+        char file[FILE_NAME_LONGEST + 4];
+        for (const char *c = name; *c; c++) {
+                if (length > FILE_NAME_LONGEST - 3)
+                        return NULL;
+                if (strchr(plain, *c)) {
+                        file[length++] = *c;
+                        continue;
+                }
+                static const char digits[] = "0123456789abcdef";
+                file[length++] = '%';
+                file[length++] = digits[(unsigned char)*c >> 4];
+                file[length++] = digits[*c & 15];
+        }
+        return str_copy_n(file, length);
+}
+
+static int digit(char c)
+{
+        return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+char *fetch_name_decode(const char *file)
+{
+        autofree char *name = str_copy(file);
+        char *to = name;
+        for (const char *from = file; *from; from++) {
+                if (*from == '%') {
+                        int high = digit(from[1]), low = high < 0 ? -1 : digit(from[2]);
+                        if (low < 0 || high * 16 + low == 0)
+                                return NULL;
+                        *to++ = (char)(high * 16 + low);
+                        from += 2;
+                } else {
+                        *to++ = *from;
+                }
+        }
+        *to = 0;
+        autofree char *again = fetch_name_encode(name);
+        return again && str_equal(again, file) ? str_copy(name) : NULL;
+}
+
+char *fetch_line(const struct str_list *command)
+{
+        char *line = str_copy("hutch fetch --");
+        for (size_t i = 0; i < command->count; i++) {
+                const char *word = command->values[i];
+                bool bare =
+                    word[0] &&
+                    strspn(word,
+                           "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@._+-/:=,%") ==
+                        strlen(word);
+                bool quotable = !strchr(word, '\'');
+                char *longer = str_format(bare ? "%s %s" : quotable ? "%s '%s'" : "%s \"%s\"", line, word);
+                free(line);
+                line = longer;
+        }
+        return line;
+}

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See resolve.h.
+ */
+#include "resolve/resolve.h"
+
+#include "command/toolchain.h"
+#include "command/unseen.h"
+#include "grants/base.h"
+#include "grants/certificates.h"
+#include "grants/copy_in.h"
+#include "grants/hide.h"
+#include "grants/journals.h"
+#include "grants/protect.h"
+#include "grants/sockets.h"
+#include "lib/fd.h"
+#include "lib/homes.h"
+#include "lib/messages.h"
+#include "lib/suggest.h"
+#include "packages/mounts.h"
+#include "packages/persist.h"
+#include "packages/start.h"
+#include "policy/template.h"
+#include "resolve/env.h"
+#include "resolve/env_file.h"
+#include "resolve/network.h"
+#include "resolve/notes.h"
+#include "resolve/proxy.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MOST_PROFILE_BYTES = 1 << 20 };
+
+/* Bytes of --disk for each inode; the sandbox's own directories need a few inodes. */
+enum { BYTES_PER_INODE = 4096, INODES_LEAST = 1024 };
+
+static void choose_home(struct box *box)
+{
+        const char *home = caller_homes()->spelled;
+        /* Directories of the sandbox's own tree cannot be an empty, writable home. */
+        static const char *const taken[] = {"/usr", "/bin", "/sbin", "/lib", "/etc", "/proc", "/dev", "/sys"};
+        bool usable = home[0] && home[1];
+        for (size_t i = 0; usable && i < sizeof(taken) / sizeof(*taken); i++)
+                usable = !path_is_below(home, taken[i]);
+        if (usable && (str_equal(home, "/tmp") || str_equal(home, "/home") || str_equal(home, "/var")))
+                usable = false;
+        box->home = str_copy(usable ? home : "/home/" BOX_USER);
+}
+
+/* True when `path` does not exist; a path that cannot be examined is not missing. */
+static bool is_missing(const char *path)
+{
+        return access(path, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
+static bool add_host_grants(struct box *box, struct held_sources *held, const struct options *options,
+                            const char *cwd, struct error *error)
+{
+        for (size_t i = 0; i < options->grant_count; i++) {
+                const struct grant_option *grant = &options->grants[i];
+                if (grant->memory)
+                        continue;
+                autofree char *path = path_join(cwd, grant->path);
+                if (grant->optional && is_missing(path)) {
+                        message_verbose("%s %s: it does not exist and is skipped", grant->option, path);
+                        continue;
+                }
+                bool added = grant->overlay ? mounts_add_overlay(box, held, path, grant->destination, error)
+                                            : mounts_add_grant(box, held, path, grant->destination,
+                                                               grant->writable, grant->option, error);
+                if (!added)
+                        return false;
+        }
+        return true;
+}
+
+/* After the grants, whose links may decide where a memory directory goes. */
+static bool add_memory(struct box *box, const struct options *options, struct error *error)
+{
+        for (size_t i = 0; i < options->grant_count; i++) {
+                const struct grant_option *grant = &options->grants[i];
+                if (grant->memory && !mounts_add_memory(box, grant->path, grant->bytes, grant->option, error))
+                        return false;
+        }
+        return true;
+}
+
+static bool add_grants(struct box *box, struct held_sources *held, const struct options *options,
+                       const char *cwd, struct error *error)
+{
+        for (size_t i = 0; i < options->unsafe_grants.count; i++) {
+                autofree char *path = path_join(cwd, options->unsafe_grants.values[i]);
+                mounts_permit_unsafe(held, path);
+        }
+        if (!add_host_grants(box, held, options, cwd, error) ||
+            !copy_in_add(box, held, options, cwd, error) || !mounts_check_links(box, held, error) ||
+            !add_memory(box, options, error))
+                return false;
+        for (size_t i = 0; i < held->unsafe.count; i++)
+                if (!str_list_has(&box->unsafe_grants, held->unsafe.values[i]))
+                        message("note: --unsafe-grant %s has no effect: no grant of exactly that path is "
+                                "refused, and the option itself grants nothing",
+                                held->unsafe.values[i]);
+        return true;
+}
+
+static bool add_toolchain(struct box *box, struct held_sources *held, const struct toolchain *toolchain,
+                          bool no_grants, struct error *error)
+{
+        autofree char *real = realpath(toolchain->executable, NULL);
+        box->executable = str_copy(toolchain->executable);
+        bool sent = copy_in_find(box, toolchain->executable) != NULL;
+        if (no_grants && !sent && !(real && mounts_show(box, real)))
+                return error_set(error, EXIT_SETUP,
+                                 "the command %s is not visible inside, because --no-auto-grant grants "
+                                 "nothing that the command names; add --ro %s",
+                                 toolchain->executable, real ? real : toolchain->executable);
+        /* First, so that --env replaces them. */
+        for (size_t i = 0; i < toolchain->environment.count; i++)
+                str_list_add(&box->environment, toolchain->environment.values[i]);
+        for (size_t i = 0; i < toolchain->grants.count; i++) {
+                const struct program_grant *grant = &toolchain->grants.values[i];
+                if (grant->link)
+                        mounts_add_link(box, grant->path, grant->link, grant->why);
+                else if (!mounts_add_program(box, held, grant->path, grant->why, error))
+                        return false;
+        }
+        return true;
+}
+
+/* True when a grant is below `directory`: then the directory exists inside, at least as its parent. */
+static bool leads_to_grant(const struct box *box, const char *directory)
+{
+        for (size_t i = 0; i < box->mount_count; i++) {
+                const struct mount *mount = &box->mounts[i];
+                if (mount_is_grant(mount) && directory[1] && path_is_below(mount->destination, directory))
+                        return true;
+        }
+        return false;
+}
+
+/* The working directory: that of --cwd, which must exist inside; else the caller's when the sandbox shows it
+ * or something below it, so that `python3 src/server.py` means the same inside; else the home. */
+static bool choose_cwd(struct box *box, const char *wanted, const char *callers, struct error *error)
+{
+        if (!wanted) {
+                bool exists = mounts_show(box, callers) || leads_to_grant(box, callers);
+                box->cwd = str_copy(exists ? callers : box->home);
+                return true;
+        }
+        autofree char *real = realpath(wanted, NULL);
+        const struct mount *mount = box_find_mount(box, wanted);
+        if (!mount && real)
+                mount = box_find_mount(box, real);
+        if (!mount)
+                return error_set(
+                    error, EXIT_SETUP,
+                    "the working directory %s is not visible inside the sandbox: grant it with --ro or "
+                    "--rw",
+                    wanted);
+        box->cwd = str_copy(wanted);
+        return true;
+}
+
+/* With `full`, /proc is not masked, and only file permissions protect its files, which root passes. */
+static bool check_userns(const struct box *box, struct error *error)
+{
+        if (box->userns == USERNS_FULL && box->outer_uid == 0)
+                return error_set(
+                    error, EXIT_SETUP,
+                    "--allow-userns=full as root would let the command change the kernel's settings in "
+                    "/proc/sys; start hutch as an ordinary user, or use --allow-userns");
+        /* In its own mount namespace the command can drop the old root. The kernel then no longer refuses to
+         * rename what is a mount point here. */
+        if (box->userns == USERNS_FULL && mounts_any_writable(box))
+                message("note: with --allow-userns=full the command can rename and replace paths inside a "
+                        "writable grant that are protected or granted more narrowly");
+        return true;
+}
+
+/* Refuses a file that decides about the sandbox and that the server may have written, or chosen by a link, in
+ * an earlier run. Every path through a writable grant ends in one of the two cases, whatever is swapped
+ * meanwhile. */
+static bool check_decides(const struct box *box, const char *option, const char *path, struct error *error)
+{
+        const struct mount *left = NULL;
+        autofree char *real = mounts_resolve(box, path, &left);
+        const struct mount *holder = left || !real ? left : mounts_find_writable(box, real);
+        if (!holder)
+                return true; /* reading it reports that it does not exist */
+        return error_set(
+            error, EXIT_SETUP,
+            "refusing to use %s %s: %s the writable %s, and the server may have put it there; keep "
+            "it where the server cannot write",
+            option, path, left ? "a link leads there out of" : "it is in", holder->source);
+}
+
+static bool check_template(const struct box *box, const char *cwd, struct error *error)
+{
+        const char *name = box->template_name;
+        autofree char *path = name[0] == '/' ? str_copy(name) : str_format("%s/%s", cwd, name);
+        return !strchr(name, '/') || check_decides(box, "--template", path, error);
+}
+
+static bool read_profile(struct box *box, const char *path, const char *cwd, struct error *error)
+{
+        if (!path)
+                return true;
+        box->seccomp_path = path_join(cwd, path);
+        if (!check_decides(box, "--seccomp", box->seccomp_path, error))
+                return false;
+        ssize_t length = fd_read_file(box->seccomp_path, MOST_PROFILE_BYTES, &box->seccomp_json);
+        if (length < 0)
+                return error_set(error, EXIT_SETUP, "cannot read the seccomp profile %s: %s",
+                                 box->seccomp_path,
+                                 length == -EFBIG ? "it is larger than 1 MiB" : strerror((int)-length));
+        box->seccomp_length = (size_t)length;
+        return true;
+}
+
+static bool read_env_files(const struct box *box, const struct options *options, const char *cwd,
+                           struct str_list *variables, struct error *error)
+{
+        for (size_t i = 0; i < options->env_files.count; i++) {
+                autofree char *path = path_join(cwd, options->env_files.values[i]);
+                if (!env_file_read(box, path, variables, error))
+                        return false;
+        }
+        return true;
+}
+
+static bool make_environment(struct box *box, const struct options *options, const char *cwd,
+                             const struct template *template, const struct str_list *front,
+                             struct error *error)
+{
+        struct str_list from_files = {0};
+        bool made = read_env_files(box, options, cwd, &from_files, error) &&
+                    env_make(box, options, template, front, &from_files, error);
+        str_list_free(&from_files);
+        return made;
+}
+
+static void name_grants(const struct box *box)
+{
+        for (size_t i = 0; i < box->secret_names.count; i++)
+                message_verbose("variable %s (--env or --env-file)", box->secret_names.values[i]);
+        message_verbose("working directory %s", box->cwd);
+        autofree char *limits = limits_describe(&box->limits, box->memory_fs_bytes);
+        message_verbose("limits: %s", limits);
+        if (box->limits.no_cgroup)
+                message_verbose("no control group holds them: %s", box->limits.no_cgroup);
+        for (size_t i = 0; i < box->mount_count; i++) {
+                const struct mount *mount = &box->mounts[i];
+                if (mount->kind == MOUNT_MEMORY && mount->bytes)
+                        message_verbose("memory of %ju bytes at %s (%s)", (uintmax_t)mount->bytes,
+                                        mount->destination, mount->why);
+                else if (mount->kind == MOUNT_MEMORY)
+                        message_verbose("memory at %s (%s)", mount->destination, mount->why);
+                if (mount->kind == MOUNT_MASK)
+                        message_verbose("hidden %s (%s)", mount->destination, mount->why);
+                if (mount->kind != MOUNT_BIND && mount->kind != MOUNT_OVERLAY)
+                        continue;
+                bool same = str_equal(mount->source, mount->destination);
+                const char *how = mount->kind == MOUNT_OVERLAY ? "overlay of"
+                                  : mount->writable            ? "writable"
+                                                               : "read-only";
+                message_verbose("%s %s%s%s (%s)", how, mount->source, same ? "" : " as ",
+                                same ? "" : mount->destination, mount->why);
+        }
+        for (size_t i = 0; i < box->file_count; i++)
+                message_verbose("a copy of %s as %s (--file)", box->files[i].source,
+                                box->files[i].destination);
+}
+
+static const char *first_relative(const struct str_list *paths)
+{
+        for (size_t i = 0; i < paths->count; i++)
+                if (paths->values[i][0] != '/')
+                        return paths->values[i];
+        return NULL;
+}
+
+/* The first path of an option that is relative to the working directory, or NULL. */
+static const char *find_relative(const struct options *options)
+{
+        const char *const single[] = {options->cwd, options->tools.pins, options->seccomp};
+        const struct str_list *const lists[] = {&options->unsafe_grants, &options->protect,
+                                                &options->env_files};
+        const char *found = NULL;
+        for (size_t i = 0; i < options->grant_count && !found; i++)
+                if (options->grants[i].path[0] != '/')
+                        found = options->grants[i].path;
+        for (size_t i = 0; i < options->file_count && !found; i++)
+                if (options->files[i].local[0] != '/')
+                        found = options->files[i].local;
+        for (size_t i = 0; i < sizeof(single) / sizeof(*single) && !found; i++)
+                if (single[i] && single[i][0] != '/')
+                        found = single[i];
+        for (size_t i = 0; i < sizeof(lists) / sizeof(*lists) && !found; i++)
+                found = first_relative(lists[i]);
+        return found;
+}
+
+/* The working directory, or "/" where it was deleted and no option is relative to it; NULL with an error. The
+ * caller frees. */
+static char *find_cwd(const struct options *options, struct error *error)
+{
+        char *cwd = getcwd(NULL, 0);
+        if (cwd && cwd[0] == '/')
+                return cwd;
+        free(cwd);
+        const char *relative = find_relative(options);
+        if (!relative)
+                return str_copy("/");
+        error_set(error, EXIT_SETUP,
+                  "cannot resolve %s: the working directory was deleted; start hutch in another directory, "
+                  "or write the absolute path",
+                  error_shown(relative));
+        return NULL;
+}
+
+/* The steps that need the template and the toolchain, which are freed here. */
+static bool fill(struct box *box, struct held_sources *held, const struct options *options, const char *cwd,
+                 const struct template *template, struct toolchain *toolchain, struct package_mounts *use,
+                 struct error *error)
+{
+        autofree char *wanted = options->cwd ? path_join(cwd, options->cwd) : NULL;
+        struct toolchain_caller caller = {
+            .path = getenv("PATH"),
+            .cwd = cwd,
+            .work = wanted ? wanted : cwd,
+            .home = caller_homes()->spelled,
+            .box = box,
+            .grant_nothing = options->no_auto_grant,
+        };
+        /* The grants come first: an earlier run of the server may have put links into a writable one, which
+         * the toolchain must not follow. */
+        if (!network_make(box, options, error) || !base_add(box, held, error) ||
+            !persist_add(box, held, options, error) || !add_grants(box, held, options, cwd, error) ||
+            !check_template(box, cwd, error) ||
+            !toolchain_find(&options->command, &caller, toolchain, error) || !check_userns(box, error) ||
+            !add_toolchain(box, held, toolchain, options->no_auto_grant, error) ||
+            !package_mounts_add(box, held, options, caller.work, toolchain, use, error) ||
+            !choose_cwd(box, wanted, cwd, error) || !read_profile(box, options->seccomp, cwd, error) ||
+            !make_environment(box, options, cwd, template, &toolchain->front, error) ||
+            !certificates_add(box, held, error) || !hide_add(box, &options->hide, cwd, error) ||
+            !sockets_hide(box, error) || !journals_check(box, error) ||
+            !persist_make_mount_points(box, options, error) || !protect_add(box, held, options, cwd, error) ||
+            !copy_in_place(box, !options->no_protect, error))
+                return false;
+        package_start(box, toolchain, use);
+        mounts_sort(box);
+        proxy_forget();
+        for (size_t i = 0; i < toolchain->notes.count; i++)
+                message("note: %s", toolchain->notes.values[i]);
+        unseen_note(&toolchain->data, box);
+        notes_say(box, caller.work, toolchain->fetches);
+        if (box->verbose) {
+                template_note_missing(template);
+                name_grants(box);
+        }
+        return true;
+}
+
+/* Raises the limit of open files: each grant keeps a descriptor until the sandbox has compared it. Returns
+ * the caller's limit. */
+static uint64_t raise_open_files(void)
+{
+        struct rlimit limit;
+        if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+                return 1024;
+        uint64_t soft = limit.rlim_cur;
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+        return soft;
+}
+
+bool resolve_box(struct box *box, struct held_sources *held, enum box_kind kind,
+                 const struct options *options, struct error *error)
+{
+        *box = (struct box){
+            .kind = kind,
+            .template_name = str_copy(options->template_name ? options->template_name : TEMPLATE_DEFAULT),
+            .outer_uid = geteuid(),
+            .outer_gid = getegid(),
+            .open_files = raise_open_files(),
+            .limits = {.memory_bytes = options->memory_bytes ? options->memory_bytes : LIMITS_MEMORY_DEFAULT,
+                       .pids = options->pids ? options->pids : LIMITS_PIDS_DEFAULT,
+                       .cpus = options->cpus,
+                       .given = (options->memory_bytes ? REQUIRE_MEMORY : 0U) |
+                                (options->pids ? REQUIRE_PIDS : 0U) | (options->cpus ? REQUIRE_CPUS : 0U)},
+            .memory_fs_bytes = options->disk_bytes ? options->disk_bytes : LIMITS_DISK_DEFAULT,
+            .timeout_seconds = options->timeout_seconds,
+            .stop_grace_seconds = options->stop_grace_seconds,
+            .raw_stdout = options->raw_stdout,
+            .userns = (enum userns_mode)options->userns,
+            .proc = !options->no_proc,
+            .required = options->required,
+            .verbose = options->verbose,
+        };
+        box->memory_fs_inodes = INODES_LEAST + box->memory_fs_bytes / BYTES_PER_INODE;
+        for (size_t i = 0; i < options->command.count; i++) {
+                str_list_add(&box->argv, options->command.values[i]);
+                str_list_add(&box->started, options->command.values[i]);
+        }
+        choose_home(box);
+        limits_choose(&box->limits, box->outer_uid, box->proc);
+        if (!limits_check(&box->limits, box->required, error))
+                return false;
+
+        autofree char *cwd = find_cwd(options, error);
+        if (!cwd)
+                return false;
+        if (options->log)
+                box->log_path = path_join(cwd, options->log);
+        tool_rules_copy(&box->tools, &options->tools);
+        if (options->tools.pins)
+                box->tools.pins = path_join(cwd, options->tools.pins);
+        struct template template = {0};
+        struct toolchain toolchain = {0};
+        struct package_mounts use = {0};
+        bool made = template_load(box->template_name, &template, error) &&
+                    fill(box, held, options, cwd, &template, &toolchain, &use, error);
+        package_mounts_release(&use);
+        toolchain_free(&toolchain);
+        template_free(&template);
+        return made;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The line judge: which bytes of a server's stdout can be protocol messages. It looks only at the first and
+ * the last non-blank character of a line; whether the line is valid JSON is for the client to decide. It
+ * keeps no copy of the bytes.
+ */
+#ifndef HUTCH_RUN_STDOUT_LINES_H
+#define HUTCH_RUN_STDOUT_LINES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A line of at most this many bytes, without its newline, is held until its end is there. A longer line is
+ * judged by its first bytes, so many. */
+enum { STDOUT_LINES_HELD_MAX = 64 * 1024 };
+
+enum stdout_lines_verdict {
+        STDOUT_LINES_HOLD,    /* undecided: more bytes or the end are needed */
+        STDOUT_LINES_MESSAGE, /* pass on unchanged: one or more lines, or a part of a long line */
+        STDOUT_LINES_NOISE,   /* a line, or the start of a long line, that cannot be a message */
+        STDOUT_LINES_IGNORE,  /* a blank line, or the rest of a long line of noise */
+};
+
+/* The state between two calls. All zero at the start. */
+struct stdout_lines {
+        enum {
+                STDOUT_LINES_AT_START,
+                STDOUT_LINES_IN_MESSAGE,
+                STDOUT_LINES_IN_NOISE
+        } state;         /* the last two: inside a long line */
+        size_t searched; /* bytes of the held line that have no newline */
+};
+
+/* Judges the bytes at the front of `data`, which begins with the first byte that no verdict has covered.
+ * `final`: no bytes follow. *run receives how many bytes the verdict covers; it is 0 only with
+ * STDOUT_LINES_HOLD. The caller removes them before the next call. */
+enum stdout_lines_verdict stdout_lines_judge(struct stdout_lines *lines, const char *data, size_t length,
+                                             bool final, size_t *run);
+
+#endif

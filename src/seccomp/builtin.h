@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The programs that were compiled from policy/seccomp when hutch was built. The profiles there say which
+ * calls each process may make, and why.
+ */
+#ifndef HUTCH_SECCOMP_BUILTIN_H
+#define HUTCH_SECCOMP_BUILTIN_H
+
+#include "seccomp/program.h"
+
+/* The server's profile. With `userns`, for --allow-userns, it permits the calls that make user namespaces,
+ * and mounts inside them, and clone3. */
+struct seccomp_program seccomp_builtin(bool userns);
+
+/* The sandbox's pid 1, once the server runs; `dials`: it connects for --publish. */
+struct seccomp_program seccomp_for_init(bool dials);
+
+/* The supervisor, once the server runs. */
+struct seccomp_program seccomp_for_supervisor(void);
+
+/* The watchdog over memory. */
+struct seccomp_program seccomp_for_watchdog(void);
+
+/* The process that watches the host's names. */
+struct seccomp_program seccomp_for_names(void);
+
+#endif
