@@ -3,10 +3,11 @@
  * The program hutch: dispatches to the subcommands. Each settles its descriptors, prints one sentence when
  * something fails, and returns the exit status.
  */
+#include "box/describe.h"
 #include "cli/ps.h"
 #include "command/search.h"
 #include "doctor/doctor.h"
-#include "grants/protect.h"
+#include "grants/watched_names.h"
 #include "lib/fd.h"
 #include "lib/messages.h"
 #include "lib/program.h"
@@ -33,7 +34,7 @@ static int run_box(const struct box *box, struct held_sources *held, const struc
                    struct run_log *record, struct error *error)
 {
         if (options->dry_run)
-                return help_print(box_write_json(box, stdout));
+                return help_print(describe_box(box, stdout));
         /* A container engine has options of the same names. */
         const char *stray = notes_is_container_engine(box) ? NULL : options_stray(&options->command);
         if (stray)
@@ -45,7 +46,7 @@ static int run_box(const struct box *box, struct held_sources *held, const struc
 static void release_box(struct box *box, struct held_sources *held)
 {
         held_sources_release(held);
-        protect_release(held);
+        watched_names_release(held);
         box_free(box);
 }
 

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See box.h: the box as a value. What is decided about it is decided elsewhere.
+ * See box.h. The box as a value: this module decides nothing about it.
  */
 #include "box/box.h"
 
 #include <stdlib.h>
 
+void mount_free(struct mount *mount)
+{
+        free(mount->source);
+        free(mount->destination);
+        free(mount->content);
+        free(mount->why);
+}
+
 void box_free(struct box *box)
 {
-        for (size_t i = 0; i < box->mount_count; i++) {
-                free(box->mounts[i].source);
-                free(box->mounts[i].destination);
-                free(box->mounts[i].content);
-                free(box->mounts[i].why);
-        }
+        for (size_t i = 0; i < box->mount_count; i++)
+                mount_free(&box->mounts[i]);
         free(box->mounts);
         for (size_t i = 0; i < box->file_count; i++) {
                 free(box->files[i].source);
@@ -87,7 +91,7 @@ static bool is_asked_overlay(const struct mount *mount)
 
 bool mount_is_asked_for(const struct mount *mount)
 {
-        /* Their `why` is the option. */
+        /* `why` of these is the option. */
         return is_asked_overlay(mount) || (mount->kind == MOUNT_BIND && str_starts(mount->why, "--"));
 }
 

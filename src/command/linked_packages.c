@@ -7,6 +7,7 @@
 #include "command/directories.h"
 #include "command/search.h"
 #include "grants/mounts.h"
+#include "grants/sensitive_paths.h"
 #include "lib/fd.h"
 #include "lib/messages.h"
 #include "lib/str.h"
@@ -25,7 +26,7 @@ enum {
 static void note_package(const struct box *box, const char *place, const char *how, const char *real,
                          size_t *notes)
 {
-        if (mounts_show(box, real) || directory_in_host_tree(real) || mounts_find_sensitive(real, false) ||
+        if (mounts_show(box, real) || directory_in_host_tree(real) || sensitive_path_any_home(real, false) ||
             *notes == PACKAGE_NOTES_MAX)
                 return;
         ++*notes;

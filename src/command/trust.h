@@ -41,7 +41,7 @@ bool trust_reference(const struct trust *trust, const char *from, const char *ta
 
 /* The same for every link that `path` (absolute and normal) leads through. When false, *from and *to, unless
  * they are NULL, become the first link in doubt and its target; the caller frees both. It skips links in a
- * writable grant, because mounts_add_program() refuses them. */
+ * writable grant, because grants_add_program() refuses them. */
 bool trust_way(const struct trust *trust, const char *path, char **from, char **to);
 
 /* The same for an absolute path in which `..` may follow a link. */

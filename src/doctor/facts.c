@@ -5,7 +5,6 @@
 #include "doctor/facts.h"
 
 #include "command/search.h"
-#include "grants/mounts.h"
 #include "lib/fd.h"
 #include "lib/homes.h"
 #include "ns/landlock.h"

@@ -4,7 +4,7 @@
  */
 #include "doctor/trial.h"
 
-#include "grants/protect.h"
+#include "grants/watched_names.h"
 #include "lib/clock.h"
 #include "lib/fd.h"
 #include "lib/messages.h"
@@ -244,6 +244,6 @@ void trial_run(const struct str_list *command, enum trial_kind kind, struct tria
                 run_box(&box, trial);
         messages_send_to(NULL, NULL);
         held_sources_release(&held);
-        protect_release(&held);
+        watched_names_release(&held);
         box_free(&box);
 }

@@ -11,7 +11,6 @@
 #include "fetch/project.h"
 #include "fetch/sandbox.h"
 #include "fetch/tree_digest.h"
-#include "grants/mounts.h"
 #include "lib/fd.h"
 #include "lib/homes.h"
 #include "lib/messages.h"

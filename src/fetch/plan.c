@@ -4,7 +4,6 @@
  */
 #include "fetch/plan.h"
 
-#include "grants/mounts.h"
 #include "lib/clock.h"
 #include "lib/fd.h"
 #include "lib/homes.h"

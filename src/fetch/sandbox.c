@@ -6,7 +6,6 @@
 #include "fetch/sandbox.h"
 
 #include "fetch/tree_digest.h"
-#include "grants/mounts.h"
 #include "grants/protect.h"
 #include "lib/clock.h"
 #include "lib/fd.h"

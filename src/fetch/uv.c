@@ -6,7 +6,6 @@
  */
 #include "command/search.h"
 #include "fetch/plan.h"
-#include "grants/mounts.h"
 #include "lib/fd.h"
 #include "lib/homes.h"
 

@@ -5,10 +5,10 @@
 #include "grants/base.h"
 
 #include "grants/etc.h"
+#include "grants/mounts.h"
 #include "lib/fd.h"
 
 #include <limits.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,14 +18,14 @@ static void add_simple(struct box *box, enum mount_kind kind, const char *destin
         box_add_mount(box, &mount);
 }
 
-/* A directory of the host tree: itself, or the link that it is (/bin → usr/bin), or nothing. */
+/* Adds a directory of the host tree, or the link that the host has at this path (/bin → usr/bin). */
 static bool add_tree_directory(struct box *box, struct held_sources *held, const char *path,
                                struct error *error)
 {
         char text[PATH_MAX];
         struct stat status;
         if (lstat(path, &status) < 0)
-                return true; /* this distribution has none */
+                return true; /* this distribution does not have it */
         ssize_t length = S_ISLNK(status.st_mode) ? readlink(path, text, sizeof(text) - 1) : -1;
         if (length >= 0) {
                 text[length] = 0;
@@ -41,7 +41,7 @@ bool base_add(struct box *box, struct held_sources *held, struct error *error)
         for (size_t i = 0; i < sizeof(tree) / sizeof(*tree); i++)
                 if (!add_tree_directory(box, held, tree[i], error))
                         return false;
-        /* Names and trust that programs look for; each by its real path, whatever the distribution links. */
+        /* By real path, whichever of them the distribution makes a link. */
         for (const char *const *path = etc_host_paths; *path; path++) {
                 autofree char *real = mounts_repeat_links(box, *path, "base");
                 if (!real)
@@ -56,8 +56,8 @@ bool base_add(struct box *box, struct held_sources *held, struct error *error)
         add_simple(box, MOUNT_MEMORY, "/dev/shm");
         add_simple(box, MOUNT_MEMORY, "/tmp");
         add_simple(box, MOUNT_MEMORY, "/var/tmp");
-        /* The caller's home path, empty: programs write caches and settings there, and configurations name
-         * it. */
+        /* An empty directory at the path of the caller's home: programs write caches and settings there, and
+         * configurations name it. */
         autofree char *real_home = mounts_repeat_links(box, box->home, "base");
         if (!mounts_find_exact(box, real_home ? real_home : box->home))
                 add_simple(box, MOUNT_MEMORY, real_home ? real_home : box->home);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See certificates.h. The variables are those that the programs' own manuals name. It must never grant more
- * than the variable says: of a file no directory, and what the list of dangerous grants refuses not either.
+ * See certificates.h. The list has the variables that the programs' own manuals name. This module must never
+ * grant more than the value of the variable names: never the directory of a file, and nothing that
+ * sensitive_paths.h refuses.
  */
 #include "grants/certificates.h"
 
 #include "grants/copy_in.h"
+#include "grants/grants.h"
+#include "grants/mounts.h"
 #include "lib/fd.h"
 #include "lib/messages.h"
-#include "lib/suggest.h"
 
 #include <sys/stat.h>
 
@@ -35,8 +37,8 @@ static const struct {
     {"GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", A_FILE},
 };
 
-/* True when the place may exist inside, as a part of the host's tree, of a grant, or of what is sent in; what
- * is in memory is empty at the start. */
+/* True when `path` may exist inside: in the host tree, in a grant, or as a file of --file. Memory is empty at
+ * the start. */
 static bool is_inside(const struct box *box, const char *path)
 {
         const struct mount *mount = box_find_mount(box, path);
@@ -65,11 +67,11 @@ static bool add_path(struct box *box, struct held_sources *held, const char *var
         bool fits =
             S_ISREG(status.st_mode) ? names != DIRECTORIES : S_ISDIR(status.st_mode) && names != A_FILE;
         if (!fits) {
-                message("note: %s names %s, which is no %s; it is not granted", variable, error_shown(path),
-                        names == DIRECTORIES ? "directory" : "file");
+                message("note: %s names %s, which is not a %s; hutch does not grant it", variable,
+                        error_shown(path), names == DIRECTORIES ? "directory" : "file");
                 return true;
         }
-        return mounts_add_grant(box, held, path, NULL, false, why, error);
+        return grants_add(box, held, path, NULL, false, why, error);
 }
 
 static bool add_value(struct box *box, struct held_sources *held, const char *variable, enum names names,
@@ -100,5 +102,5 @@ bool certificates_add(struct box *box, struct held_sources *held, struct error *
                                 return false;
                 }
         }
-        return mounts_check_links(box, held, error);
+        return grants_check_links(box, held, error);
 }

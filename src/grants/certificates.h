@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A variable that names certificates is of no use inside without them.
+ * Certificates that environment variables name (SSL_CERT_FILE and the like), so that a variable that the user
+ * forwards works inside.
  */
 #ifndef HUTCH_GRANTS_CERTIFICATES_H
 #define HUTCH_GRANTS_CERTIFICATES_H
 
-#include "grants/mounts.h"
+#include "box/box.h"
+#include "grants/held_sources.h"
 
-/* Grants, read-only and at the same path, exactly the file (for variables that name directories: the
- * directories) that a certificate variable names which the person passed on by --env or --env-file. What is
- * visible already needs no grant; a missing one is a note. Status 125 when a grant is refused, as with --ro.
- * After env_make(). */
+/* Grants, read-only and at the same path, exactly the file or the directories that each certificate variable
+ * names which the user forwards with --env or --env-file. A path that the sandbox shows already needs no
+ * grant. For a missing one hutch prints a note. Status 125 when a grant is refused, as with --ro. Call after
+ * env_make(). */
 bool certificates_add(struct box *box, struct held_sources *held, struct error *error);
 
 #endif

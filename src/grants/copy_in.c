@@ -4,42 +4,44 @@
  */
 #include "grants/copy_in.h"
 
+#include "grants/grants.h"
+#include "grants/mounts.h"
 #include "grants/protect.h"
 #include "lib/fd.h"
-#include "lib/suggest.h"
 
 #include <errno.h>
 #include <fcntl.h>
 
-#define MOST_FILE_BYTES (100ULL << 20)
+#define MAX_FILE_BYTES (100ULL << 20)
 
 static bool check_source(const char *path, const struct stat *status, struct error *error)
 {
         if (S_ISDIR(status->st_mode))
                 return error_set(
                     error, EXIT_SETUP,
-                    "cannot copy %s in: it is a directory; grant it with --ro, or name the file in "
-                    "it after --file",
+                    "cannot copy %s in: it is a directory; grant it with --ro, or name a file in it after "
+                    "--file",
                     path);
         if (!S_ISREG(status->st_mode))
-                return error_set(error, EXIT_SETUP, "cannot copy %s in: it is no regular file", path);
-        if ((uint64_t)status->st_size > MOST_FILE_BYTES)
+                return error_set(error, EXIT_SETUP, "cannot copy %s in: it is not a regular file", path);
+        if ((uint64_t)status->st_size > MAX_FILE_BYTES)
                 return error_set(error, EXIT_SETUP,
                                  "cannot copy %s in: it has %ju bytes, and --file takes at most %llu; grant "
                                  "it with --ro",
-                                 path, (uintmax_t)status->st_size, MOST_FILE_BYTES);
-        /* Asked, not tried: opening is an act, and something else may be there by now. */
+                                 path, (uintmax_t)status->st_size, MAX_FILE_BYTES);
+        /* Opening would have effects (a fifo, a device), and another object may be at the path by
+         * now. */
         if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) < 0)
                 return error_set(error, EXIT_SETUP, "cannot copy %s in: %s", path, strerror(errno));
         return true;
 }
 
-static bool add(struct box *box, struct held_sources *held, const char *path, const char *remote,
-                struct error *error)
+static bool add_file(struct box *box, struct held_sources *held, const char *path, const char *remote,
+                     struct error *error)
 {
         autofree char *real = NULL;
         struct stat status;
-        if (!mounts_judge_file(box, held, path, "--file", &real, &status, error) ||
+        if (!grants_judge_file(box, held, path, "--file", &real, &status, error) ||
             !check_source(real, &status, error))
                 return false;
         box->files = str_or_die(reallocarray(box->files, box->file_count + 1, sizeof(*box->files)));
@@ -59,13 +61,14 @@ bool copy_in_add(struct box *box, struct held_sources *held, const struct option
 {
         for (size_t i = 0; i < options->file_count; i++) {
                 autofree char *path = path_join(cwd, options->files[i].local);
-                if (!add(box, held, path, options->files[i].remote, error))
+                if (!add_file(box, held, path, options->files[i].remote, error))
                         return false;
         }
         return true;
 }
 
-/* Only where the command itself can write: nothing comes to be by --file that it could not have made. */
+/* Allows only what the command can write itself, so that --file creates nothing on the host that the command
+ * could not have created. */
 static bool check_place(const struct box *box, const struct copy_in *file, bool protect, struct error *error)
 {
         const char *place = file->destination;
@@ -76,19 +79,20 @@ static bool check_place(const struct box *box, const struct copy_in *file, bool 
         if (writable && str_equal(mount->destination, place))
                 return error_set(
                     error, EXIT_SETUP,
-                    "cannot put a file at %s: that is a grant or a directory of the sandbox; write "
-                    "a place in a directory, as /tmp/%s",
+                    "cannot put a file at %s: that is a grant or a directory of the sandbox; name a path in "
+                    "a directory, such as /tmp/%s",
                     place, error_shown(name));
         if (!writable)
                 return error_set(error, EXIT_SETUP,
-                                 "cannot put a file at %s: nothing can be written there (%s); the places for "
-                                 "--file are below /tmp, the home and directories granted with --rw",
-                                 place, mount ? mount->why : "it is the sandbox's root");
+                                 "cannot put a file at %s: the command cannot write there (%s); --file can "
+                                 "write below /tmp, the home and directories granted with --rw",
+                                 place, mount ? mount->why : "the sandbox's root");
         if (protect && protect_names(box, place))
-                return error_set(error, EXIT_SETUP,
-                                 "cannot put a file at %s: the name is protected, because other programs run "
-                                 "or obey what is there; --no-protect lifts that",
-                                 place);
+                return error_set(
+                    error, EXIT_SETUP,
+                    "cannot put a file at %s: the name is protected, because programs outside the "
+                    "sandbox run or obey such a file; --no-protect permits it",
+                    place);
         return true;
 }
 

@@ -10,15 +10,14 @@ const char *const etc_host_paths[] = {
     "/etc/ld.so.cache",  /* without it the loader searches every library directory of the machine */
     "/etc/alternatives", /* Debian's links from /usr/bin to the chosen program */
     "/etc/localtime",
-    /* Public certificate authorities: Debian and most others; Fedora; Arch. Never /etc/ssl itself, which
-     * holds private keys. */
-    "/etc/ssl/certs",
+    /* Public certificate authorities. Never /etc/ssl itself, which holds private keys. */
+    "/etc/ssl/certs",         /* Debian and most others */
     "/etc/ssl/cert.pem",      /* Arch, Alpine */
     "/etc/ssl/ca-bundle.pem", /* openSUSE */
-    "/etc/pki/tls/certs",
+    "/etc/pki/tls/certs",     /* Fedora */
     "/etc/pki/tls/cert.pem",
     "/etc/pki/ca-trust/extracted",
-    "/etc/ca-certificates/extracted",
+    "/etc/ca-certificates/extracted", /* Arch */
     NULL,
 };
 
@@ -35,19 +34,18 @@ static void add_file(struct box *box, const char *destination, char *content)
 
 void etc_add_files(struct box *box)
 {
-        /* What the format of passwd cannot hold is no home for it; $HOME still says the truth. */
+        /* The format of passwd cannot hold these two characters; $HOME still names the real path. */
         const char *home = strpbrk(box->home, ":\n") ? "/tmp" : box->home;
-        /* Files of the host's root, and of every other account, show as owned by nobody: the sandbox maps no
-         * id but its own. */
+        /* The sandbox maps one id, so that files of every other account of the host, root's too, show as
+         * owned by 65534. */
         add_file(box, "/etc/passwd",
                  str_format("root:x:0:0:root:/:/usr/sbin/nologin\n"
                             "nobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n" BOX_USER ":x:%u:%u:" BOX_USER
                             ":%s:/bin/sh\n",
                             BOX_ID, BOX_ID, home));
         add_file(box, "/etc/group", str_format("root:x:0:\nnogroup:x:65534:\n" BOX_USER ":x:%u:\n", BOX_ID));
-        /* Git refuses the configuration of repositories that belong to another account, for fear of what it
-         * would run; what it runs in here is confined. Granting the directory was the person's word for it.
-         */
+        /* Git refuses repositories of other accounts, because their configuration can make it run programs.
+         * Here such a program is confined, and the user chose to grant the directory. */
         add_file(box, "/etc/gitconfig", str_copy("[safe]\n\tdirectory = *\n"));
         add_file(box, "/etc/hosts",
                  str_copy("127.0.0.1 localhost " BOX_HOST "\n::1 localhost ip6-localhost\n"));

@@ -2,22 +2,20 @@
  *
  * See git.h.
  *
- * Theory of operation (gitrepository-layout(5), git-worktree(1), git-config(1)). A work tree has a .git: the
- * repository, a link to it, or a file that names it. A linked worktree's is worktrees/NAME of another, whose
- * file commondir leads to the configuration and the hooks; a submodule's is modules/NAME of the one around
- * it, at any depth. A directory that looks like a repository is one to Git, bare, whatever it is called. Any
- * configuration may name another directory of hooks and further configuration; which of several wins does not
- * matter here, since all are taken.
+ * Theory of operation (gitrepository-layout(5), git-worktree(1), git-config(1)). A work tree has a .git,
+ * which is the repository, a link to it, or a file that names it. The repository of a linked worktree is
+ * worktrees/NAME in another one, and its file commondir leads to the configuration and the hooks. The
+ * repository of a submodule is modules/NAME in the one around it, at any depth. Git treats a directory with
+ * the contents of a repository as a bare one, whatever its name. Any configuration may name another directory
+ * of hooks and further configuration. Git has rules about which of several wins; this module takes all.
  */
 #include "grants/git.h"
 
 #include "grants/git_config.h"
-#include "grants/mounts.h"
 #include "lib/fd.h"
 #include "lib/homes.h"
 #include "lib/messages.h"
 #include "lib/real_path.h"
-#include "lib/suggest.h"
 #include "lib/tree_walk.h"
 
 #include <fcntl.h>
@@ -26,22 +24,22 @@
 
 enum {
         POINTER_MAX = PATH_MAX + 16,
-        MOST_DEPTH = 4,
-        MOST_DIRECTORIES = 2000, /* of each grant */
-        MOST_ENTRIES = 50000,
-        MOST_REPOSITORIES = 256, /* of all grants: each is a handful of mounts */
-        MOST_CONFIGS = 2048,
-        MOST_PLACES = 4096, /* each is compared with the others, and may become a mount */
-        MOST_CONFIG_BYTES = 256 << 10,
+        MAX_DEPTH = 4,
+        MAX_DIRECTORIES = 2000, /* in each grant */
+        MAX_ENTRIES = 50000,
+        MAX_REPOSITORIES = 256, /* in all grants: each adds several mounts */
+        MAX_CONFIGS = 2048,
+        MAX_PLACES = 4096, /* each is compared with the others, and may become a mount */
+        MAX_CONFIG_BYTES = 256 << 10,
 };
 
 struct search {
         const struct box *box;
         struct str_list *places;
-        struct str_list repositories; /* known already */
-        struct str_list configs;      /* read already: FILE and, behind a newline, the directory it is for */
-        struct str_list shared_hooks; /* core.hooksPath of the person's and the machine's configuration */
-        const char *source;           /* of the grant that is looked through */
+        struct str_list repositories; /* found so far */
+        struct str_list configs;      /* read so far: FILE, a newline, and the directory it was read for */
+        struct str_list shared_hooks; /* core.hooksPath of the user's and the machine's configuration */
+        const char *source;           /* of the grant that is being searched */
         bool is_cut;
 };
 
@@ -61,14 +59,15 @@ static void add_place(struct search *search, const char *directory, const char *
         autofree char *place = path_join(directory, name);
         if (str_list_has(search->places, place))
                 return;
-        if (search->places->count == MOST_PLACES)
+        if (search->places->count == MAX_PLACES)
                 search->is_cut = true;
         else
                 str_list_add(search->places, place);
 }
 
-/* A path as configurations write it, relative to `directory`; the caller frees. Of what exists the last
- * component may be a link. NULL for a form that names another account's home or Git's own installation. */
+/* The path that a configuration's `value` names, relative to `directory`; the caller frees. Its directory is
+ * real, the last component may be a link. NULL for a value that names another account's home or Git's own
+ * installation. */
 static char *resolve_value(const char *value, const char *directory)
 {
         static const char optional[] = ":(optional)";
@@ -100,13 +99,13 @@ static void add_hooks(struct search *search, const char *value, const char *dire
         for (size_t i = 0; i < search->box->mount_count; i++) {
                 const struct mount *mount = &search->box->mounts[i];
                 if (mount->kind == MOUNT_BIND && mount->writable && path_is_below(mount->source, hooks)) {
-                        message("note: core.hooksPath makes git run what is in %s, which cannot be protected "
-                                "because the writable %s is, or lies in, that directory",
+                        message("note: core.hooksPath makes git run what is in %s; hutch cannot protect that "
+                                "directory, because it is or contains the writable %s",
                                 error_shown(hooks), error_shown(mount->source));
                         return;
                 }
         }
-        /* Husky's hooks run the scripts beside their own directory. */
+        /* Husky's hooks are in .husky/_ and run the scripts in .husky. */
         if (str_equal(strrchr(hooks, '/'), "/_")) {
                 autofree char *above = path_parent(hooks);
                 add_place(search, above, ".");
@@ -115,8 +114,8 @@ static void add_hooks(struct search *search, const char *value, const char *dire
         }
 }
 
-/* Reads a configuration, and what it includes. `directory`: what hooks are relative to; NULL: that of
- * whatever repository there will be. The list of files still to be read takes the place of recursion. */
+/* Reads the configuration `first` and what it includes, with a list in place of recursion. A relative path of
+ * hooks is relative to `directory`; NULL stands for the directory of every repository that is found. */
 static void read_config(struct search *search, const char *first, const char *directory)
 {
         struct str_list files = {0};
@@ -125,12 +124,12 @@ static void read_config(struct search *search, const char *first, const char *di
                 const char *file = files.values[i];
                 autofree char *text = NULL;
                 autofree char *known = str_format("%s\n%s", file, directory ? directory : "");
-                if (search->configs.count == MOST_CONFIGS)
+                if (search->configs.count == MAX_CONFIGS)
                         search->is_cut = true;
                 if (search->is_cut || str_list_has(&search->configs, known))
                         continue;
                 str_list_add(&search->configs, known);
-                if (fd_read_file(file, MOST_CONFIG_BYTES, &text) < 0)
+                if (fd_read_file(file, MAX_CONFIG_BYTES, &text) < 0)
                         continue;
                 struct str_list hooks = {0}, includes = {0};
                 git_config_read(text, &hooks, &includes);
@@ -160,13 +159,13 @@ static void add_names(struct search *search, const char *repository)
         static const char *const names[] = {"config", "config.worktree", "hooks", "commondir"};
         for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
                 add_place(search, repository, names[i]);
-        /* The way back to a linked worktree: only its repository has one. */
+        /* The path of a linked worktree, in its repository. */
         autofree char *back = path_join(repository, "gitdir");
         if (access(back, F_OK) == 0)
                 add_place(search, repository, "gitdir");
 }
 
-/* `work_tree`: NULL for a bare one, and where it is not known. */
+/* `work_tree` is NULL for a bare repository, and where it is not known. */
 static void add_repository(struct search *search, const char *repository, const char *work_tree)
 {
         autofree char *pointer = path_join(repository, "commondir");
@@ -175,7 +174,7 @@ static void add_repository(struct search *search, const char *repository, const 
         const char *base = work_tree ? work_tree : repository;
         for (size_t i = 0; i < sizeof(directories) / sizeof(*directories) && directories[i]; i++) {
                 if (!str_list_has(&search->repositories, directories[i])) {
-                        if (search->repositories.count == MOST_REPOSITORIES) {
+                        if (search->repositories.count == MAX_REPOSITORIES) {
                                 search->is_cut = true;
                                 return;
                         }
@@ -191,14 +190,14 @@ static void add_repository(struct search *search, const char *repository, const 
                 add_hooks(search, search->shared_hooks.values[i], base);
 }
 
-/* True when there is a .git, of whatever kind. */
+/* Adds the repository of `work_tree`. False when that has no .git of any kind. */
 static bool add_work_tree(struct search *search, const char *work_tree)
 {
         struct stat status;
         autofree char *spelled = path_join(work_tree, ".git");
         if (lstat(spelled, &status) < 0)
                 return false;
-        /* By this spelling too: .git itself may be what is to be protected. */
+        /* By this path too: .git itself may be a link that the command could replace. */
         add_names(search, spelled);
         autofree char *repository = S_ISREG(status.st_mode) ? git_read_pointer(spelled, "gitdir: ", work_tree)
                                                             : realpath(spelled, NULL);
@@ -207,67 +206,69 @@ static bool add_work_tree(struct search *search, const char *work_tree)
         return true;
 }
 
-static bool has(int directory, const char *name)
+static bool has_entry(int directory, const char *name)
 {
         return faccessat(directory, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* What a repository has inside for others: submodules' and linked worktrees' own. */
-static void look_into_repository(struct tree *tree, const char *relative)
+/* The repositories that one contains: of submodules and of linked worktrees. */
+static void look_into_repository(struct tree_walk *tree, const char *relative)
 {
         autofree char *modules = str_format("%s%smodules", relative, relative[0] ? "/" : "");
         autofree char *worktrees = str_format("%s%sworktrees", relative, relative[0] ? "/" : "");
-        tree_add(tree, modules);
-        tree_add(tree, worktrees);
+        tree_walk_add(tree, modules);
+        tree_walk_add(tree, worktrees);
 }
 
-static bool enter(struct tree *tree, int directory, const char *relative)
+static bool enter_directory(struct tree_walk *tree, int directory, const char *relative)
 {
         struct search *search = tree->context;
         autofree char *path = path_join(search->source, relative);
         if (search->is_cut)
                 return false;
         bool is_named_so = !relative[0] && str_equal(strrchr(path, '/'), "/.git");
-        if (is_named_so ||
-            (has(directory, "HEAD") && (has(directory, "objects") || has(directory, "commondir")))) {
+        if (is_named_so || (has_entry(directory, "HEAD") &&
+                            (has_entry(directory, "objects") || has_entry(directory, "commondir")))) {
                 add_repository(search, path, NULL);
                 look_into_repository(tree, relative);
                 return false;
         }
-        if (has(directory, ".git") && add_work_tree(search, path)) {
+        if (has_entry(directory, ".git") && add_work_tree(search, path)) {
                 autofree char *inner = str_format("%s%s.git", relative, relative[0] ? "/" : "");
                 look_into_repository(tree, inner);
         }
         return true;
 }
 
-/* Package managers strip repositories from what they install, and there are thousands of directories. */
-static bool is_looked_into(struct tree *tree, int directory, const char *relative, const char *name)
+/* Package managers install no repositories, and node_modules has thousands of directories. enter_directory()
+ * looks into each .git itself. */
+static bool is_searched(struct tree_walk *tree, int directory, const char *relative, const char *name)
 {
         (void)tree, (void)directory, (void)relative;
         return !str_equal(name, ".git") && !str_equal(name, "node_modules");
 }
 
-static void look_through(struct search *search, const struct mount *grant)
+static void search_grant(struct search *search, const struct mount *grant)
 {
         autoclose int root = real_path_open(grant->source, O_PATH | O_DIRECTORY);
-        struct tree tree = {
+        struct tree_walk tree = {
             .root = root,
-            .max_depth = MOST_DEPTH,
-            .max_directories = MOST_DIRECTORIES,
-            .max_entries = MOST_ENTRIES,
+            .max_depth = MAX_DEPTH,
+            .max_directories = MAX_DIRECTORIES,
+            .max_entries = MAX_ENTRIES,
             .context = search,
-            .enter = enter,
-            .entry = is_looked_into,
+            .enter = enter_directory,
+            .entry = is_searched,
         };
         search->source = grant->source;
         tree_walk(&tree);
         if (tree.is_cut || search->is_cut)
-                message("note: %s holds too much to look for every Git repository in it; those that were not "
-                        "found are not protected",
-                        error_shown(grant->source));
+                message(
+                    "note: %s holds too much to look for every Git repository in it; hutch does not protect "
+                    "those that it did not find",
+                    error_shown(grant->source));
         search->is_cut = false;
-        /* The repository around the grant. */
+        /* The repository that contains the grant. */
         char *above = path_parent(grant->source);
         while (!add_work_tree(search, above) && above[1]) {
                 char *next = path_parent(above);
@@ -277,9 +278,8 @@ static void look_through(struct search *search, const struct mount *grant)
         free(above);
 }
 
-/* The machine's and the person's configuration. A grant that holds one of these files is refused by
- * sensitive_paths.h.
- */
+/* The configuration of the machine and of the user. sensitive_paths.h refuses a writable grant that contains
+ * one of these files, but not of what they include. */
 static void read_shared_configs(struct search *search)
 {
         const char *variable = getenv("XDG_CONFIG_HOME");
@@ -300,7 +300,7 @@ void git_find(const struct box *box, struct str_list *places)
         for (size_t i = 0; i < box->mount_count; i++)
                 if (box->mounts[i].kind == MOUNT_BIND && box->mounts[i].writable &&
                     box->mounts[i].is_directory)
-                        look_through(&search, &box->mounts[i]);
+                        search_grant(&search, &box->mounts[i]);
         str_list_free(&search.repositories);
         str_list_free(&search.configs);
         str_list_free(&search.shared_hooks);

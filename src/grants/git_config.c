@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See git_config.h. Git stops at the first mistake in a file; this reader goes on with the next line, because
- * to protect one path too many does no harm.
+ * See git_config.h. Git stops at the first error in a file. This reader continues with the next line: one
+ * protected path too many does no harm.
  */
 #include "grants/git_config.h"
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
-enum { MOST_VALUES = 64, LONGEST_WORD = 64 };
+enum { MAX_VALUES = 64, MAX_WORD = 64 };
 
 static bool is_blank(char c)
 {
@@ -22,12 +22,12 @@ static bool is_word(char c)
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
 }
 
-/* Copies the letters at *at, as many as there is room for, and steps over all of them. */
-static void take_word(const char **at, char *word)
+/* Copies the word at *at, cut to the room in `word`, and moves *at past all of it. */
+static void read_word(const char **at, char *word)
 {
         size_t length = 0;
         for (; is_word(**at); (*at)++)
-                if (length + 1 < LONGEST_WORD)
+                if (length + 1 < MAX_WORD)
                         word[length++] = **at;
         word[length] = 0;
 }
@@ -37,10 +37,10 @@ static void skip_line(const char **at)
         *at += strcspn(*at, "\n");
 }
 
-/* [section], [section "anything"] or [section.anything]; *at is behind the bracket. */
-static void take_section(const char **at, char *section)
+/* [section], [section "anything"] or [section.anything]; *at is after the opening bracket. */
+static void read_section(const char **at, char *section)
 {
-        take_word(at, section);
+        read_word(at, section);
         bool quoted = false;
         for (; **at && **at != '\n' && (quoted || **at != ']'); (*at)++) {
                 if (**at == '"')
@@ -52,14 +52,14 @@ static void take_section(const char **at, char *section)
                 (*at)++;
 }
 
-/* The value at *at, which is behind the =, to the end of its last line: quotes and escapes are resolved, a
- * comment and blanks at the end are left out. The caller frees. */
-static char *take_value(const char **at)
+/* The value at *at, which is after the =, to the end of its last line, with quotes and escapes resolved and
+ * without a comment or blanks at the end. The caller frees. */
+static char *read_value(const char **at)
 {
         while (is_blank(**at))
                 (*at)++;
         char *value = str_or_die(malloc(strlen(*at) + 1));
-        size_t length = 0, kept = 0; /* kept: without blanks that may be the last */
+        size_t length = 0, kept = 0; /* kept: up to the last byte that is not an unquoted blank */
         for (bool quoted = false; **at && **at != '\n'; (*at)++) {
                 char c = **at;
                 if (!quoted && (c == '#' || c == ';')) {
@@ -93,7 +93,7 @@ static char *take_value(const char **at)
 
 void git_config_read(const char *text, struct str_list *hooks, struct str_list *includes)
 {
-        char section[LONGEST_WORD] = "", key[LONGEST_WORD];
+        char section[MAX_WORD] = "", key[MAX_WORD];
         if (str_starts(text, "\xef\xbb\xbf"))
                 text += 3;
         for (const char *at = text; *at;) {
@@ -103,10 +103,10 @@ void git_config_read(const char *text, struct str_list *hooks, struct str_list *
                 }
                 if (*at == '[') {
                         at++;
-                        take_section(&at, section);
+                        read_section(&at, section);
                         continue;
                 }
-                take_word(&at, key);
+                read_word(&at, key);
                 while (is_blank(*at))
                         at++;
                 if (!key[0] || *at != '=') {
@@ -114,14 +114,14 @@ void git_config_read(const char *text, struct str_list *hooks, struct str_list *
                         continue;
                 }
                 at++;
-                autofree char *value = take_value(&at);
+                autofree char *value = read_value(&at);
                 struct str_list *list = NULL;
                 if (strcasecmp(section, "core") == 0 && strcasecmp(key, "hookspath") == 0)
                         list = hooks;
                 if ((strcasecmp(section, "include") == 0 || strcasecmp(section, "includeif") == 0) &&
                     strcasecmp(key, "path") == 0)
                         list = includes;
-                if (list && value[0] && list->count < MOST_VALUES)
+                if (list && value[0] && list->count < MAX_VALUES)
                         str_list_add(list, value);
         }
 }

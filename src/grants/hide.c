@@ -9,7 +9,6 @@
 #include "lib/fd.h"
 #include "lib/messages.h"
 #include "lib/real_path.h"
-#include "lib/suggest.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,8 +20,8 @@
 #include <sys/syscall.h>
 
 enum {
-        MOST_ENTRIES = 200000, /* looked at for patterns, in all grants together */
-        MOST_MASKS = 4096,     /* each is a mount, and a box is searched by its mounts */
+        MAX_ENTRIES = 200000, /* searched for patterns, in all grants together */
+        MAX_MASKS = 4096,     /* each is a mount, and many functions walk the list of mounts */
 };
 
 static bool shows_host(const struct mount *mount)
@@ -37,8 +36,7 @@ void hide_object(struct box *box, const char *real, bool is_directory, const cha
                 if (!shows_host(&box->mounts[i]) || !path_is_below(real, box->mounts[i].source))
                         continue;
                 autofree char *place = mounts_place(&box->mounts[i], real);
-                /* Another mount may have that place, which then shows something else, or is a mask already.
-                 */
+                /* A deeper mount may cover that path; it shows another object, or is a mask already. */
                 if (box_find_mount(box, place) != &box->mounts[i])
                         continue;
                 struct mount mask = {
@@ -51,9 +49,7 @@ void hide_object(struct box *box, const char *real, bool is_directory, const cha
         }
 }
 
-/* ---- one path ---- */
-
-static const struct mount *find_writable(const struct box *box, const char *real)
+static const struct mount *find_writable_above(const struct box *box, const char *real)
 {
         for (size_t i = 0; i < box->mount_count; i++)
                 if (box->mounts[i].kind == MOUNT_BIND && box->mounts[i].writable &&
@@ -62,12 +58,12 @@ static const struct mount *find_writable(const struct box *box, const char *real
         return NULL;
 }
 
-/* Another name of the same file stays as it is. */
+/* A mask covers one path; the file stays readable at its other hard links. */
 static void note_other_names(const char *path, const struct stat *status, const char *why)
 {
         if (!S_ISDIR(status->st_mode) && status->st_nlink > 1)
-                message("note: %s (%s) has other names, by hard links, that are not hidden",
-                        error_shown(path), why);
+                message("note: %s (%s) has other names, by hard links, which stay visible", error_shown(path),
+                        why);
 }
 
 static bool hide_path(struct box *box, const char *path, const char *why, struct error *error)
@@ -86,27 +82,26 @@ static bool hide_path(struct box *box, const char *path, const char *why, struct
                 return found;
         }
         if (errno != ENOENT && errno != ENOTDIR)
-                return error_set(error, EXIT_SETUP, "%s: %s: it cannot be hidden", why, strerror(errno));
+                return error_set(error, EXIT_SETUP, "%s: %s: hutch cannot hide it", why, strerror(errno));
         autofree char *missing = real_path_of_missing(path);
-        const struct mount *grant = find_writable(box, missing);
+        const struct mount *grant = find_writable_above(box, missing);
         if (grant)
                 return error_set(
                     error, EXIT_USAGE,
-                    "%s: there is no such file, and what the command puts there in the writable %s "
-                    "would not be hidden; check the path",
+                    "%s: there is no such file, and one that the command creates there in the writable %s "
+                    "would be visible; check the path",
                     why, grant->source);
-        message("note: %s hides nothing: nothing that a grant shows is there; a name or pattern without / is "
-                "looked for at any depth",
-                why);
+        message(
+            "note: %s hides nothing: no grant shows such a path; hutch looks for a name or pattern without "
+            "/ at any depth",
+            why);
         return true;
 }
 
-/* ---- patterns ---- */
-
 struct pattern {
         char *text;
-        bool whole_path; /* matches real paths; else names at any depth */
-        bool is_literal;
+        bool whole_path; /* compared with real paths; otherwise with names at any depth */
+        bool is_literal; /* compared as text; otherwise by fnmatch(3) */
         bool has_matched;
         char *why;
 };
@@ -116,9 +111,9 @@ struct walk {
         struct pattern *patterns;
         size_t pattern_count;
         size_t entries;
-        const struct mount *grant;   /* a copy: the box's own list grows */
+        const struct mount *grant;   /* a copy: the list in the box grows */
         int root;                    /* the grant's directory */
-        struct str_list directories; /* still to be looked into, relative to it; "" is itself */
+        struct str_list directories; /* still to be searched, relative to the root; "" is the root */
         struct error *error;
 };
 
@@ -127,7 +122,8 @@ static bool is_pattern(const char *text)
         return strpbrk(text, "*?[");
 }
 
-/* A path's directories before the first that is a pattern, by their real path, and the rest as it is. */
+/* A pattern of whole paths: the directories before its first wildcard by their real path, the rest as it is.
+ */
 static char *resolve_pattern(const char *cwd, const char *text)
 {
         autofree char *path = path_join(cwd, text);
@@ -141,7 +137,7 @@ static char *resolve_pattern(const char *cwd, const char *text)
         return resolved;
 }
 
-/* The first that matches; all that do are marked. */
+/* Returns the first pattern that matches, and marks all that do. */
 static const struct pattern *find_match(const struct walk *walk, const char *path, const char *name)
 {
         const struct pattern *first = NULL;
@@ -159,7 +155,7 @@ static const struct pattern *find_match(const struct walk *walk, const char *pat
         return first;
 }
 
-/* True when something below a hidden directory is granted more closely, and has names of its own. */
+/* True when a mount shows something below `directory` separately: patterns apply there too. */
 static bool holds_grant(const struct box *box, const char *directory)
 {
         for (size_t i = 0; i < box->mount_count; i++)
@@ -168,8 +164,8 @@ static bool holds_grant(const struct box *box, const char *directory)
         return false;
 }
 
-/* The file behind a link that matches has a second name that does not; but a link may not hide what the
- * machine's own programs need. */
+/* Hides what a matching link leads to, since the sandbox could reach it by its own name. Only in grants: a
+ * link must not hide what the host tree's programs need. */
 static void hide_target(struct walk *walk, const char *path, const char *why)
 {
         struct stat status;
@@ -184,24 +180,23 @@ static void hide_target(struct walk *walk, const char *path, const char *why)
                 }
 }
 
-static bool look_at_entry(struct walk *walk, int directory, const char *relative, const char *name)
+static bool hide_entry(struct walk *walk, int directory, const char *relative, const char *name)
 {
         struct stat status;
-        if (++walk->entries > MOST_ENTRIES)
-                return error_set(
-                    walk->error, EXIT_SETUP,
-                    "--hide: the grants have more than %d files and directories to look at; grant less, "
-                    "or name paths instead of patterns",
-                    MOST_ENTRIES);
+        if (++walk->entries > MAX_ENTRIES)
+                return error_set(walk->error, EXIT_SETUP,
+                                 "--hide: the grants have more than %d files and directories to search; "
+                                 "grant less, or name "
+                                 "paths instead of patterns",
+                                 MAX_ENTRIES);
         if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
-                return true; /* it has gone */
+                return true; /* deleted meanwhile */
         autofree char *below = str_format("%s%s%s", relative, relative[0] ? "/" : "", name);
         autofree char *path = str_format("%s/%s", walk->grant->source, below);
         const struct pattern *match = find_match(walk, path, name);
-        if (match && walk->box->mount_count > MOST_MASKS)
-                return error_set(walk->error, EXIT_SETUP,
-                                 "%s matches too much; more than %d places cannot be hidden", match->why,
-                                 MOST_MASKS);
+        if (match && walk->box->mount_count > MAX_MASKS)
+                return error_set(walk->error, EXIT_SETUP, "%s matches too much: hutch hides at most %d paths",
+                                 match->why, MAX_MASKS);
         if (match && S_ISLNK(status.st_mode)) {
                 hide_target(walk, path, match->why);
         } else if (match) {
@@ -215,7 +210,8 @@ static bool look_at_entry(struct walk *walk, int directory, const char *relative
         return true;
 }
 
-/* True when a directory that cannot be opened is closed to the sandbox too, and stays so. */
+/* True when the sandbox cannot open a directory either that hutch cannot open: it must not be able to change
+ * the mode. */
 static bool stays_closed(const struct walk *walk, const char *relative)
 {
         struct stat status;
@@ -225,7 +221,7 @@ static bool stays_closed(const struct walk *walk, const char *relative)
                 status.st_uid != geteuid());
 }
 
-static bool look_into(struct walk *walk, const char *relative)
+static bool walk_directory(struct walk *walk, const char *relative)
 {
         struct open_how how = {
             .flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
@@ -237,15 +233,15 @@ static bool look_into(struct walk *walk, const char *relative)
                 return true;
         DIR *directory = opened < 0 ? NULL : fdopendir(opened);
         if (!directory)
-                return error_set(walk->error, EXIT_SETUP, "--hide: cannot look into %s/%s: %s",
+                return error_set(walk->error, EXIT_SETUP, "--hide: cannot search %s/%s: %s",
                                  walk->grant->source, relative, strerror(errno));
         (void)fd_take(&opened);
-        bool looked = true;
-        for (struct dirent *entry; looked && (entry = readdir(directory));)
+        bool searched = true;
+        for (struct dirent *entry; searched && (entry = readdir(directory));)
                 if (!str_equal(entry->d_name, ".") && !str_equal(entry->d_name, ".."))
-                        looked = look_at_entry(walk, dirfd(directory), relative, entry->d_name);
+                        searched = hide_entry(walk, dirfd(directory), relative, entry->d_name);
         closedir(directory);
-        return looked;
+        return searched;
 }
 
 static bool walk_grant(struct walk *walk, const struct mount *grant)
@@ -253,7 +249,7 @@ static bool walk_grant(struct walk *walk, const struct mount *grant)
         autoclose int root = open(grant->source, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         struct stat status;
         if (root < 0 || fstat(root, &status) < 0)
-                return error_set(walk->error, EXIT_SETUP, "--hide: cannot look into %s: %s", grant->source,
+                return error_set(walk->error, EXIT_SETUP, "--hide: cannot search %s: %s", grant->source,
                                  strerror(errno));
         if (status.st_dev != grant->device || status.st_ino != grant->inode)
                 return error_set(walk->error, EXIT_SETUP, "--hide: %s was replaced while hutch started",
@@ -261,16 +257,17 @@ static bool walk_grant(struct walk *walk, const struct mount *grant)
         walk->grant = grant;
         walk->root = root;
         str_list_add(&walk->directories, "");
-        bool looked = true;
-        while (looked && walk->directories.count) {
+        bool searched = true;
+        while (searched && walk->directories.count) {
                 autofree char *relative = walk->directories.values[--walk->directories.count];
                 walk->directories.values[walk->directories.count] = NULL;
-                looked = look_into(walk, relative);
+                searched = walk_directory(walk, relative);
         }
-        return looked;
+        return searched;
 }
 
-/* True when another grant's walk comes by: the mask is put wherever any mount shows the object. */
+/* True when the walk of another grant covers this one: hide_object() puts a mask wherever any mount shows the
+ * object. */
 static bool is_walked_with_another(const struct box *box, size_t count, size_t index)
 {
         const char *source = box->mounts[index].source;
@@ -294,8 +291,8 @@ static bool walk_grants(struct walk *walk)
         return true;
 }
 
-/* One --hide. A name without a / is looked for at any depth; what exists where it leads to from the working
- * directory is hidden whether a grant's own walk comes by or not. */
+/* One --hide. hutch looks for a name without a / at any depth, and also hides what exists at that name in the
+ * working directory, whether or not the walk of a grant meets it. */
 static bool add_pattern(struct walk *walk, const char *cwd, const char *written)
 {
         size_t length = strlen(written);
@@ -307,7 +304,7 @@ static bool add_pattern(struct walk *walk, const char *cwd, const char *written)
         autofree char *path = path_join(cwd, text);
         bool whole_path = strchr(text, '/') || str_equal(text, ".") || str_equal(text, "..");
         bool exists = lstat(path, &status) == 0;
-        /* A file's own name may have such signs (app/[id]): what exists as a whole is a path. */
+        /* A file's name may contain wildcards (app/[id]): if it exists as written, it is a path. */
         bool is_literal = !is_pattern(text) || exists;
         if (is_literal && (exists || whole_path) && !hide_path(walk->box, path, why, walk->error))
                 return false;
@@ -323,7 +320,7 @@ static bool add_pattern(struct walk *walk, const char *cwd, const char *written)
         return true;
 }
 
-/* A name that is nowhere is a slip of the pen; a pattern need not match. */
+/* A name that matches nothing is probably misspelled; a pattern need not match. */
 static bool check_matched(const struct walk *walk, const char *cwd)
 {
         for (size_t i = 0; i < walk->pattern_count; i++) {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Databases that another program has open, below an overlay. It only asks the kernel about locks; nothing of
- * a database is read.
+ * SQLite databases below an overlay that another program is using. This module asks the kernel about locks;
+ * it reads nothing of a database.
  */
 #ifndef HUTCH_GRANTS_JOURNALS_H
 #define HUTCH_GRANTS_JOURNALS_H
 
 #include "box/box.h"
 
-/* Refuses, with status 125, an overlay of a directory in which SQLite's journal is in use: the database would
- * change below the overlay, and neither side would see the other's locks. What a crash left behind is no
- * obstacle. Looks at the first 20000 entries, eight directories deep. */
+/* Refuses, with status 125, an overlay of a directory with a journal in use: the database would change below
+ * the overlay, and neither side would see the other's locks. A journal that a crash left does not count.
+ * Searches the first 20000 entries, eight directories deep. */
 bool journals_check(const struct box *box, struct error *error);
 
 #endif

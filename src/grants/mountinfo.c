@@ -4,7 +4,6 @@
  */
 #include "grants/mountinfo.h"
 
-#include "grants/mounts.h"
 #include "lib/fd.h"
 
 #include <errno.h>
@@ -13,12 +12,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MOST_LIST_BYTES = 64 << 20 };
+enum { MAX_LIST_BYTES = 64 << 20 };
 
-static void add_region(struct mountinfo_part **list, size_t *count, const struct mountinfo_part *region)
+static void add_part(struct mountinfo_part **list, size_t *count, const struct mountinfo_part *part)
 {
         *list = str_or_die(reallocarray(*list, *count + 1, sizeof(**list)));
-        (*list)[(*count)++] = *region;
+        (*list)[(*count)++] = *part;
 }
 
 static bool is_octal(char character)
@@ -26,7 +25,7 @@ static bool is_octal(char character)
         return character >= '0' && character <= '7';
 }
 
-/* Blanks and the like are written as a backslash and three octal digits. In place. */
+/* The kernel writes blanks and the like as a backslash and three octal digits. Changes the text. */
 static char *decode(char *text)
 {
         char *to = text;
@@ -42,8 +41,8 @@ static char *decode(char *text)
         return text;
 }
 
-/* Kinds of file systems that ask somebody who may be silent (filesystems(5), fuse(4)); the first also with a
- * dot and a name behind it. */
+/* File systems that another computer or a program serves (filesystems(5), fuse(4)); FUSE also as fuse.NAME.
+ */
 static bool is_remote_kind(const char *kind)
 {
         static const char *const kinds[] = {"nfs", "nfs4", "cifs",   "smb3",  "9p",     "ceph",
@@ -55,7 +54,7 @@ static bool is_remote_kind(const char *kind)
 }
 
 /* "id parent major:minor root point options optional… - kind source options" */
-static void add_line(struct mountinfo *regions, char *line)
+static void add_line(struct mountinfo *info, char *line)
 {
         (void)strsep(&line, " ");
         (void)strsep(&line, " ");
@@ -64,7 +63,7 @@ static void add_line(struct mountinfo *regions, char *line)
         char *root = strsep(&line, " "), *point = strsep(&line, " ");
         if (!point || !minor)
                 return;
-        char *kind = line ? strstr(line, " - ") : NULL; /* a blank in a name is written otherwise */
+        char *kind = line ? strstr(line, " - ") : NULL; /* names have their blanks encoded */
         kind = kind ? kind + strlen(" - ") : (char[]){""};
         kind[strcspn(kind, " ")] = 0;
         struct mountinfo_part mount = {
@@ -73,10 +72,10 @@ static void add_line(struct mountinfo *regions, char *line)
             .path = str_copy(decode(point)),
             .silent = is_remote_kind(kind),
         };
-        add_region(&regions->mounts, &regions->mount_count, &mount);
+        add_part(&info->mounts, &info->mount_count, &mount);
 }
 
-/* What is behind the directory `above` in `path`, which is below it: "" or "/…". */
+/* The rest of `path` after the directory `above` that contains it: "" or "/…". */
 static const char *rest_below(const char *path, const char *above)
 {
         return path + (above[1] ? strlen(above) : path[1] ? 0 : 1);
@@ -87,103 +86,108 @@ static char *join(const char *directory, const char *rest)
         return *rest ? str_format("%s%s", directory[1] ? directory : "", rest) : str_copy(directory);
 }
 
-/* The mount through which a real path leads: the deepest, the last of equals. */
-static struct mountinfo_part *find_mount(const struct mountinfo *regions, const char *real)
+/* The mount that a real path leads to: the deepest, and the last of equals. */
+static struct mountinfo_part *find_mount(const struct mountinfo *info, const char *real)
 {
         struct mountinfo_part *found = NULL;
-        for (size_t i = 0; i < regions->mount_count; i++)
-                if (path_is_below(real, regions->mounts[i].path) &&
-                    (!found || strlen(regions->mounts[i].path) >= strlen(found->path)))
-                        found = &regions->mounts[i];
+        for (size_t i = 0; i < info->mount_count; i++)
+                if (path_is_below(real, info->mounts[i].path) &&
+                    (!found || strlen(info->mounts[i].path) >= strlen(found->path)))
+                        found = &info->mounts[i];
         return found;
 }
 
-/* A grant shows a part of the mount it lies in, and every mount below. */
-static void add_grant(struct mountinfo *regions, const char *source)
+/* A grant shows a part of the mount that contains it, and every mount below. */
+void mountinfo_add_grant(struct mountinfo *info, const char *source)
 {
-        struct mountinfo_part *holder = find_mount(regions, source);
+        struct mountinfo_part *holder = find_mount(info, source);
         if (holder) {
                 holder->silent = false;
-                struct mountinfo_part region = {
+                struct mountinfo_part part = {
                     .device = holder->device,
                     .base = join(holder->base, rest_below(source, holder->path)),
                     .path = str_copy(source),
                 };
-                add_region(&regions->grants, &regions->grant_count, &region);
+                add_part(&info->grants, &info->grant_count, &part);
         }
-        for (size_t i = 0; i < regions->mount_count; i++) {
-                const struct mountinfo_part *mount = &regions->mounts[i];
+        for (size_t i = 0; i < info->mount_count; i++) {
+                const struct mountinfo_part *mount = &info->mounts[i];
                 if (mount == holder || !path_is_below(mount->path, source))
                         continue;
-                struct mountinfo_part region = {.device = mount->device,
-                                                .base = str_copy(mount->base),
-                                                .path = str_copy(mount->path),
-                                                .silent = mount->silent};
-                add_region(&regions->grants, &regions->grant_count, &region);
+                struct mountinfo_part part = {.device = mount->device,
+                                              .base = str_copy(mount->base),
+                                              .path = str_copy(mount->path),
+                                              .silent = mount->silent};
+                add_part(&info->grants, &info->grant_count, &part);
         }
 }
 
-static bool read_mounts(struct mountinfo *regions, struct error *error)
+void mountinfo_parse(struct mountinfo *info, char *text)
+{
+        for (char *rest = text, *line; (line = strsep(&rest, "\n"));)
+                add_line(info, line);
+}
+
+static bool read_mounts(struct mountinfo *info, struct error *error)
 {
         autofree char *text = NULL;
         autoclose int list = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
-        ssize_t length = list < 0 ? -errno : fd_read_all(list, MOST_LIST_BYTES, &text);
+        ssize_t length = list < 0 ? -errno : fd_read_all(list, MAX_LIST_BYTES, &text);
         if (length < 0)
                 return error_set(error, EXIT_SETUP,
                                  "cannot read the list of mounts, /proc/self/mountinfo: %s",
                                  strerror((int)-length));
-        for (char *rest = text, *line; (line = strsep(&rest, "\n"));)
-                add_line(regions, line);
+        mountinfo_parse(info, text);
         return true;
 }
 
-bool mountinfo_read(struct mountinfo *regions, const struct box *box, struct error *error)
+bool mountinfo_read(struct mountinfo *info, const struct box *box, struct error *error)
 {
-        if (!read_mounts(regions, error))
+        if (!read_mounts(info, error))
                 return false;
         for (size_t i = 0; i < box->mount_count; i++)
                 if (mount_is_grant(&box->mounts[i]) && box->mounts[i].is_directory)
-                        add_grant(regions, box->mounts[i].source);
+                        mountinfo_add_grant(info, box->mounts[i].source);
         return true;
 }
 
-bool mountinfo_have_device(const struct mountinfo *regions, uint32_t device)
+bool mountinfo_have_device(const struct mountinfo *info, uint32_t device)
 {
-        for (size_t i = 0; i < regions->grant_count; i++)
-                if (regions->grants[i].device == device)
+        for (size_t i = 0; i < info->grant_count; i++)
+                if (info->grants[i].device == device)
                         return true;
         return false;
 }
 
-bool mountinfo_device_is_silent(const struct mountinfo *regions, uint32_t device)
+bool mountinfo_device_is_silent(const struct mountinfo *info, uint32_t device)
 {
-        for (size_t i = 0; i < regions->grant_count; i++)
-                if (regions->grants[i].device == device && !regions->grants[i].silent)
+        for (size_t i = 0; i < info->grant_count; i++)
+                if (info->grants[i].device == device && !info->grants[i].silent)
                         return false;
         return true;
 }
 
-void mountinfo_list_silent(const struct mountinfo *regions, const char *real, struct str_list *paths)
+void mountinfo_list_silent(const struct mountinfo *info, const char *real, struct str_list *paths)
 {
-        for (size_t i = 0; i < regions->mount_count; i++)
-                if (regions->mounts[i].silent && path_is_below(regions->mounts[i].path, real))
-                        str_list_add(paths, regions->mounts[i].path);
+        for (size_t i = 0; i < info->mount_count; i++)
+                if (info->mounts[i].silent && path_is_below(info->mounts[i].path, real))
+                        str_list_add(paths, info->mounts[i].path);
 }
 
-bool mountinfo_is_silent(const struct mountinfo *regions, const char *path)
+bool mountinfo_is_silent(const struct mountinfo *info, const char *path)
 {
-        const struct mountinfo_part *mount = find_mount(regions, path);
+        const struct mountinfo_part *mount = find_mount(info, path);
         return mount && mount->silent;
 }
 
-void mountinfo_find(const struct mountinfo *regions, const char *real, struct str_list *paths)
+void mountinfo_find(const struct mountinfo *info, const char *real, struct str_list *paths)
 {
-        const struct mountinfo_part *mount = find_mount(regions, real);
+        const struct mountinfo_part *mount = find_mount(info, real);
         if (!mount)
                 return;
         autofree char *place = join(mount->base, rest_below(real, mount->path));
-        for (size_t i = 0; i < regions->grant_count; i++) {
-                const struct mountinfo_part *grant = &regions->grants[i];
+        for (size_t i = 0; i < info->grant_count; i++) {
+                const struct mountinfo_part *grant = &info->grants[i];
                 if (grant->device == mount->device && path_is_below(place, grant->base))
                         str_list_take(paths, join(grant->path, rest_below(place, grant->base)));
         }
@@ -195,12 +199,12 @@ static void add_other(const char *path, const char *real, struct str_list *paths
                 str_list_add(paths, path);
 }
 
-/* Where grants show the object as part of something, unless another mount is on top there. */
-static void find_wholes(const struct mountinfo *regions, const char *real, const struct stat *wanted,
+/* Paths where a grant contains the object, except where another mount covers it. */
+static void find_wholes(const struct mountinfo *info, const char *real, const struct stat *wanted,
                         struct str_list *paths)
 {
         struct str_list found = {0};
-        mountinfo_find(regions, real, &found);
+        mountinfo_find(info, real, &found);
         for (size_t i = 0; i < found.count; i++) {
                 struct stat status;
                 if (lstat(found.values[i], &status) == 0 && status.st_dev == wanted->st_dev &&
@@ -210,13 +214,13 @@ static void find_wholes(const struct mountinfo *regions, const char *real, const
         str_list_free(&found);
 }
 
-/* Where a part of the object is mounted, but in the object itself. */
-static void find_parts(const struct mountinfo *regions, const char *real, struct str_list *paths)
+/* Paths outside of the object where the host mounts a part of it. */
+static void find_parts(const struct mountinfo *info, const char *real, struct str_list *paths)
 {
-        const struct mountinfo_part *mount = find_mount(regions, real);
+        const struct mountinfo_part *mount = find_mount(info, real);
         autofree char *place = mount ? join(mount->base, rest_below(real, mount->path)) : NULL;
-        for (size_t i = 0; place && i < regions->mount_count; i++) {
-                const struct mountinfo_part *part = &regions->mounts[i];
+        for (size_t i = 0; place && i < info->mount_count; i++) {
+                const struct mountinfo_part *part = &info->mounts[i];
                 if (part->device == mount->device && path_is_below(part->base, place) &&
                     !path_is_below(part->path, real))
                         add_other(part->path, real, paths);
@@ -226,25 +230,25 @@ static void find_parts(const struct mountinfo *regions, const char *real, struct
 bool mountinfo_find_others(const struct box *box, const char *real, struct str_list *paths,
                            struct error *error)
 {
-        struct mountinfo regions = {0};
+        struct mountinfo info = {0};
         struct stat wanted;
-        bool looked = read_mounts(&regions, error);
+        bool looked = read_mounts(&info, error);
         if (looked && lstat(real, &wanted) < 0)
                 looked = error_set(error, EXIT_SETUP, "cannot look at %s: %s", real, strerror(errno));
         for (size_t i = 0; looked && i < box->mount_count; i++)
                 if (box->mounts[i].kind == MOUNT_BIND || box->mounts[i].kind == MOUNT_OVERLAY)
-                        add_grant(&regions, box->mounts[i].source);
+                        mountinfo_add_grant(&info, box->mounts[i].source);
         if (looked) {
-                find_wholes(&regions, real, &wanted, paths);
-                find_parts(&regions, real, paths);
+                find_wholes(&info, real, &wanted, paths);
+                find_parts(&info, real, paths);
         }
-        mountinfo_free(&regions);
+        mountinfo_free(&info);
         return looked;
 }
 
 bool mountinfo_list_names(const char *real, struct str_list *paths, struct error *error)
 {
-        static struct mountinfo known; /* a start may judge many grants */
+        static struct mountinfo known; /* read once for all grants of a start */
         struct stat wanted, status;
         if (!known.mount_count && !read_mounts(&known, error))
                 return false;
@@ -257,7 +261,7 @@ bool mountinfo_list_names(const char *real, struct str_list *paths, struct error
                 if (other->device != mount->device || !path_is_below(place, other->base))
                         continue;
                 autofree char *path = join(other->path, rest_below(place, other->base));
-                /* Unless something else is mounted on top there. */
+                /* Not where another mount covers the object. */
                 if (lstat(path, &status) == 0 && status.st_dev == wanted.st_dev &&
                     status.st_ino == wanted.st_ino)
                         add_other(path, real, paths);
@@ -274,9 +278,9 @@ static void free_list(struct mountinfo_part *list, size_t count)
         free(list);
 }
 
-void mountinfo_free(struct mountinfo *regions)
+void mountinfo_free(struct mountinfo *info)
 {
-        free_list(regions->mounts, regions->mount_count);
-        free_list(regions->grants, regions->grant_count);
-        *regions = (struct mountinfo){0};
+        free_list(info->mounts, info->mount_count);
+        free_list(info->grants, info->grant_count);
+        *info = (struct mountinfo){0};
 }

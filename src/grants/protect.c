@@ -6,10 +6,11 @@
 
 #include "grants/git.h"
 #include "grants/mountinfo.h"
+#include "grants/mounts.h"
+#include "grants/watched_names.h"
 #include "lib/fd.h"
 #include "lib/messages.h"
 #include "lib/real_path.h"
-#include "lib/suggest.h"
 #include "lib/tree_walk.h"
 
 #include <errno.h>
@@ -17,8 +18,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-/* Directly in a writable grant, where they may not exist yet; git.h finds the rest of what git obeys. A
- * client starts what its configuration in a project names, and shells run the rest. */
+/* Names directly in a writable grant, which need not exist. git.h finds what else git obeys. MCP clients and
+ * editors start what their configuration in a project names; shells, direnv and git run the others. */
 static const char *const default_names[] = {
     ".git/hooks",     ".git/config",   ".git/config.worktree",
     ".git/commondir", ".mcp.json",     ".cursor",
@@ -32,121 +33,58 @@ static const char *const default_names[] = {
     ".zed",           ".devcontainer", ".idea",
 };
 
+static const char default_why[] = "protected"; /* struct mount, of the mounts on these names */
+
 enum {
         DEFAULT_NAMES = sizeof(default_names) / sizeof(*default_names),
-        MOST_LINKS = 8, /* that lead from one to the next */
-        /* Of a protected directory, looked through for links. */
-        MOST_DEPTH = 3,
-        MOST_DIRECTORIES = 64,
-        MOST_ENTRIES = 2000,
-        MOST_LEFT = 256, /* links in all of them */
+        MAX_LINKS = 8, /* in a chain */
+        /* The search of a protected directory for links. */
+        MAX_DEPTH = 3,
+        MAX_DIRECTORIES = 64,
+        MAX_ENTRIES = 2000,
+        MAX_FOUND_LINKS = 256, /* in all of these directories together */
 };
-
-/* What stands at a name. */
-struct found {
-        size_t length; /* of the part of the name that was found: a link or file on the way ends it; 0:
-                          nothing */
-        struct stat status;
-};
-
-/* A name that is not held by a mount: nothing is there, or a link, which nothing can be mounted on. */
-struct watched_name {
-        char *name;
-        struct found before;
-        bool said;
-};
-
-struct watched_directory {
-        int directory; /* O_PATH */
-        char *path;
-        struct watched_name *names;
-        size_t count;
-};
-
-/* Looks one component after the other, so that no link is followed. */
-static struct found look(int directory, const char *name)
-{
-        struct found found = {0};
-        for (size_t end = 0; name[end];) {
-                end += strspn(name + end, "/");
-                end += strcspn(name + end, "/");
-                autofree char *part = str_copy_n(name, end);
-                if (fstatat(directory, part, &found.status, AT_SYMLINK_NOFOLLOW) < 0)
-                        return (struct found){0};
-                found.length = end;
-                if (!S_ISDIR(found.status.st_mode))
-                        return found;
-        }
-        return found;
-}
-
-static void watch(struct watched_directory *watched, const char *name, const struct found *before)
-{
-        for (size_t i = 0; i < watched->count; i++)
-                if (str_equal(watched->names[i].name, name))
-                        return;
-        watched->names =
-            str_or_die(reallocarray(watched->names, watched->count + 1, sizeof(*watched->names)));
-        watched->names[watched->count++] = (struct watched_name){
-            .name = str_copy_n(name, before->length ? before->length : strlen(name)), .before = *before};
-}
 
 /* A writable grant, and the number of its directory in held->watched. */
 struct grant {
-        struct mount mount; /* a copy: the box's own list grows */
+        struct mount mount; /* a copy: the list in the box grows */
         size_t watched;
 };
 
-struct protecting {
+struct protector {
         struct box *box;
         struct held_sources *held;
         struct grant *grants;
         size_t grant_count;
-        struct str_list links; /* in protected directories, which do not protect what those lead to */
+        struct str_list links; /* in protected directories; the mounts do not protect what they lead to */
         struct error *error;
 };
 
-/* Opens the grant's directory once for the run. */
-static bool open_directory(struct held_sources *held, const struct mount *grant, struct error *error)
-{
-        struct stat status;
-        autoclose int directory = real_path_open(grant->source, O_PATH | O_DIRECTORY);
-        if (directory < 0 || fstat(directory, &status) < 0 || status.st_dev != grant->device ||
-            status.st_ino != grant->inode)
-                return error_set(error, EXIT_SETUP, "cannot use %s: it was replaced while hutch started",
-                                 grant->source);
-        held->watched =
-            str_or_die(reallocarray(held->watched, held->watched_count + 1, sizeof(*held->watched)));
-        held->watched[held->watched_count++] =
-            (struct watched_directory){.directory = fd_take(&directory), .path = str_copy(grant->source)};
-        return true;
-}
-
 static bool is_writable_directory(const struct mount *mount)
 {
-        /* The home of --persist is no place where anything of the person's is started from. */
+        /* Only sandboxes use the home of --persist: no host program starts anything from it. */
         return mount->kind == MOUNT_BIND && mount->writable && mount->is_directory &&
                !str_equal(mount->why, MOUNT_WHY_PERSIST);
 }
 
-static bool find_grants(struct protecting *protecting)
+static bool find_grants(struct protector *protector)
 {
-        struct box *box = protecting->box;
-        protecting->grants = str_or_die(calloc(box->mount_count + 1, sizeof(*protecting->grants)));
+        struct box *box = protector->box;
+        protector->grants = str_or_die(calloc(box->mount_count + 1, sizeof(*protector->grants)));
         for (size_t i = 0; i < box->mount_count; i++) {
                 if (!is_writable_directory(&box->mounts[i]))
                         continue;
-                protecting->grants[protecting->grant_count++] =
-                    (struct grant){box->mounts[i], protecting->held->watched_count};
-                if (!open_directory(protecting->held, &box->mounts[i], protecting->error))
+                protector->grants[protector->grant_count++] =
+                    (struct grant){box->mounts[i], protector->held->watched_count};
+                if (!watched_names_open(protector->held, &box->mounts[i], protector->error))
                         return false;
         }
         return true;
 }
 
-/* Where the link at `path` leads, whether something is there or not. The caller frees; NULL when it is no
- * link. */
-static char *read_target(const char *path)
+/* The path that the link at `path` leads to, which need not exist; the caller frees. NULL when `path` is not
+ * a link. */
+static char *read_link(const char *path)
 {
         char text[PATH_MAX];
         ssize_t length = readlink(path, text, sizeof(text) - 1);
@@ -158,113 +96,112 @@ static char *read_target(const char *path)
         return real_path_of_missing(target);
 }
 
-/* A link on the way that starts with the link at `path` can be made to lead elsewhere, and then what is
- * protected is not what is used. None can be held by a mount, so all are watched. */
-static void watch_way(struct protecting *protecting, const char *path)
+/* Watches every link on the way from `path`: the command can replace each one, and the host would then use
+ * another object than the protected one. */
+static void watch_links(struct protector *protector, const char *path)
 {
         struct str_list links = {0};
         real_path_list_links(path, &links);
         for (size_t i = 0; i < links.count; i++)
-                for (size_t j = 0; j < protecting->grant_count; j++) {
-                        const struct grant *grant = &protecting->grants[j];
+                for (size_t j = 0; j < protector->grant_count; j++) {
+                        const struct grant *grant = &protector->grants[j];
                         const char *source = grant->mount.source;
                         if (!path_is_below(links.values[i], source))
                                 continue;
-                        struct watched_directory *watched = &protecting->held->watched[grant->watched];
+                        struct watched_directory *watched = &protector->held->watched[grant->watched];
                         const char *name = links.values[i] + strlen(source) + 1;
-                        struct found found = look(watched->directory, name);
-                        watch(watched, name, &found);
+                        struct found_name found = watched_names_look(watched->directory, name);
+                        watched_names_add(watched, name, &found);
                 }
         str_list_free(&links);
 }
 
-struct looking {
-        struct protecting *protecting;
+struct link_search {
+        struct protector *protector;
         const char *directory;
 };
 
-static bool remember_link(struct tree *tree, int directory, const char *relative, const char *name)
+static bool remember_link(struct tree_walk *tree, int directory, const char *relative, const char *name)
 {
-        const struct looking *looking = tree->context;
-        struct str_list *links = &looking->protecting->links;
+        const struct link_search *search = tree->context;
+        struct str_list *links = &search->protector->links;
         struct stat status;
         if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(status.st_mode) &&
-            links->count < MOST_LEFT)
-                str_list_take(links, str_format("%s/%s%s%s", looking->directory, relative,
+            links->count < MAX_FOUND_LINKS)
+                str_list_take(links, str_format("%s/%s%s%s", search->directory, relative,
                                                 relative[0] ? "/" : "", name));
         return true;
 }
 
-/* Hooks are often links to scripts of the project. */
-static void look_for_links(struct protecting *protecting, const char *directory)
+/* Remembers the links in a protected directory: hooks are often links to scripts of the project. */
+static void remember_links(struct protector *protector, const char *directory)
 {
         autoclose int root = real_path_open(directory, O_PATH | O_DIRECTORY);
-        struct looking looking = {protecting, directory};
-        struct tree tree = {
+        struct link_search search = {protector, directory};
+        struct tree_walk tree = {
             .root = root,
-            .max_depth = MOST_DEPTH,
-            .max_directories = MOST_DIRECTORIES,
-            .max_entries = MOST_ENTRIES,
-            .context = &looking,
+            .max_depth = MAX_DEPTH,
+            .max_directories = MAX_DIRECTORIES,
+            .max_entries = MAX_ENTRIES,
+            .context = &search,
             .entry = remember_link,
         };
         if (root >= 0)
                 tree_walk(&tree);
 }
 
-/* Protects `name` below one grant. *next becomes the place to go on with when a link is on the way. */
-static bool protect_name(struct protecting *protecting, const struct grant *grant, const char *name,
+/* Protects `name` below one grant. *next becomes the path to protect next when a link is on the way. */
+static bool protect_name(struct protector *protector, const struct grant *grant, const char *name,
                          const char *why, char **next)
 {
-        struct box *box = protecting->box;
-        struct watched_directory *watched = &protecting->held->watched[grant->watched];
-        struct found found = look(watched->directory, name);
+        struct box *box = protector->box;
+        struct watched_directory *watched = &protector->held->watched[grant->watched];
+        struct found_name found = watched_names_look(watched->directory, name);
         bool is_link = found.length && S_ISLNK(found.status.st_mode);
         if (!found.length || is_link)
-                watch(watched, name, &found);
+                watched_names_add(watched, name, &found);
         if (!found.length)
                 return true;
         autofree char *part = str_copy_n(name, found.length);
         autofree char *real = path_join(watched->path, part);
         if (is_link) {
-                autofree char *target = read_target(real);
+                autofree char *target = read_link(real);
                 autofree char *whole = path_join(watched->path, name);
-                watch_way(protecting, whole);
+                watch_links(protector, whole);
                 if (target && !*next)
                         *next = str_format("%s%s", target, name + found.length);
                 return true;
         }
         autofree char *place = mounts_place(&grant->mount, real);
-        /* A mount at or above the place that is not this grant decides there: the person's own word, a mask,
-         * or the same name a second time. */
+        /* Another mount that covers the path decides: a grant of the user's, a mask, or a read-only mount of
+         * this module. */
         const struct mount *deciding = box_find_mount(box, place);
         if (!deciding->writable || !deciding->source || !str_equal(deciding->source, grant->mount.source) ||
             !str_equal(deciding->destination, grant->mount.destination))
                 return true;
         if (!S_ISDIR(found.status.st_mode) && found.status.st_nlink > 1)
-                message("note: %s has other names, by hard links; through one in a writable grant the "
-                        "command can "
-                        "change it",
+                message("note: %s has other names, by hard links; the command can change it through one in a "
+                        "writable grant",
                         error_shown(real));
         if (S_ISDIR(found.status.st_mode))
-                look_for_links(protecting, real);
-        return mounts_add_bind(box, protecting->held, real, place, false, why, protecting->error);
+                remember_links(protector, real);
+        return mounts_add_bind(box, protector->held, real, place, false, why, protector->error);
 }
 
-/* Protects what is, or may come to be, at `path`, the directory of which is real, in every writable grant
- * that holds it, and what a link there leads to. *held_by counts those grants; may be NULL. */
-static bool protect_place(struct protecting *protecting, const char *path, const char *why, size_t *held_by)
+/* Protects `path`, whose directory is real and which need not exist, in every writable grant that contains
+ * it, and what a link there leads to. Adds the number of these grants to *held_by, which may be NULL. */
+static bool protect_place(struct protector *protector, const char *path, const char *why, size_t *held_by)
 {
         autofree char *place = str_copy(path);
-        for (unsigned links = 0; place && links < MOST_LINKS; links++) {
+        for (unsigned links = 0; place && links < MAX_LINKS; links++) {
                 char *next = NULL;
-                for (size_t i = 0; i < protecting->grant_count; i++) {
-                        const char *source = protecting->grants[i].mount.source;
+                for (size_t i = 0; i < protector->grant_count; i++) {
+                        const char *source = protector->grants[i].mount.source;
                         if (!path_is_below(place, source) || str_equal(place, source))
                                 continue;
                         if (held_by)
                                 (*held_by)++;
-                        if (!protect_name(protecting, &protecting->grants[i], place + strlen(source) + 1, why,
+                        if (!protect_name(protector, &protector->grants[i], place + strlen(source) + 1, why,
                                           &next)) {
                                 free(next);
                                 return false;
@@ -276,7 +213,7 @@ static bool protect_place(struct protecting *protecting, const char *path, const
         return true;
 }
 
-/* What --protect names lies in a directory by its real path, under its own name: it may be a link. */
+/* `path` with the real path of its directory; the last component may be a link. */
 static char *real_place(const char *path)
 {
         autofree char *parent = path_parent(path);
@@ -286,7 +223,7 @@ static char *real_place(const char *path)
         return place;
 }
 
-/* A second grant of the same place, at another one inside, must not undo what was asked for. */
+/* A second grant of the same object, at another path inside, must not stay writable. */
 static void make_read_only(struct box *box, const char *path)
 {
         for (size_t i = 0; i < box->mount_count; i++)
@@ -294,24 +231,24 @@ static void make_read_only(struct box *box, const char *path)
                         box->mounts[i].writable = false;
 }
 
-/* Protects one existing object, or what may come to be there, wherever the host shows it. */
-static bool protect_everywhere(struct protecting *protecting, const char *place, size_t *held_by)
+/* Protects the object at `place`, or the name where none exists, at every path at which the host shows it. */
+static bool protect_everywhere(struct protector *protector, const char *place, size_t *held_by)
 {
         struct str_list places = {0};
         struct stat status;
         str_list_add(&places, place);
         bool done = lstat(place, &status) < 0 ||
-                    mountinfo_find_others(protecting->box, place, &places, protecting->error);
+                    mountinfo_find_others(protector->box, place, &places, protector->error);
         for (size_t i = 0; done && i < places.count; i++) {
-                done = protect_place(protecting, places.values[i], "--protect", held_by);
+                done = protect_place(protector, places.values[i], "--protect", held_by);
                 if (done)
-                        make_read_only(protecting->box, places.values[i]);
+                        make_read_only(protector->box, places.values[i]);
         }
         str_list_free(&places);
         return done;
 }
 
-/* The default name in `grant`: a granted .git has its hooks as `hooks`. */
+/* A default name, relative to `grant`: in a granted .git directory the hooks are `hooks`. */
 static const char *default_name(const struct mount *grant, size_t index)
 {
         const char *name = default_names[index];
@@ -321,7 +258,7 @@ static const char *default_name(const struct mount *grant, size_t index)
 
 bool protect_names(const struct box *box, const char *path)
 {
-        const struct mount *grant = NULL; /* the deepest, and no pin, for which no name is protected */
+        const struct mount *grant = NULL; /* the deepest that the user asked for: pins have no names */
         for (size_t i = 0; i < box->mount_count; i++) {
                 const struct mount *mount = &box->mounts[i];
                 if (is_writable_directory(mount) && mount_is_asked_for(mount) &&
@@ -338,66 +275,66 @@ bool protect_names(const struct box *box, const char *path)
 }
 
 /* One --protect. */
-static bool protect_asked(struct protecting *protecting, const char *cwd, const char *text)
+static bool protect_asked(struct protector *protector, const char *cwd, const char *text)
 {
         struct stat status;
         size_t held_by = 0;
         autofree char *path = path_join(cwd, text);
         autofree char *place = path[1] ? real_place(path) : NULL;
         if (!place || lstat(place, &status) < 0)
-                return error_set(protecting->error, EXIT_USAGE,
-                                 "--protect %s: %s: only what exists at the start can be protected",
+                return error_set(protector->error, EXIT_USAGE,
+                                 "--protect %s: %s: hutch can protect only what exists at the start",
                                  error_shown(text), path[1] ? strerror(errno) : "it is the root");
-        if (!protect_everywhere(protecting, place, &held_by))
+        if (!protect_everywhere(protector, place, &held_by))
                 return false;
         if (S_ISLNK(status.st_mode)) {
                 autofree char *target = real_path_of_missing(place);
                 size_t target_held_by = 0;
-                if (!protect_everywhere(protecting, target, &target_held_by))
+                if (!protect_everywhere(protector, target, &target_held_by))
                         return false;
                 if (held_by && !target_held_by)
-                        message("note: --protect %s: it is a link to %s, which lies in no writable directory "
-                                "that is granted; the link itself can be replaced, which is said at the end",
+                        message("note: --protect %s: it is a link to %s, which is in no writable grant; the "
+                                "command can replace the link itself, and hutch reports that at the end",
                                 error_shown(text), error_shown(target));
                 held_by += target_held_by;
         }
         return held_by ||
                error_set(
-                   protecting->error, EXIT_USAGE,
-                   "--protect %s: it lies in no writable directory that is granted; what is granted with "
-                   "--ro cannot be changed anyway",
+                   protector->error, EXIT_USAGE,
+                   "--protect %s: it is in no writable grant; the command cannot change other files of the "
+                   "host anyway",
                    error_shown(place));
 }
 
-/* The names that are protected without being asked for. */
-static bool protect_defaults(struct protecting *protecting)
+/* Protects the default names and what git.h finds. */
+static bool protect_defaults(struct protector *protector)
 {
-        for (size_t i = 0; i < protecting->grant_count; i++)
+        for (size_t i = 0; i < protector->grant_count; i++)
                 for (size_t j = 0; j < DEFAULT_NAMES; j++) {
                         autofree char *next = NULL;
-                        const struct grant *grant = &protecting->grants[i];
-                        if (!protect_name(protecting, grant, default_name(&grant->mount, j), "protected",
+                        const struct grant *grant = &protector->grants[i];
+                        if (!protect_name(protector, grant, default_name(&grant->mount, j), default_why,
                                           &next) ||
-                            (next && !protect_place(protecting, next, "protected", NULL)))
+                            (next && !protect_place(protector, next, default_why, NULL)))
                                 return false;
                 }
         struct str_list places = {0};
-        git_find(protecting->box, &places);
+        git_find(protector->box, &places);
         bool done = true;
         for (size_t i = 0; done && i < places.count; i++)
-                done = protect_place(protecting, places.values[i], "protected", NULL);
+                done = protect_place(protector, places.values[i], default_why, NULL);
         str_list_free(&places);
-        /* Those to directories are left alone: one may lead to all of the project. */
-        for (size_t i = 0; done && i < protecting->links.count; i++) {
+        /* Not what links to directories lead to: that may be all of the project. */
+        for (size_t i = 0; done && i < protector->links.count; i++) {
                 struct stat status;
-                const char *link = protecting->links.values[i];
+                const char *link = protector->links.values[i];
                 if (stat(link, &status) < 0 || !S_ISDIR(status.st_mode))
-                        done = protect_place(protecting, link, "protected", NULL);
+                        done = protect_place(protector, link, default_why, NULL);
         }
         return done;
 }
 
-/* Binds on itself what lies between `place` and the writable grant it is in. */
+/* Pins the directories between the mount at `place` and the writable grant that contains it. */
 static bool pin_above(struct box *box, struct held_sources *held, const char *place, struct error *error)
 {
         autofree char *parent = path_parent(place);
@@ -410,7 +347,7 @@ static bool pin_above(struct box *box, struct held_sources *held, const char *pl
                 autofree char *directory = str_copy_n(place, (size_t)(end - place));
                 autofree char *real = str_format("%s%s", source, directory + strlen(destination));
                 autofree char *why = str_format("holds %s", place);
-                /* The mount below cannot be made then, which is said when it is tried. */
+                /* Attaching the mount below will fail, with an error that names it. */
                 if (faccessat(AT_FDCWD, real, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
                         return true;
                 if (!mounts_add_bind(box, held, real, directory, true, why, error))
@@ -419,7 +356,7 @@ static bool pin_above(struct box *box, struct held_sources *held, const char *pl
         return true;
 }
 
-/* Every mount there is now, the protected ones too. A pin needs none: those above it are made first. */
+/* Pins above every mount that the box has so far. A pin itself needs none: those above it come first. */
 static bool pin_all(struct box *box, struct held_sources *held, struct error *error)
 {
         size_t count = box->mount_count;
@@ -434,107 +371,14 @@ static bool pin_all(struct box *box, struct held_sources *held, struct error *er
 bool protect_add(struct box *box, struct held_sources *held, const struct options *options, const char *cwd,
                  struct error *error)
 {
-        struct protecting protecting = {.box = box, .held = held, .error = error};
-        bool done = find_grants(&protecting);
+        struct protector protector = {.box = box, .held = held, .error = error};
+        bool done = find_grants(&protector);
         for (size_t i = 0; done && i < options->protect.count; i++)
-                done = protect_asked(&protecting, cwd, options->protect.values[i]);
-        if (done && protecting.grant_count && !options->no_protect)
-                done = protect_defaults(&protecting);
-        bool any = protecting.grant_count > 0;
-        free(protecting.grants);
-        str_list_free(&protecting.links);
+                done = protect_asked(&protector, cwd, options->protect.values[i]);
+        if (done && protector.grant_count && !options->no_protect)
+                done = protect_defaults(&protector);
+        bool any = protector.grant_count > 0;
+        free(protector.grants);
+        str_list_free(&protector.links);
         return done && (!any || pin_all(box, held, error));
-}
-
-static void report_name(const struct watched_directory *watched, struct watched_name *name)
-{
-        struct found now = look(watched->directory, name->name);
-        const struct stat *before = &name->before.status, *after = &now.status;
-        if (!now.length)
-                return;
-        /* A new link may get the number of the old one, but not its time. */
-        if (name->before.length && before->st_ino == after->st_ino &&
-            before->st_ctim.tv_sec == after->st_ctim.tv_sec &&
-            before->st_ctim.tv_nsec == after->st_ctim.tv_nsec)
-                return;
-        name->said = true;
-        autofree char *part = str_copy_n(name->name, now.length);
-        autofree char *path = path_join(watched->path, part);
-        message(
-            "%s was %s during the run, and other programs run or obey such a file outside of any sandbox: "
-            "look at it first",
-            error_shown(path), name->before.length ? "changed" : "created");
-}
-
-/* Several names end at the same file when one on the way is no directory: it is said once. */
-static bool is_said_before(const struct watched_directory *watched, size_t index)
-{
-        struct found now = look(watched->directory, watched->names[index].name);
-        for (size_t i = 0; i < index && now.length; i++) {
-                struct found other = look(watched->directory, watched->names[i].name);
-                if (other.length == now.length &&
-                    memcmp(watched->names[i].name, watched->names[index].name, now.length) == 0)
-                        return true;
-        }
-        return false;
-}
-
-void protect_list_directories(const struct held_sources *held, struct str_list *directories)
-{
-        for (size_t i = 0; i < held->watched_count; i++) {
-                const struct watched_directory *watched = &held->watched[i];
-                for (size_t j = 0; j < watched->count; j++) {
-                        const char *name = watched->names[j].name, *slash = strrchr(name, '/');
-                        autofree char *part = str_copy_n(name, slash ? (size_t)(slash - name) : 0);
-                        autofree char *directory = path_join(watched->path, part);
-                        if (!str_list_has(directories, directory))
-                                str_list_add(directories, directory);
-                }
-                if (watched->count && !str_list_has(directories, watched->path))
-                        str_list_add(directories, watched->path);
-        }
-}
-
-/* A component of a path. */
-static bool has_component(const char *path, const char *name)
-{
-        size_t length = strlen(name);
-        for (const char *part = path; part; part = strchr(part, '/')) {
-                part += *part == '/';
-                if (strncmp(part, name, length) == 0 && (part[length] == '/' || part[length] == 0))
-                        return true;
-        }
-        return false;
-}
-
-bool protect_may_concern(const struct held_sources *held, const char *name)
-{
-        for (size_t i = 0; i < held->watched_count; i++)
-                for (size_t j = 0; j < held->watched[i].count; j++)
-                        if (has_component(held->watched[i].names[j].name, name))
-                                return true;
-        return false;
-}
-
-void protect_report(struct held_sources *held)
-{
-        for (size_t i = 0; i < held->watched_count; i++)
-                for (size_t j = 0; j < held->watched[i].count; j++)
-                        if (!held->watched[i].names[j].said && !is_said_before(&held->watched[i], j))
-                                report_name(&held->watched[i], &held->watched[i].names[j]);
-}
-
-void protect_release(struct held_sources *held)
-{
-        for (size_t i = 0; i < held->watched_count; i++) {
-                struct watched_directory *watched = &held->watched[i];
-                for (size_t j = 0; j < watched->count; j++)
-                        free(watched->names[j].name);
-                free(watched->names);
-                free(watched->path);
-                close(watched->directory);
-        }
-        free(held->watched);
-        held->watched = NULL;
-        held->watched_count = 0;
 }

@@ -1,38 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the person's own programs run or obey later, inside a writable grant: it stays read-only where it
- * exists, and what a run puts in its place where it does not is said at the end. Nothing is ever created.
+ * Keeps files that host programs execute or obey (git hooks, editor, shell and MCP client configuration)
+ * read-only inside writable grants, and likewise the paths of --protect.
+ *
+ * Theory of operation. A read-only bind mount protects an object, not the path to it: with /project writable,
+ * `mv .git x; mkdir -p .git/hooks` in the sandbox would put a directory of the command's at the path where
+ * the host's git looks for hooks. The kernel refuses to rename or remove a mount point (EBUSY), so
+ * protect_add() pins every directory between a writable grant and any mount below it: it bind mounts the
+ * directory, writable, onto itself. Masks and narrower grants need the same as protected names, because the
+ * next run looks for them by path again.
+ *
+ * Nothing can be mounted where nothing exists, and hutch creates no placeholder on the host; nor can anything
+ * be mounted on a symbolic link. hutch watches these names and the links on the way to them
+ * (watched_names.h), protects what a link leads to, and reports what the run created or changed.
+ *
+ * The user's own grants win: where a deeper grant, or a mask, covers a protected name, it decides.
  */
 #ifndef HUTCH_GRANTS_PROTECT_H
 #define HUTCH_GRANTS_PROTECT_H
 
 #include "box/box.h"
-#include "grants/mounts.h"
+#include "grants/held_sources.h"
 #include "options/options.h"
 
-/* Adds the read-only mounts, and binds on itself every directory between a writable grant and any mount below
- * it: a directory that is a mount point cannot be renamed, so that no path leads around the mount. Call when
- * the box has every other mount. What is to be looked at again later goes to held->watched. Status 2 when
- * --protect names what is in no writable grant, or does not exist. */
+/* Adds the read-only mounts and the pins. Call when the box has every other mount. Adds the names to watch to
+ * held->watched. Status 2 when a path of --protect does not exist or is in no writable grant. */
 bool protect_add(struct box *box, struct held_sources *held, const struct options *options, const char *cwd,
                  struct error *error);
 
-/* True when `path` inside is, holds or lies below a name that is protected by default in the person's own
- * grant that has the place: also where nothing is there yet. */
+/* True when `path` inside is, contains or is below a name that is protected by default, in the deepest
+ * writable grant of the user's that contains the path. Nothing needs to exist there. */
 bool protect_names(const struct box *box, const char *path);
-
-/* Says which protected names came into being during the run, each once however often it is called. Opens
- * nothing and follows no link: the supervisor may do neither, and the sandbox had the directories in its
- * hands.
- */
-void protect_report(struct held_sources *held);
-
-/* Adds the paths of the directories in which such a name would come into being; some may not exist. */
-void protect_list_directories(const struct held_sources *held, struct str_list *directories);
-
-/* True when something new of this name in one of those directories is worth a report. */
-bool protect_may_concern(const struct held_sources *held, const char *name);
-
-void protect_release(struct held_sources *held);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See repositories.h. In such a work tree .git is a file with one line, `gitdir: PATH`. A server may write
- * that file, and a person may follow the note: so a repository is named only when it says itself that this
- * work tree is its own, or when it is the one around a submodule.
+ * See repositories.h. In such a work tree .git is a file with one line, `gitdir: PATH`. A server may have
+ * written that line, and a user may follow the note. So hutch names a repository only when the repository
+ * itself names this work tree, or when it is the one that contains a submodule.
  */
 #include "grants/repositories.h"
 
@@ -12,11 +12,11 @@
 #include "lib/fd.h"
 #include "lib/homes.h"
 #include "lib/messages.h"
-#include "lib/suggest.h"
 
 #include <stdlib.h>
 
-/* The repository of a linked worktree: its directory there names the worktree's .git file in turn. */
+/* The repository of a linked worktree, or NULL. `git_directory`, a part of it, names the .git file in turn.
+ */
 static char *find_main_repository(const char *git_directory, const char *git_file)
 {
         autofree char *back_file = path_join(git_directory, "gitdir");
@@ -28,7 +28,7 @@ static char *find_main_repository(const char *git_directory, const char *git_fil
         return known ? str_copy(common) : NULL;
 }
 
-/* The repository of a submodule: in the .git of a directory above it. */
+/* The repository that contains a submodule, in the .git of a directory above `work_tree`; or NULL. */
 static char *find_outer_repository(const char *git_directory, const char *work_tree)
 {
         const char *mark = strstr(git_directory, "/.git/modules/");
@@ -36,7 +36,7 @@ static char *find_outer_repository(const char *git_directory, const char *work_t
         return outer && path_is_below(work_tree, outer) ? path_join(outer, ".git") : NULL;
 }
 
-static void note_one(const struct box *box, const struct mount *grant)
+static void note_repository(const struct box *box, const struct mount *grant)
 {
         autofree char *file = path_join(grant->source, ".git");
         autofree char *git_directory = git_read_pointer(file, "gitdir: ", grant->source);
@@ -47,10 +47,11 @@ static void note_one(const struct box *box, const struct mount *grant)
         const char *repository = linked ? linked : outer;
         if (!repository || sensitive_path_reason(repository, caller_homes()->spelled, grant->writable))
                 return;
-        message("note: the Git repository of %s is %s, which is not visible inside; %s %s would let git work "
-                "there",
-                error_shown(grant->source), error_shown(repository), grant->writable ? "--rw" : "--ro",
-                error_shown(repository));
+        message(
+            "note: the Git repository of %s is %s, which is not visible inside; for git to work there, add "
+            "%s %s",
+            error_shown(grant->source), error_shown(repository), grant->writable ? "--rw" : "--ro",
+            error_shown(repository));
 }
 
 void repositories_note(const struct box *box)
@@ -58,6 +59,6 @@ void repositories_note(const struct box *box)
         for (size_t i = 0; i < box->mount_count; i++) {
                 const struct mount *mount = &box->mounts[i];
                 if (mount->kind == MOUNT_BIND && mount->is_directory && !str_equal(mount->why, "base"))
-                        note_one(box, mount);
+                        note_repository(box, mount);
         }
 }

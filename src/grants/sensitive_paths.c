@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See sensitive_paths.h. Three kinds of place: those whose whole point is authority over the machine or the
- * session (exact, and anything above them), directories of the home that hold credentials or that later run
- * outside the sandbox (inside and above), and files of the home that hold credentials.
+ * See sensitive_paths.h. The tables below list the paths of the machine, and those of a home that hold
+ * credentials or that programs outside of the sandbox run. A path matches a table's when it is, contains or
+ * is below it.
  */
 #include "grants/sensitive_paths.h"
 
 #include "lib/fd.h"
+#include "lib/homes.h"
 #include "lib/str.h"
 
 #include <errno.h>
@@ -23,7 +24,7 @@ struct place {
         const char *why;
 };
 
-/* These, everything inside them and everything above them. */
+/* Authority over the machine or the session, and credentials of the machine. */
 static const struct place machine[] = {
     {"/run", "it holds the sockets of the session, D-Bus and container engines"},
     {"/var/run", "it holds the sockets of the session, D-Bus and container engines"},
@@ -51,7 +52,7 @@ static const struct place machine[] = {
     {"/var/lib/sss", "it holds password hashes"},
 };
 
-/* What the machine itself runs: never writable. A caller who is root could change it. */
+/* What the machine itself runs: never writable. A caller who is root could change it otherwise. */
 static const struct place programs[] = {
     {"/usr", "the machine runs what is in it"},
     {"/bin", "the machine runs what is in it"},
@@ -65,7 +66,7 @@ static const struct place programs[] = {
     {"/var/lib/systemd", "it configures the machine"},
 };
 
-/* Below the home: these, everything inside them and everything above them. */
+/* Below the home: credentials, private data, and what configures programs outside of the sandbox. */
 static const struct place personal[] = {
     {".ssh", "it holds keys"},
     {".gnupg", "it holds keys"},
@@ -166,8 +167,8 @@ static const struct place personal[] = {
     {".local/share/dbus-1", "what it names runs when a program asks for it"},
 };
 
-/* Below the home, for writing: the person's own shell and tools run what is in them. */
-static const char *const run_by_the_person[] = {
+/* Below the home, never writable: the user's own shell and tools run what is in them. */
+static const char *const executed[] = {
     ".bash_aliases",
     ".inputrc",
     ".tmux.conf",
@@ -246,34 +247,34 @@ static const char *const run_by_the_person[] = {
     ".jupyter",
 };
 
-/* Anywhere, for writing: an MCP client starts what these files, and files in these directories, name, outside
- * of any sandbox. */
+/* At any path, never writable: an MCP client starts what these files and directories name, outside of any
+ * sandbox. */
 static const char *const client_files[] = {
     "/.mcp.json",        "/.cursor",   "/.cursor/mcp.json", "/.vscode",       "/.claude",
     "/.vscode/mcp.json", "/.gemini",   "/.codex",           "/.kiro",         "/.roo",
     "/.amazonq",         "/.continue", "/.opencode",        "/opencode.json", "/.zed"};
 
 enum {
-        LINKS_MOST = 64,
+        MAX_LINKS = 64,
         PERSONAL = sizeof(personal) / sizeof(*personal),
-        RUN = sizeof(run_by_the_person) / sizeof(*run_by_the_person),
+        RUN = sizeof(executed) / sizeof(*executed),
 };
 
-/* A place below a home: as it is named, and where that leads when it is another path, because dotfiles are
- * often links to another directory; else NULL. */
+/* A path below a home, and the real path it leads to where it exists: dotfiles are often links to another
+ * directory. */
 struct home_place {
         char *named, *real;
 };
 
-/* Where the personal places of one home are. Asked once: a start may judge many directories. */
+/* The places of one home, looked up once for all grants of a start. */
 struct home {
         struct home *next;
         char *path;
         struct home_place personal[PERSONAL], run[RUN];
 };
 
-/* Where a path leads, or would lead if what is missing were made: a server could make it. The caller frees;
- * NULL when nothing can be there. */
+/* The real path that `path` leads to, or would lead to if what is missing existed, since a server could
+ * create it. The caller frees; NULL when nothing can exist there. `most` bounds the links. */
 static char *follow(const char *path, int most)
 {
         char *real = realpath(path, NULL), target[PATH_MAX];
@@ -291,8 +292,8 @@ static char *follow(const char *path, int most)
         return directory ? path_join(directory, strrchr(path, '/') + 1) : NULL;
 }
 
-/* Most places of a home do not exist, and only through a link does a missing one lead anywhere else. The
- * first component is looked at once for all that begin with it in a row. */
+/* Most places of a home do not exist, and a missing one leads elsewhere only through a link. Neighbours in
+ * the tables share one look at their first component. */
 struct home_reader {
         int directory;
         const char *path;
@@ -314,7 +315,7 @@ static void read_place(struct home_reader *reader, const char *name, struct home
         if (!reader->exists)
                 return;
         if (reader->is_link || faccessat(reader->directory, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-                place->real = follow(place->named, LINKS_MOST);
+                place->real = follow(place->named, MAX_LINKS);
 }
 
 static const struct home *look_at_home(const char *path)
@@ -332,7 +333,7 @@ static const struct home *look_at_home(const char *path)
         for (size_t i = 0; i < PERSONAL; i++)
                 read_place(&reader, personal[i].path, &home->personal[i]);
         for (size_t i = 0; i < RUN; i++)
-                read_place(&reader, run_by_the_person[i], &home->run[i]);
+                read_place(&reader, executed[i], &home->run[i]);
         return home;
 }
 
@@ -346,7 +347,7 @@ static bool touches_place(const char *path, const struct home_place *place)
         return touches(path, place->named) || (place->real && touches(path, place->real));
 }
 
-/* hutch's own directories, where the person moved them (XDG base directory specification). */
+/* hutch's own directories, where the user moved them (XDG base directory specification). */
 static bool touches_own_state(const char *path)
 {
         static const char *const variables[] = {"XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
@@ -355,7 +356,7 @@ static bool touches_own_state(const char *path)
                 const char *directory = getenv(variables[i]);
                 autofree char *named =
                     directory && directory[0] == '/' ? path_join(directory, "hutch") : NULL;
-                autofree char *real = named ? follow(named, LINKS_MOST) : NULL;
+                autofree char *real = named ? follow(named, MAX_LINKS) : NULL;
                 if ((named && touches(path, named)) || (real && touches(path, real)))
                         return true;
         }
@@ -371,8 +372,8 @@ bool sensitive_path_is_executed(const char *real_path, const char *home)
         return false;
 }
 
-/* What the person, or a client, runs of it later. */
-static const char *danger_of_writing(const char *path, const char *home)
+/* Why the machine, a client or the user would run what is written to `path`; or NULL. */
+static const char *reason_not_to_write(const char *path, const char *home)
 {
         for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++)
                 if (touches(path, programs[i].path))
@@ -386,7 +387,7 @@ static const char *danger_of_writing(const char *path, const char *home)
                                                                  : NULL;
 }
 
-/* /run/media/USER/LABEL: where desktops mount what is plugged in. */
+/* /run/media/USER/LABEL: where desktops mount removable media. */
 static bool is_removable_medium(const char *path)
 {
         return str_starts(path, "/run/media/") && path_depth(path) >= 4;
@@ -403,7 +404,7 @@ const char *sensitive_path_reason(const char *real_path, const char *home, bool 
         for (size_t i = 0; i < sizeof(machine) / sizeof(*machine) && !is_removable_medium(real_path); i++)
                 if (touches(real_path, machine[i].path))
                         return machine[i].why;
-        const char *why = writable ? danger_of_writing(real_path, home) : NULL;
+        const char *why = writable ? reason_not_to_write(real_path, home) : NULL;
         if (why)
                 return why;
         if (touches_own_state(real_path))
@@ -413,4 +414,13 @@ const char *sensitive_path_reason(const char *real_path, const char *home, bool 
                 if (touches_place(real_path, &places->personal[i]))
                         return personal[i].why;
         return NULL;
+}
+
+const char *sensitive_path_any_home(const char *real_path, bool writable)
+{
+        const struct caller_homes *homes = caller_homes();
+        const char *why = sensitive_path_reason(real_path, "", writable);
+        for (size_t i = 0; i < homes->real.count && !why; i++)
+                why = sensitive_path_reason(real_path, homes->real.values[i], writable);
+        return why;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which host paths void the sandbox when they are granted: whoever holds them holds the user's account. The
- * judgement is made on real paths only (no link in any component), so that no spelling avoids it.
+ * Host paths whose grant voids the sandbox: whoever holds them holds the user's account. The decision is made
+ * on real paths (no link in any component), so that no spelling avoids it.
  */
 #ifndef HUTCH_GRANTS_SENSITIVE_PATHS_H
 #define HUTCH_GRANTS_SENSITIVE_PATHS_H
@@ -12,8 +12,11 @@
  * granted. `home` is the caller's home as a real path ("" when there is none). The result is static. */
 const char *sensitive_path_reason(const char *real_path, const char *home, bool writable);
 
-/* True when `real_path` is, holds or lies in a place of the home `home` (real, not "") whose files the
- * person's own shell and tools run. It is never granted writable. */
+/* The same for every home of the caller (lib/homes.h). */
+const char *sensitive_path_any_home(const char *real_path, bool writable);
+
+/* True when `real_path` is, contains or is below a place of the home `home` (real, not "") whose files the
+ * user's own shell and tools run. Such a place is never granted writable. */
 bool sensitive_path_is_executed(const char *real_path, const char *home);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See socket_list.h. sock_diag(7) tells about one network namespace, that of the asker, and says which object
- * a socket is bound to, whatever has become of its name. Of the others there are only the text lists of their
- * processes, /proc/PID/net/unix (proc_pid_net(5)).
+ * See socket_list.h. sock_diag(7) lists the sockets of the caller's network namespace with the device and
+ * inode each is bound to, whatever has become of its name. For other namespaces there are only the text lists
+ * of their processes, /proc/PID/net/unix (proc_pid_net(5)).
  */
 #include "grants/socket_list.h"
 
@@ -21,36 +21,36 @@
 #include <sys/stat.h>
 
 enum {
-        MOST_NAMESPACES = 256,
-        MOST_LIST_BYTES = 64 << 20,
-        MOST_NAME = 108,
+        MAX_NAMESPACES = 256,
+        MAX_LIST_BYTES = 64 << 20,
+        MAX_NAME = 108,
         STATE_ESTABLISHED = 1, /* net/tcp_states.h, which UNIX sockets use too */
         LINE_CONNECTED = 3,    /* the same in the text list: SS_CONNECTED */
 };
 
-struct taking {
+struct receiver {
         socket_taker *take;
         void *context;
 };
 
-/* One end of a connection bears the name of the socket that it was accepted from, and cannot be connected to.
- * A datagram socket can, and is called connected as soon as somebody has. */
+/* The accepted end of a connection has the name of the listening socket, but accepts no connection itself. A
+ * datagram socket does, even when it is connected. */
 static bool can_be_reached(unsigned type, bool connected)
 {
         return !connected || type == SOCK_DGRAM;
 }
 
-/* What is told about one socket. */
+/* What sock_diag tells about one socket. */
 struct diagnosis {
         struct listed_socket listed;
-        char name[MOST_NAME + 1];
+        char name[MAX_NAME + 1];
 };
 
-static int take_attribute(const struct nlattr *attribute, void *context)
+static int read_attribute(const struct nlattr *attribute, void *context)
 {
         struct diagnosis *diagnosis = context;
         size_t length = mnl_attr_get_payload_len(attribute);
-        if (mnl_attr_get_type(attribute) == UNIX_DIAG_NAME && length <= MOST_NAME) {
+        if (mnl_attr_get_type(attribute) == UNIX_DIAG_NAME && length <= MAX_NAME) {
                 memcpy(diagnosis->name, mnl_attr_get_payload(attribute), length);
         } else if (mnl_attr_get_type(attribute) == UNIX_DIAG_VFS && length >= sizeof(struct unix_diag_vfs)) {
                 struct unix_diag_vfs object;
@@ -62,21 +62,21 @@ static int take_attribute(const struct nlattr *attribute, void *context)
         return MNL_CB_OK;
 }
 
-static int take_diagnosis(const struct nlmsghdr *header, void *context)
+static int read_diagnosis(const struct nlmsghdr *header, void *context)
 {
-        const struct taking *taking = context;
+        const struct receiver *receiver = context;
         const struct unix_diag_msg *message = mnl_nlmsg_get_payload(header);
         struct diagnosis diagnosis = {0};
         if (!can_be_reached(message->udiag_type, message->udiag_state == STATE_ESTABLISHED))
                 return MNL_CB_OK;
         diagnosis.listed.name = diagnosis.name;
-        (void)mnl_attr_parse(header, sizeof(struct unix_diag_msg), take_attribute, &diagnosis);
-        if (diagnosis.listed.identified) /* else it has no name, or an abstract one */
-                taking->take(taking->context, &diagnosis.listed);
+        (void)mnl_attr_parse(header, sizeof(struct unix_diag_msg), read_attribute, &diagnosis);
+        if (diagnosis.listed.identified) /* otherwise it has no name, or an abstract one */
+                receiver->take(receiver->context, &diagnosis.listed);
         return MNL_CB_OK;
 }
 
-static bool ask(struct mnl_socket *socket, struct taking *taking)
+static bool request_dump(struct mnl_socket *socket, struct receiver *receiver)
 {
         char buffer[16384] __attribute__((aligned(NLMSG_ALIGNTO))) = {0};
         struct nlmsghdr *header = mnl_nlmsg_put_header(buffer);
@@ -92,22 +92,22 @@ static bool ask(struct mnl_socket *socket, struct taking *taking)
         while (more == MNL_CB_OK) {
                 ssize_t length = mnl_socket_recvfrom(socket, buffer, sizeof(buffer));
                 more = length < 0 ? MNL_CB_ERROR
-                                  : mnl_cb_run(buffer, (size_t)length, 0, 0, take_diagnosis, taking);
+                                  : mnl_cb_run(buffer, (size_t)length, 0, 0, read_diagnosis, receiver);
         }
         return more == MNL_CB_STOP;
 }
 
 bool socket_list_own(socket_taker *take, void *context)
 {
-        struct taking taking = {.take = take, .context = context};
+        struct receiver receiver = {.take = take, .context = context};
         struct mnl_socket *socket = mnl_socket_open2(NETLINK_SOCK_DIAG, SOCK_CLOEXEC);
-        bool told = socket && ask(socket, &taking);
+        bool listed = socket && request_dump(socket, &receiver);
         if (socket)
                 mnl_socket_close(socket);
-        return told;
+        return listed;
 }
 
-/* The next word of *rest, which is moved behind it and one blank. "" at the end. */
+/* Cuts the next word off *rest. "" at the end. */
 static char *next_word(char **rest)
 {
         char *word = *rest + strspn(*rest, " ");
@@ -117,43 +117,43 @@ static char *next_word(char **rest)
         return word;
 }
 
-/* One line: "Num RefCount Protocol Flags Type St Inode Path". A name may have a line break in it, whose rest
- * looks like no line. */
-static void take_line(char *line, const struct taking *taking)
+/* One line: "Num RefCount Protocol Flags Type St Inode Path". A name can contain a line break; what follows
+ * it does not parse as a line. */
+static void read_line(char *line, const struct receiver *receiver)
 {
         enum { TYPE = 4, STATE = 5, FIELDS = 7 };
         const char *fields[FIELDS];
         for (size_t i = 0; i < FIELDS; i++)
                 fields[i] = next_word(&line);
-        /* What has no path, or an abstract name, can be in no directory. */
+        /* Sockets without a path or with an abstract name are in no directory. */
         if (!line[0] || line[0] == '@')
                 return;
         const struct listed_socket listed = {.name = line};
         if (can_be_reached((unsigned)strtoul(fields[TYPE], NULL, 16),
                            strtoul(fields[STATE], NULL, 16) == LINE_CONNECTED))
-                taking->take(taking->context, &listed);
+                receiver->take(receiver->context, &listed);
 }
 
-/* A process that has ended meanwhile has no list, and has left no socket behind. */
-static void read_list(int proc, const char *path, const struct taking *taking)
+/* A process that has ended meanwhile has no list, and its sockets are closed. */
+static void read_list(int proc, const char *path, const struct receiver *receiver)
 {
         autofree char *text = NULL;
         autoclose int list = openat(proc, path, O_RDONLY | O_CLOEXEC);
-        if (list < 0 || fd_read_all(list, MOST_LIST_BYTES, &text) < 0)
+        if (list < 0 || fd_read_all(list, MAX_LIST_BYTES, &text) < 0)
                 return;
         for (char *rest = text, *line; (line = strsep(&rest, "\n"));)
-                take_line(line, taking);
+                read_line(line, receiver);
 }
 
 bool socket_list_others(bool own, socket_taker *take, void *context)
 {
-        const struct taking taking = {.take = take, .context = context};
+        const struct receiver receiver = {.take = take, .context = context};
         struct stat status;
         DIR *proc = opendir("/proc");
         if (!proc)
                 return false;
-        /* The file's number is that of the namespace's own list. */
-        ino_t seen[MOST_NAMESPACES];
+        /* Each namespace has one list; its inode number tells whether it was read already. */
+        ino_t seen[MAX_NAMESPACES];
         size_t seen_count = 0;
         if (!own && fstatat(dirfd(proc), "self/net/unix", &status, 0) == 0)
                 seen[seen_count++] = status.st_ino;
@@ -168,9 +168,9 @@ bool socket_list_others(bool own, socket_taker *take, void *context)
                         known = seen[i] == status.st_ino;
                 if (known)
                         continue;
-                if (seen_count < MOST_NAMESPACES)
+                if (seen_count < MAX_NAMESPACES)
                         seen[seen_count++] = status.st_ino;
-                read_list(dirfd(proc), path, &taking);
+                read_list(dirfd(proc), path, &receiver);
         }
         closedir(proc);
         return true;

@@ -15,9 +15,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* True unless nobody has the socket bound: a file that a program left behind. Connecting a datagram socket
- * tells, whatever the other one's type and network namespace: a stream socket is refused by its type, before
- * its program could notice, and to one of datagrams nothing is sent. */
+/* False for a file that no program has bound any more. Connecting a datagram socket shows that for every type
+ * and network namespace, and no program notices: the kernel refuses a stream socket because of its type, and
+ * a datagram socket receives nothing. */
 static bool is_in_use(int directory, const char *name)
 {
         struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -25,18 +25,18 @@ static bool is_in_use(int directory, const char *name)
         autoclose int probe = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (object < 0)
                 return errno != ENOENT;
-        /* By descriptor: its path may be too long for an address. */
+        /* By descriptor: the path can be too long for an address. */
         snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d", object);
         return connect(probe, (struct sockaddr *)&address, sizeof(address)) == 0 || errno != ECONNREFUSED;
 }
 
-static bool look_into(const char *path, const struct str_list *closed, size_t *budget,
-                      struct str_list *directories, struct str_list *found)
+static bool walk_directory(const char *path, const struct str_list *closed, size_t *budget,
+                           struct str_list *directories, struct str_list *found)
 {
         autoclose int opened = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         DIR *directory = opened < 0 ? NULL : fdopendir(opened);
         if (!directory)
-                return true; /* it has gone, or is closed to the caller, and so to the sandbox */
+                return true; /* deleted meanwhile, or closed to the caller and so to the sandbox */
         (void)fd_take(&opened);
         bool enough = true;
         for (struct dirent *entry; enough && (entry = readdir(directory));) {
@@ -66,7 +66,7 @@ bool socket_walk(const char *root, const struct str_list *closed, size_t *budget
         str_list_add(&directories, root);
         bool enough = *budget > 0;
         for (size_t i = 0; enough && i < directories.count; i++)
-                enough = look_into(directories.values[i], closed, budget, &directories, found);
+                enough = walk_directory(directories.values[i], closed, budget, &directories, found);
         str_list_free(&directories);
         return enough;
 }

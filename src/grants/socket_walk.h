@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Looking through granted directories for sockets that somebody listens on, whatever their names.
+ * A search of granted directories for the sockets that some program has bound, whatever their names.
  */
 #ifndef HUTCH_GRANTS_SOCKET_WALK_H
 #define HUTCH_GRANTS_SOCKET_WALK_H
 
-#include "box/box.h"
+#include "lib/str.h"
 
-/* Adds to `found` the real paths of the sockets in use below `root` (real), nearest first, but not in the
- * directories of `closed`. Looks at no more than *budget entries, which it counts down; false when that was
- * not enough. No link is followed, and no connection is made. */
+/* Adds to `found` the real paths of the sockets in use below `root` (real), nearest first, except in the
+ * directories of `closed`. Looks at no more than *budget entries and counts it down; false when that was not
+ * enough. Follows no link and makes no connection. */
 bool socket_walk(const char *root, const struct str_list *closed, size_t *budget, struct str_list *found);
 
 #endif

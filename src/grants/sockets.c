@@ -2,18 +2,17 @@
  *
  * See sockets.h.
  *
- * Theory of operation. The kernel tells which sockets are bound, and most are found by the name it tells;
- * that is quick, however much a grant holds. What such a name does not lead to (the socket was renamed or
- * linked, bound by a relative path, or belongs to a program with another root) may lie anywhere, so that the
- * grants are searched. That is rare where the kernel says which file system the socket is in, and the search
- * is then a long one; for sockets of other network namespaces it does not, and a shorter search has to do.
- * A share that may never answer is left alone where only somebody else's socket leads to it.
+ * Theory of operation. The kernel lists the bound sockets with their names, and most are found by name, which
+ * is quick however much a grant contains. A socket whose name does not lead to it (it was renamed, linked or
+ * bound by a relative path, or its program has another root) can be anywhere, so that hutch searches the
+ * grants. Where the kernel tells which file system the socket is in, that is rare, and the search is long.
+ * For sockets of other network namespaces it does not tell, and a shorter search must do. hutch never looks
+ * into a share that may not answer only because another program's socket is in it.
  */
 #include "grants/sockets.h"
 
 #include "grants/hide.h"
 #include "grants/mountinfo.h"
-#include "grants/mounts.h"
 #include "grants/socket_list.h"
 #include "grants/socket_walk.h"
 #include "lib/fd.h"
@@ -24,18 +23,18 @@
 #include <sys/stat.h>
 
 enum {
-        ENTRIES_IF_CERTAIN = 200000, /* there is a socket in this file system whose place is not known */
-        ENTRIES_IF_POSSIBLE = 20000, /* there may be one */
+        ENTRIES_IF_CERTAIN = 200000, /* a granted file system has a socket whose path is not known */
+        ENTRIES_IF_POSSIBLE = 20000, /* it may have one */
 };
 
 struct search {
         struct box *box;
-        struct mountinfo regions;
-        size_t entries; /* how far the grants are to be searched; 0: everything was found by name */
-        bool silent;    /* a socket without a known place is where it is not searched for */
+        struct mountinfo info;
+        size_t entries; /* how many to search in the grants; 0: all sockets were found by name */
+        bool silent;    /* a socket without a known path is in a share that hutch does not search */
 };
 
-/* A socket that is a grant itself was meant. */
+/* The user wants a socket that is a grant itself. */
 static bool is_granted_itself(const struct box *box, const char *real)
 {
         for (size_t i = 0; i < box->mount_count; i++)
@@ -51,17 +50,18 @@ static void hide_socket(struct search *search, const char *real)
                 hide_object(search->box, real, false, SOCKET_MASK);
 }
 
-/* Hides the socket of this name, if it is that: false when it has, or may have, another one. */
+/* Hides the socket at its name. False when the name leads to another object, or the socket may have a second
+ * name. */
 static bool hide_by_name(struct search *search, const struct listed_socket *listed)
 {
         struct stat status;
-        autofree char *real = listed->name[0] == '/' && !mountinfo_is_silent(&search->regions, listed->name)
+        autofree char *real = listed->name[0] == '/' && !mountinfo_is_silent(&search->info, listed->name)
                                   ? realpath(listed->name, NULL)
                                   : NULL;
         if (!real || lstat(real, &status) < 0 || !S_ISSOCK(status.st_mode))
                 return false;
         struct str_list paths = {0};
-        mountinfo_find(&search->regions, real, &paths);
+        mountinfo_find(&search->info, real, &paths);
         for (size_t i = 0; i < paths.count; i++)
                 hide_socket(search, paths.values[i]);
         str_list_free(&paths);
@@ -71,12 +71,12 @@ static bool hide_by_name(struct search *search, const struct listed_socket *list
 static void take_socket(void *context, const struct listed_socket *listed)
 {
         struct search *search = context;
-        if (listed->identified && !mountinfo_have_device(&search->regions, listed->device))
+        if (listed->identified && !mountinfo_have_device(&search->info, listed->device))
                 return;
         size_t entries = listed->identified ? ENTRIES_IF_CERTAIN : ENTRIES_IF_POSSIBLE;
         if (hide_by_name(search, listed))
                 return;
-        if (listed->identified && mountinfo_device_is_silent(&search->regions, listed->device))
+        if (listed->identified && mountinfo_device_is_silent(&search->info, listed->device))
                 search->silent = true;
         else if (search->entries < entries)
                 search->entries = entries;
@@ -91,7 +91,7 @@ static void walk_grants(struct search *search)
                 const struct mount *mount = &search->box->mounts[i];
                 if (!mount_is_grant(mount) || !mount->is_directory)
                         continue;
-                mountinfo_list_silent(&search->regions, mount->source, &closed);
+                mountinfo_list_silent(&search->info, mount->source, &closed);
                 complete &= socket_walk(mount->source, &closed, &budget, &found);
         }
         for (size_t i = 0; i < found.count; i++)
@@ -100,8 +100,8 @@ static void walk_grants(struct search *search)
         str_list_free(&closed);
         if (!complete && search->entries == ENTRIES_IF_CERTAIN)
                 message(
-                    "note: a socket of another program may be in reach: it has lost its name, and the grants "
-                    "have more than %d files and directories to look for it in; grant less",
+                    "note: the command may reach a socket of another program: its path is not known, and the "
+                    "grants have more than %d files and directories to search; grant less",
                     ENTRIES_IF_CERTAIN);
 }
 
@@ -113,8 +113,8 @@ bool sockets_can_appear(const struct box *box)
         return false;
 }
 
-/* What the command brings along is searched for sockets of this network namespace alone: looking through all
- * processes for others takes too long for every start. */
+/* For what only the command needs, hutch asks for the sockets of its own network namespace alone: to walk all
+ * processes would slow down every start. */
 static bool any_asked_for(const struct box *box)
 {
         for (size_t i = 0; i < box->mount_count; i++)
@@ -128,19 +128,20 @@ bool sockets_hide(struct box *box, struct error *error)
         struct search search = {.box = box};
         if (!sockets_can_appear(box))
                 return true;
-        bool looked = mountinfo_read(&search.regions, box, error);
-        if (looked) {
-                bool told = socket_list_own(take_socket, &search);
-                if ((any_asked_for(box) || !told) && !socket_list_others(!told, take_socket, &search))
-                        looked = error_set(error, EXIT_SETUP, "cannot look for sockets in /proc: %s",
-                                           strerror(errno));
+        bool listed_all = mountinfo_read(&search.info, box, error);
+        if (listed_all) {
+                bool listed = socket_list_own(take_socket, &search);
+                if ((any_asked_for(box) || !listed) && !socket_list_others(!listed, take_socket, &search))
+                        listed_all = error_set(error, EXIT_SETUP, "cannot look for sockets in /proc: %s",
+                                               strerror(errno));
         }
-        if (looked && search.entries)
+        if (listed_all && search.entries)
                 walk_grants(&search);
-        if (looked && search.silent)
-                message("note: a socket of another program may be in reach: it is in a share below a grant, "
-                        "which "
-                        "is not searched, because a share may never answer; grant less");
-        mountinfo_free(&search.regions);
-        return looked;
+        if (listed_all && search.silent)
+                message(
+                    "note: the command may reach a socket of another program: it is in a network or FUSE "
+                    "file system below a grant, which hutch does not search, because it may never answer; "
+                    "grant less");
+        mountinfo_free(&search.info);
+        return listed_all;
 }

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 enum {
-        MOST_PASSWD_BYTES = 16 << 20,
-        FIRST_PERSON = 1000, /* lower ids are the accounts of the system (login.defs(5)) */
+        MAX_PASSWD_BYTES = 16 << 20,
+        FIRST_USER = 1000, /* UID_MIN: lower ids are system accounts (login.defs(5)) */
 };
 
 static void add_real(struct str_list *list, const char *path)
@@ -23,16 +23,16 @@ static void add_real(struct str_list *list, const char *path)
                 free(real);
 }
 
-/* Adds the homes that /etc/passwd names: the caller's, and for root everybody's, since root can grant them
- * all. A client may start hutch with a HOME of its own making, and the person's keys are in the real one. The
- * file itself, not getpwuid(): that loads what nsswitch.conf names into this process and may ask the network.
- * Returns the caller's as it is spelled there, which the caller frees, or NULL. */
+/* Adds the homes that /etc/passwd names: the caller's, and for root those of all users, since root can grant
+ * them all. A client may start hutch with another HOME, while the user's keys are in the real one. This reads
+ * the file and does not call getpwuid(), which loads the modules of nsswitch.conf into this process and may
+ * use the network. Returns the caller's home as the file spells it, which the caller frees, or NULL. */
 static char *read_passwd(struct str_list *real)
 {
         autofree char *text = NULL;
         char *own = NULL;
         uid_t caller = geteuid();
-        if (fd_read_file("/etc/passwd", MOST_PASSWD_BYTES, &text) < 0)
+        if (fd_read_file("/etc/passwd", MAX_PASSWD_BYTES, &text) < 0)
                 return NULL;
         /* name:password:uid:gid:comment:home:shell */
         for (char *rest = text, *line; (line = strsep(&rest, "\n"));) {
@@ -44,7 +44,7 @@ static char *read_passwd(struct str_list *real)
                 unsigned long id = strtoul(fields[2], NULL, 10);
                 if (id == caller && !own)
                         own = str_copy(fields[5]);
-                if (id == caller || (caller == 0 && id >= FIRST_PERSON))
+                if (id == caller || (caller == 0 && id >= FIRST_USER))
                         add_real(real, fields[5]);
         }
         return own;

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 enum {
-        MOST_LINKS = 40, /* as many as the kernel follows (path_resolution(7)) */
+        MAX_LINKS = 40, /* as many as the kernel follows (path_resolution(7)) */
 };
 
 void real_path_free_links(struct path_links *links)
@@ -27,7 +27,7 @@ void real_path_free_links(struct path_links *links)
 char *real_path_resolve(const char *path, struct path_links *links)
 {
         autofree char *rest = str_copy(path);
-        char *reached = str_copy("/"); /* real so far */
+        char *reached = str_copy("/"); /* real */
         for (unsigned count = 0; rest[strspn(rest, "/")];) {
                 const char *start = rest + strspn(rest, "/");
                 size_t length = strcspn(start, "/");
@@ -35,7 +35,7 @@ char *real_path_resolve(const char *path, struct path_links *links)
                 char *next = path_join(reached, component);
                 char text[PATH_MAX];
                 ssize_t size = readlink(next, text, sizeof(text) - 1);
-                if ((size < 0 && errno != EINVAL) || (size >= 0 && ++count > MOST_LINKS)) {
+                if ((size < 0 && errno != EINVAL) || (size >= 0 && ++count > MAX_LINKS)) {
                         int error = size < 0 ? errno : ELOOP;
                         free(next);
                         free(reached);
@@ -43,7 +43,7 @@ char *real_path_resolve(const char *path, struct path_links *links)
                         return NULL;
                 }
                 char *left;
-                if (size < 0) { /* EINVAL: it exists and is no link */
+                if (size < 0) { /* EINVAL: it exists and is not a link */
                         free(reached);
                         reached = next;
                         left = str_copy(start + length);

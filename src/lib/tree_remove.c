@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See tree_remove.h. A tree is as deep as its maker likes, so there is no descent: a directory that lies
- * deeper is moved up into the top one, under a name of its own, and has its turn there. The caller holds a
- * lock that keeps every other hutch away, and no sandbox that could write here is left.
+ * See tree_remove.h. A server can make a tree of any depth, so this module does not descend: it moves each
+ * deeper directory up into the top one, under a new name, and empties it there. The caller holds a lock that
+ * excludes every other hutch, and no sandbox that could write here exists any more.
  */
 #include "lib/tree_remove.h"
 
@@ -16,7 +16,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Makes a directory readable and writable for its owner, by its descriptor, so that no link is in the way. */
+/* Opens a directory after making it readable and writable for its owner. By descriptor, so that it follows no
+ * link. */
 static int open_up(int parent, const char *name)
 {
         char path[64];
@@ -30,8 +31,9 @@ static int open_up(int parent, const char *name)
         return openat(found, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Empties the directory `name` of `top`, or `top` itself for ".". Directories of `top` itself are left to the
- * caller, those of `name` moved up. False, with errno, where something resists. */
+/* Empties the directory `name` of `top`: deletes files and moves directories up into `top`. For ".", deletes
+ * the files of `top` and leaves the directories to the caller. *directories becomes true when there are any.
+ * False with errno where something cannot be removed. */
 static bool empty(int top, const char *name, unsigned *counter, bool *directories)
 {
         int opened = open_up(top, name);
@@ -55,7 +57,7 @@ static bool empty(int top, const char *name, unsigned *counter, bool *directorie
                 do
                         (void)snprintf(moved, sizeof(moved), ".moved-%u", (*counter)++);
                 while (faccessat(top, moved, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
-                /* Its own mode decides too: it gets another parent. */
+                /* A directory that gets another parent must be writable itself. */
                 autoclose int writable = open_up(dirfd(stream), found);
                 if (writable < 0 || renameat(dirfd(stream), found, top, moved) < 0)
                         return false;
@@ -63,15 +65,15 @@ static bool empty(int top, const char *name, unsigned *counter, bool *directorie
         return true;
 }
 
-/* Empties and removes each directory of `top`. *directories: some may be left, of those that were moved up.
- */
+/* Empties and removes each directory of `top`. *directories becomes true when some may be left, of those that
+ * were moved up. */
 static bool empty_directories(int top, unsigned *counter, bool *directories)
 {
         autoclose int again = openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         autoclosedir DIR *stream = again < 0 ? NULL : fdopendir(again);
         if (!stream)
                 return false;
-        (void)fd_take(&again); /* the stream's from now on */
+        (void)fd_take(&again); /* the stream closes it */
         for (const struct dirent *entry; (entry = readdir(stream));) {
                 if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
                         continue;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See tree_walk.h. What cannot be opened is left out: it has gone, or is closed to the caller as well.
+ * See tree_walk.h. The walk skips what it cannot open: it was deleted, or is closed to the caller.
  */
 #include "lib/tree_walk.h"
 
@@ -19,7 +19,7 @@ struct tree_directory {
         unsigned depth;
 };
 
-static void add(struct tree *tree, const char *relative, unsigned depth)
+static void add_directory(struct tree_walk *tree, const char *relative, unsigned depth)
 {
         if (tree->queue_count == tree->max_directories) {
                 tree->is_cut = true;
@@ -29,9 +29,9 @@ static void add(struct tree *tree, const char *relative, unsigned depth)
         tree->queue[tree->queue_count++] = (struct tree_directory){str_copy(relative), depth};
 }
 
-void tree_add(struct tree *tree, const char *relative)
+void tree_walk_add(struct tree_walk *tree, const char *relative)
 {
-        add(tree, relative, 0);
+        add_directory(tree, relative, 0);
 }
 
 static bool is_directory(int directory, const struct dirent *entry)
@@ -43,7 +43,7 @@ static bool is_directory(int directory, const struct dirent *entry)
                S_ISDIR(status.st_mode);
 }
 
-static void read_entries(struct tree *tree, DIR *directory, const char *relative, unsigned depth)
+static void read_entries(struct tree_walk *tree, DIR *directory, const char *relative, unsigned depth)
 {
         for (struct dirent *entry; (entry = readdir(directory));) {
                 if (str_equal(entry->d_name, ".") || str_equal(entry->d_name, ".."))
@@ -56,11 +56,11 @@ static void read_entries(struct tree *tree, DIR *directory, const char *relative
                 if (!wanted || depth == tree->max_depth || !is_directory(dirfd(directory), entry))
                         continue;
                 autofree char *below = str_format("%s%s%s", relative, relative[0] ? "/" : "", entry->d_name);
-                add(tree, below, depth + 1);
+                add_directory(tree, below, depth + 1);
         }
 }
 
-static void look_into(struct tree *tree, const char *relative, unsigned depth)
+static void read_directory(struct tree_walk *tree, const char *relative, unsigned depth)
 {
         struct open_how how = {
             .flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
@@ -78,14 +78,14 @@ static void look_into(struct tree *tree, const char *relative, unsigned depth)
         closedir(directory);
 }
 
-void tree_walk(struct tree *tree)
+void tree_walk(struct tree_walk *tree)
 {
-        add(tree, "", 0);
+        add_directory(tree, "", 0);
         for (; tree->queue_next < tree->queue_count; tree->queue_next++) {
-                /* The queue moves while it grows. */
+                /* A copy: the queue moves when it grows. */
                 struct tree_directory directory = tree->queue[tree->queue_next];
                 if (tree->entries <= tree->max_entries)
-                        look_into(tree, directory.relative, directory.depth);
+                        read_directory(tree, directory.relative, directory.depth);
                 free(directory.relative);
         }
         free(tree->queue);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Looking through a granted directory, shallow before deep, with a bound on the work: a server may have
- * filled it with whatever it likes. No link is followed, no other mount is entered, and nothing but
- * directories is opened.
+ * A walk of a granted directory, shallow before deep, with bounds on the work, since a server may have filled
+ * the directory with anything. It follows no link, enters no other mount and opens nothing but directories.
  */
 #ifndef HUTCH_LIB_TREE_WALK_H
 #define HUTCH_LIB_TREE_WALK_H
@@ -12,30 +11,30 @@
 
 struct tree_directory;
 
-struct tree {
-        int root;           /* the directory where it begins, O_PATH or better; the caller's */
-        unsigned max_depth; /* of directories that are looked into; the root is 0 */
+struct tree_walk {
+        int root;           /* where the walk begins, O_PATH or better; the caller closes it */
+        unsigned max_depth; /* of the directories that it reads; the root is 0 */
         size_t max_directories;
-        size_t max_entries; /* of all directories together */
+        size_t max_entries; /* in all directories together */
         void *context;
 
-        /* An opened directory at `relative` ("" for the root). False: do not look at what it holds. May be
-         * NULL.
-         */
-        bool (*enter)(struct tree *tree, int directory, const char *relative);
-        /* One entry in it. False: if it is a directory, do not look into it. */
-        bool (*entry)(struct tree *tree, int directory, const char *relative, const char *name);
+        /* Called for each directory, opened, at `relative` ("" for the root). False: do not read it. May be
+         * NULL. */
+        bool (*enter)(struct tree_walk *tree, int directory, const char *relative);
+        /* Called for each entry of a directory. False: if the entry is a directory, do not read it. */
+        bool (*entry)(struct tree_walk *tree, int directory, const char *relative, const char *name);
 
-        bool is_cut; /* out: max_directories or max_entries ended it */
+        bool is_cut; /* result: max_directories or max_entries left something out */
 
+        /* The walk's own. */
         struct tree_directory *queue;
         size_t queue_count, queue_next;
         size_t entries;
 };
 
-/* A directory to be looked into as if it were as deep as the root is. For `enter`. */
-void tree_add(struct tree *tree, const char *relative);
+/* Adds a directory as if it were as deep as the root. For `enter`. */
+void tree_walk_add(struct tree_walk *tree, const char *relative);
 
-void tree_walk(struct tree *tree);
+void tree_walk(struct tree_walk *tree);
 
 #endif

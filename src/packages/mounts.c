@@ -6,6 +6,7 @@
 #include "packages/mounts.h"
 
 #include "command/search.h"
+#include "grants/mounts.h"
 #include "lib/fd.h"
 #include "lib/homes.h"
 #include "lib/messages.h"

@@ -9,7 +9,7 @@
 
 #include "box/box.h"
 #include "command/toolchain.h"
-#include "grants/mounts.h"
+#include "grants/held_sources.h"
 #include "options/options.h"
 #include "packages/entry.h"
 

@@ -4,6 +4,7 @@
  */
 #include "packages/persist.h"
 
+#include "grants/mounts.h"
 #include "lib/fd.h"
 #include "lib/real_path.h"
 #include "packages/store.h"

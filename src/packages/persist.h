@@ -6,7 +6,8 @@
 #ifndef HUTCH_PACKAGES_PERSIST_H
 #define HUTCH_PACKAGES_PERSIST_H
 
-#include "grants/mounts.h"
+#include "box/box.h"
+#include "grants/held_sources.h"
 #include "options/options.h"
 
 /* Mounts the directory of --persist as the home. The base must be in the box already. */

@@ -8,7 +8,6 @@
 
 #include "command/interpreters.h"
 #include "grants/copy_in.h"
-#include "grants/mounts.h"
 #include "lib/environment.h"
 #include "lib/fd.h"
 #include "lib/messages.h"

@@ -5,7 +5,6 @@
  */
 #include "packages/store.h"
 
-#include "grants/mounts.h"
 #include "lib/fd.h"
 #include "lib/homes.h"
 #include "lib/real_path.h"

@@ -4,7 +4,6 @@
  */
 #include "prove/decoys.h"
 
-#include "grants/mounts.h"
 #include "lib/fd.h"
 #include "lib/homes.h"
 #include "lib/str.h"

@@ -4,7 +4,8 @@
  */
 #include "prove/prove.h"
 
-#include "grants/protect.h"
+#include "box/describe.h"
+#include "grants/watched_names.h"
 #include "lib/clock.h"
 #include "lib/fd.h"
 #include "lib/messages.h"
@@ -384,7 +385,7 @@ int prove(struct options *options, struct error *error)
         if (made)
                 grant_decoys(options);
         if (made && options->dry_run)
-                status = make_boxes(&boxes, options, error) && box_write_json(&boxes.server, stdout) &&
+                status = make_boxes(&boxes, options, error) && describe_box(&boxes.server, stdout) &&
                                  fflush(stdout) == 0
                              ? 0
                              : 1;
@@ -393,8 +394,8 @@ int prove(struct options *options, struct error *error)
         decoys_end(&decoys);
         held_sources_release(&boxes.held_server);
         held_sources_release(&boxes.held_command);
-        protect_release(&boxes.held_server);
-        protect_release(&boxes.held_command);
+        watched_names_release(&boxes.held_server);
+        watched_names_release(&boxes.held_command);
         box_free(&boxes.server);
         box_free(&boxes.command);
         return status;

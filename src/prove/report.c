@@ -4,7 +4,6 @@
  */
 #include "prove/report.h"
 
-#include "grants/mounts.h"
 #include "lib/fd.h"
 #include "lib/str.h"
 #include "packages/mounts.h"

@@ -7,8 +7,8 @@
 #include "command/directories.h"
 #include "command/interpreters.h"
 #include "command/linked_packages.h"
-#include "grants/mounts.h"
 #include "grants/repositories.h"
+#include "grants/sensitive_paths.h"
 #include "lib/fd.h"
 #include "lib/messages.h"
 #include "lib/suggest.h"
@@ -78,7 +78,7 @@ static void note_working_directory(const struct box *box, const char *cwd)
                     word[0] != '/' && word[0] != '-' && strchr(word, '/') && access(path, F_OK) == 0;
                 if (relative || (module && has_module(cwd, module))) {
                         autofree char *real = realpath(cwd, NULL);
-                        bool refused = real && mounts_find_sensitive(real, false);
+                        bool refused = real && sensitive_path_any_home(real, false);
                         message("note: the working directory %s is not visible inside; the command starts in "
                                 "%s; %s",
                                 error_shown(cwd), error_shown(box->cwd),

@@ -9,8 +9,10 @@
 #include "grants/base.h"
 #include "grants/certificates.h"
 #include "grants/copy_in.h"
+#include "grants/grants.h"
 #include "grants/hide.h"
 #include "grants/journals.h"
+#include "grants/mounts.h"
 #include "grants/protect.h"
 #include "grants/sockets.h"
 #include "lib/fd.h"
@@ -69,8 +71,8 @@ static bool add_host_grants(struct box *box, struct held_sources *held, const st
                         message_verbose("%s %s: it does not exist and is skipped", grant->option, path);
                         continue;
                 }
-                bool added = grant->overlay ? mounts_add_overlay(box, held, path, grant->destination, error)
-                                            : mounts_add_grant(box, held, path, grant->destination,
+                bool added = grant->overlay ? grants_add_overlay(box, held, path, grant->destination, error)
+                                            : grants_add(box, held, path, grant->destination,
                                                                grant->writable, grant->option, error);
                 if (!added)
                         return false;
@@ -83,7 +85,7 @@ static bool add_memory(struct box *box, const struct options *options, struct er
 {
         for (size_t i = 0; i < options->grant_count; i++) {
                 const struct grant_option *grant = &options->grants[i];
-                if (grant->memory && !mounts_add_memory(box, grant->path, grant->bytes, grant->option, error))
+                if (grant->memory && !grants_add_memory(box, grant->path, grant->bytes, grant->option, error))
                         return false;
         }
         return true;
@@ -94,10 +96,10 @@ static bool add_grants(struct box *box, struct held_sources *held, const struct 
 {
         for (size_t i = 0; i < options->unsafe_grants.count; i++) {
                 autofree char *path = path_join(cwd, options->unsafe_grants.values[i]);
-                mounts_permit_unsafe(held, path);
+                grants_permit_unsafe(held, path);
         }
         if (!add_host_grants(box, held, options, cwd, error) ||
-            !copy_in_add(box, held, options, cwd, error) || !mounts_check_links(box, held, error) ||
+            !copy_in_add(box, held, options, cwd, error) || !grants_check_links(box, held, error) ||
             !add_memory(box, options, error))
                 return false;
         for (size_t i = 0; i < held->unsafe.count; i++)
@@ -126,7 +128,7 @@ static bool add_toolchain(struct box *box, struct held_sources *held, const stru
                 const struct program_grant *grant = &toolchain->grants.values[i];
                 if (grant->link)
                         mounts_add_link(box, grant->path, grant->link, grant->why);
-                else if (!mounts_add_program(box, held, grant->path, grant->why, error))
+                else if (!grants_add_program(box, held, grant->path, grant->why, error))
                         return false;
         }
         return true;

@@ -6,7 +6,7 @@
 #define HUTCH_RESOLVE_RESOLVE_H
 
 #include "box/box.h"
-#include "grants/mounts.h"
+#include "grants/held_sources.h"
 #include "options/options.h"
 
 /* Fills *box, which the caller frees with box_free() in every case, and *held. False with a sentence and

@@ -10,12 +10,12 @@
  * be renamed or removed inside.
  *
  * What happened before mount_watch_begin(), or was lost to a queue overflow, is found by comparing each place
- * with what was there. The watch also listens for the protected names (protect.h) that a run may create.
+ * with what was there. The watch also listens for the protected names (watched_names.h) that a run may create.
  */
 #include "run/mount_watch.h"
 
-#include "grants/protect.h"
 #include "grants/sockets.h"
+#include "grants/watched_names.h"
 #include "lib/fd.h"
 #include "lib/messages.h"
 #include "lib/suggest.h"
@@ -136,7 +136,7 @@ struct mount_watch *mount_watch_new(const struct box *box, struct held_sources *
         for (size_t i = 0; i < box->mount_count; i++)
                 if (takes_away(&box->mounts[i], sockets_guarded))
                         add_places(&watch, box, &box->mounts[i]);
-        protect_list_directories(held, &watch.directories);
+        watched_names_list_directories(held, &watch.directories);
         if (watch.count + watch.directories.count == 0)
                 return NULL;
         watch.notify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
@@ -217,7 +217,7 @@ bool mount_watch_begin(struct mount_watch *watch)
                 message("note: some hidden or protected paths are not watched while the sandbox runs: "
                         "%s%s",
                         strerror(error), error == ENOSPC ? "; raise fs.inotify.max_user_watches" : "");
-        protect_report(watch->held);
+        watched_names_report(watch->held);
         message_verbose("watching %zu mount points on the host", watch->count);
         return compare_places(watch);
 }
@@ -230,13 +230,13 @@ int mount_watch_descriptor(const struct mount_watch *watch)
 static bool handle_event(struct mount_watch *watch, const struct inotify_event *event)
 {
         if (event->mask & IN_Q_OVERFLOW) {
-                protect_report(watch->held);
+                watched_names_report(watch->held);
                 return compare_places(watch);
         }
         if (!event->len)
                 return true;
-        if (protect_may_concern(watch->held, event->name))
-                protect_report(watch->held);
+        if (watched_names_may_concern(watch->held, event->name))
+                watched_names_report(watch->held);
         for (size_t i = 0; i < watch->count; i++) {
                 struct place *place = &watch->places[i];
                 if (!place->reported && place->listener == event->wd && str_equal(place->name, event->name))

@@ -9,7 +9,7 @@
 #define HUTCH_RUN_MOUNT_WATCH_H
 
 #include "box/box.h"
-#include "grants/mounts.h"
+#include "grants/held_sources.h"
 
 struct mount_watch;
 

@@ -7,7 +7,6 @@
 #include "run/run_log.h"
 
 #include "command/server_name.h"
-#include "grants/mounts.h"
 #include "lib/clock.h"
 #include "lib/fd.h"
 #include "lib/log_line.h"

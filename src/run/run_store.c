@@ -7,7 +7,6 @@
 #include "run/run_store.h"
 
 #include "command/server_name.h"
-#include "grants/mounts.h"
 #include "lib/fd.h"
 #include "lib/homes.h"
 #include "lib/str.h"

@@ -5,7 +5,7 @@
 #include "run/supervise.h"
 
 #include "enforce/enforcement.h"
-#include "grants/protect.h"
+#include "grants/watched_names.h"
 #include "lib/clock.h"
 #include "lib/fd.h"
 #include "lib/messages.h"
@@ -536,7 +536,7 @@ int supervise(const struct box *box, struct held_sources *held, struct run_log *
         }
         finish(&supervisor);
         if (supervisor.started) {
-                protect_report(held);
+                watched_names_report(held);
                 if (!mount_watch_finish(supervisor.watch)) {
                         log->ending = ENDING_UNENFORCED;
                         status = EXIT_SETUP;

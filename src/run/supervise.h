@@ -34,7 +34,7 @@
 #define HUTCH_RUN_SUPERVISE_H
 
 #include "box/box.h"
-#include "grants/mounts.h"
+#include "grants/held_sources.h"
 #include "run/run_log.h"
 
 /* Starts the box and returns when nothing of it is left: the exit status, or any value with *error set when

@@ -112,7 +112,7 @@ def test_a_directory_for_a_file_is_not_granted(world):
     directory = world.hutch.home / "directory"
     directory.mkdir()
     done = world.run("run", "--env", f"SSL_CERT_FILE={directory}", "--", "ls", directory)
-    assert done.status != 0 and "which is no file" in done.err, done
+    assert done.status != 0 and "which is not a file" in done.err, done
 
 
 LAYOUTS = {

@@ -194,7 +194,7 @@ def test_what_is_no_file_is_refused_at_once(hutch, am_root):
     with socket.socket(socket.AF_UNIX) as listener:
         os.chdir(hutch.directory)
         listener.bind("socket")
-        for name, says in {"directory": "it is a directory; grant it with --ro", "fifo": "no regular file", "socket": "no regular file", "missing": "No such file",
+        for name, says in {"directory": "it is a directory; grant it with --ro", "fifo": "not a regular file", "socket": "not a regular file", "missing": "No such file",
                            "directory/../fifo/x": "Not a directory"}.items():
             fails(hutch, name, "/tmp/f", says=says)
     for path in ("/dev/zero", "/dev/stdin", "/proc/self/environ", "/proc/cpuinfo"):
@@ -241,9 +241,9 @@ def test_keys_are_refused_unless_named_as_unsafe(hutch):
 
 
 @pytest.mark.parametrize("remote, says", [
-    ("/usr/f", "nothing can be written there (base)"), ("/bin/f", "nothing can be written"), ("/etc/passwd", "nothing can be written"), ("/f", "the sandbox's root"),
-    ("/proc/sys/x", "nothing can be written"), ("/dev/null", "nothing can be written"), ("/opt/x/f", "the sandbox's root"), ("/tmp", "write a place in a directory, as /tmp/server.py"),
-    ("~", "write a place in a directory"), ("{0}/f", "nothing can be written there (--ro)"), ("{0}", "nothing can be written there (--ro)"),
+    ("/usr/f", "the command cannot write there (base)"), ("/bin/f", "the command cannot write there"), ("/etc/passwd", "the command cannot write there"), ("/f", "the sandbox's root"),
+    ("/proc/sys/x", "the command cannot write there"), ("/dev/null", "the command cannot write there"), ("/opt/x/f", "the sandbox's root"), ("/tmp", "name a path in a directory, such as /tmp/server.py"),
+    ("~", "name a path in a directory"), ("{0}/f", "the command cannot write there (--ro)"), ("{0}", "the command cannot write there (--ro)"),
     ("/tmp/below", "no regular file")])
 def test_where_the_command_cannot_write(hutch, local, granted, remote, says):
     (granted / "below").mkdir()

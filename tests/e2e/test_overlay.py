@@ -164,7 +164,7 @@ def test_names_of_journals_that_are_none(hutch):
 
 def test_what_cannot_be_an_overlay(hutch, project):
     done = hutch("run", "--overlay", project / "file", "--", "true")
-    assert done.status == 125 and "no directory" in done.err, done
+    assert done.status == 125 and "not a directory" in done.err, done
     assert hutch("run", "--overlay", hutch.home, "--", "true").status == 125
     assert hutch("run", "--overlay", hutch.home / ".ssh", "--", "true").status == 125
     assert hutch("run", "--overlay", project / "missing", "--", "true").status == 125

@@ -130,7 +130,7 @@ def test_protect_of_a_link_protects_what_it_leads_to_and_reports_the_link(hutch)
     assert (hutch.directory / "real").read_text() == "before" and f"{hutch.directory}/.envrc was changed" in done.err, done
 
 
-@pytest.mark.parametrize("path, sentence", [("missing", "No such file"), ("/usr/bin/env", "in no writable directory"), ("/", "root"), (".", "in no writable directory")])
+@pytest.mark.parametrize("path, sentence", [("missing", "No such file"), ("/usr/bin/env", "in no writable grant"), ("/", "root"), (".", "in no writable grant")])
 def test_protect_of_what_cannot_be_protected_is_a_mistake(hutch, path, sentence):
     done = hutch("run", "--rw", ".", "--protect", path, "--", "true")
     assert done.status == 2 and sentence in done.err, done

@@ -45,11 +45,11 @@ def test_a_linked_worktree_names_the_grant_that_it_needs(hutch, git, main):
     script = f"cd {tree} && echo h >f && git add f && {COMMIT} && git log --format=%s"
     done = hutch("run", "--rw", tree, "--", "sh", "-c", script)
     assert done.status != 0 and len(done.own_lines) == 1, done
-    assert f"the Git repository of {tree} is {main}/.git, which is not visible inside; --rw {main}/.git would" in done.err, done
+    assert f"the Git repository of {tree} is {main}/.git, which is not visible inside; for git to work there, add --rw {main}/.git" in done.err, done
     done = hutch("run", "--rw", tree, "--rw", main / ".git", "--", "sh", "-c", script)
     assert (done.status, done.out, done.err) == (0, "inside\nx\n", ""), done
     done = hutch("run", "--ro", tree, "--", "true")
-    assert f"--ro {main}/.git would" in done.err, done
+    assert f"add --ro {main}/.git" in done.err, done
     done = hutch("run", "--rw", hutch.directory, "--", "sh", "-c", f"cd {tree} && git status --short")
     assert (done.status, done.err) == (0, ""), done
 
@@ -59,7 +59,7 @@ def test_a_submodule_names_the_grant_that_it_needs(hutch, git, main):
     git("init", "-q", outer)
     git("submodule", "--quiet", "add", main, "sub", cwd=outer)
     done = hutch("run", "--rw", outer / "sub", "--", "git", "-C", outer / "sub", "status")
-    assert done.status != 0 and f"--rw {outer}/.git would" in done.err, done
+    assert done.status != 0 and f"add --rw {outer}/.git" in done.err, done
     done = hutch("run", "--rw", outer / "sub", "--ro", outer / ".git", "--", "git", "-C", outer / "sub", "status", "--short")
     assert (done.status, done.err) == (0, ""), done
 

@@ -4,6 +4,7 @@
  * variables that a person named.
  */
 #include "box/box.h"
+#include "box/describe.h"
 #include "lib/fd.h"
 
 #include <setjmp.h>
@@ -20,7 +21,7 @@ static char *describe(const struct box *box)
         size_t length = 0;
         FILE *out = open_memstream(&text, &length);
         assert_non_null(out);
-        assert_true(box_write_json(box, out));
+        assert_true(describe_box(box, out));
         fclose(out);
         return text;
 }
@@ -191,7 +192,7 @@ static void test_full_disk_is_an_error(void **state)
         fill(&box);
         FILE *out = fopen("/dev/full", "we");
         assert_non_null(out);
-        assert_false(box_write_json(&box, out));
+        assert_false(describe_box(&box, out));
         fclose(out);
         box_free(&box);
 }

@@ -6,7 +6,7 @@
 #include "enforce/memory_use.h"
 #include "lib/fd.h"
 #include "lib/str.h"
-#include "seccomp/program.h"
+#include "seccomp/arguments.h"
 
 #include <fcntl.h>
 #include <linux/netlink.h>

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See grants.h.
+ */
+#include "grants/grants.h"
+
+#include "grants/mountinfo.h"
+#include "grants/mounts.h"
+#include "grants/sensitive_paths.h"
+#include "lib/fd.h"
+#include "lib/messages.h"
+#include "lib/real_path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+/* Resolves the path of a grant and remembers its links for grants_check_links(). */
+static char *resolve_grant(struct held_sources *held, const char *path, struct path_links *links)
+{
+        char *real = real_path_resolve(path, links);
+        for (size_t i = 0; real && i < links->places.count; i++) {
+                str_list_add(&held->links, links->places.values[i]);
+                str_list_add(&held->reached, real);
+        }
+        return real;
+}
+
+void grants_permit_unsafe(struct held_sources *held, const char *path)
+{
+        struct path_links links = {0};
+        char *real = resolve_grant(held, path, &links);
+        if (real)
+                str_list_take(&held->unsafe, real);
+        real_path_free_links(&links);
+}
+
+bool grants_check_links(const struct box *box, const struct held_sources *held, struct error *error)
+{
+        for (size_t i = 0; i < held->links.count; i++) {
+                const char *link = held->links.values[i], *reached = held->reached.values[i];
+                const struct mount *left = mounts_find_left(box, link, reached);
+                if (left)
+                        return error_set(
+                            error, EXIT_SETUP,
+                            "refusing to grant %s: the link %s leads there out of the writable %s, and the "
+                            "server may have put it there; if it is yours, name %s itself",
+                            reached, link, left->source, reached);
+        }
+        return true;
+}
+
+/* A grant must not hide what every program needs to start, nor the sandbox's own /proc and /dev. */
+static bool is_system_place(const char *place)
+{
+        static const char *const places[] = {"/usr", "/usr/bin", "/usr/lib", "/usr/lib64", "/proc", "/dev"};
+        for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
+                if (str_equal(place, places[i]))
+                        return true;
+        return false;
+}
+
+/* *why becomes the reason why another path, at which the host shows the object at `real`, must not be
+ * granted; the caller frees it. NULL when there is none. False with an error. */
+static bool judge_other_names(const char *real, bool writable, char **why, struct error *error)
+{
+        struct str_list names = {0};
+        bool listed = mountinfo_list_names(real, &names, error);
+        *why = NULL;
+        for (size_t i = 0; i < names.count && !*why; i++) {
+                const char *reason = sensitive_path_any_home(names.values[i], writable);
+                if (reason)
+                        *why = str_format("it is %s too, and %s", names.values[i], reason);
+        }
+        str_list_free(&names);
+        return listed;
+}
+
+/* Refuses a grant that would void the sandbox, unless --unsafe-grant named that very path. */
+static bool judge_grant(struct box *box, const struct held_sources *held, const char *real, bool writable,
+                        struct error *error)
+{
+        autofree char *other = NULL;
+        const char *refusal = sensitive_path_any_home(real, writable);
+        if (!refusal && !judge_other_names(real, writable, &other, error))
+                return false;
+        if (!refusal)
+                refusal = other;
+        if (!refusal)
+                return true;
+        /* --unsafe-grant cannot permit it: hutch builds the sandbox's root on a mount that would be part of
+         * the clone. */
+        if (real[1] == 0)
+                return error_set(error, EXIT_SETUP,
+                                 "refusing to grant /: %s; grant the directories that the server needs",
+                                 refusal);
+        if (!str_list_has(&held->unsafe, real))
+                return error_set(
+                    error, EXIT_SETUP,
+                    "refusing to grant %s%s: %s; grant a directory that holds only what the server "
+                    "needs; --unsafe-grant %s permits it although it voids the sandbox",
+                    real, writable ? " writable" : "", refusal, real);
+        message("note: --unsafe-grant voids the sandbox for %s: %s, and the command can %s it", real, refusal,
+                writable ? "read and change" : "read");
+        if (!str_list_has(&box->unsafe_grants, real))
+                str_list_add(&box->unsafe_grants, real);
+        return true;
+}
+
+static bool refuse_second(const char *why, const char *path, const struct mount *first, struct error *error)
+{
+        return error_set(error, EXIT_USAGE,
+                         "two grants have the same destination %s, because of a link: %s %s and %s",
+                         first->destination, why, path, first->why);
+}
+
+bool grants_add(struct box *box, struct held_sources *held, const char *path, const char *destination,
+                bool writable, const char *why, struct error *error)
+{
+        struct path_links links = {0};
+        autofree char *real = resolve_grant(held, path, &links);
+        int failure = errno;
+        /* A grant with a destination needs none of the links on the way to its source. */
+        for (size_t i = 0; !destination && i < links.places.count; i++)
+                mounts_add_link(box, links.places.values[i], links.texts.values[i], why);
+        real_path_free_links(&links);
+        if (!real)
+                return error_set(error, EXIT_SETUP, "cannot grant %s: %s: check the path after %s%s", path,
+                                 strerror(failure), why,
+                                 strchr(path, '$') ? ", in which no variable is expanded" : "");
+        if (!judge_grant(box, held, real, writable, error))
+                return false;
+        autofree char *place = destination ? mounts_follow_inside(box, destination) : str_copy(real);
+        const struct mount *own = mounts_find_exact(box, place);
+        bool is_own = own && (own->kind == MOUNT_PROC || own->kind == MOUNT_DEV);
+        if (is_own || (destination && is_system_place(place)))
+                return error_set(error, EXIT_SETUP,
+                                 "cannot put %s at %s: that would hide the sandbox's own %s", real,
+                                 destination ? destination : place, place);
+        /* options/ refuses two grants of one path only as they are spelled; here a link made them equal. */
+        bool is_same = own && own->source && own->writable == writable && str_equal(own->source, real) &&
+                       (own->kind == MOUNT_OVERLAY) == str_equal(why, "--overlay");
+        if (own && mount_is_asked_for(own) && !is_same)
+                return refuse_second(why, path, own, error);
+        mounts_make_room(box, place);
+        return mounts_add_bind(box, held, real, place, writable, why, error);
+}
+
+bool grants_add_overlay(struct box *box, struct held_sources *held, const char *path, const char *destination,
+                        struct error *error)
+{
+        if (!grants_add(box, held, path, destination, false, "--overlay", error))
+                return false;
+        struct mount *added = &box->mounts[box->mount_count - 1];
+        if (!added->is_directory)
+                return error_set(error, EXIT_SETUP,
+                                 "cannot make an overlay of %s: it is not a directory; use the directory "
+                                 "that contains it",
+                                 path);
+        added->kind = MOUNT_OVERLAY;
+        return true;
+}
+
+bool grants_add_memory(struct box *box, const char *path, uint64_t bytes, const char *why,
+                       struct error *error)
+{
+        autofree char *place = mounts_follow_inside(box, path);
+        if (place[1] == 0 || is_system_place(place))
+                return error_set(error, EXIT_SETUP,
+                                 "cannot put memory at %s: that would hide the sandbox's own %s", path,
+                                 place);
+        const struct mount *own = mounts_find_exact(box, place);
+        if (own && mount_is_asked_for(own))
+                return refuse_second(why, path, own, error);
+        mounts_make_room(box, place);
+        struct mount mount = {
+            .kind = MOUNT_MEMORY,
+            .destination = str_copy(place),
+            .bytes = bytes,
+            .why = str_copy(why),
+        };
+        box_add_mount(box, &mount);
+        return true;
+}
+
+bool grants_add_program(struct box *box, struct held_sources *held, const char *path, const char *why,
+                        struct error *error)
+{
+        autofree char *real = mounts_repeat_links(box, path, why);
+        if (!real)
+                return error_set(error, EXIT_SETUP, "cannot grant %s, which the command needs: %s", path,
+                                 strerror(errno));
+        if (mounts_show(box, real))
+                return true;
+        const struct mount *left = NULL;
+        autofree char *again = mounts_resolve(box, path, &left);
+        if (!again || !str_equal(again, real))
+                return error_set(error, EXIT_SETUP, "%s changed while hutch started", path);
+        if (left)
+                return error_set(
+                    error, EXIT_SETUP,
+                    "refusing to grant %s, which the command needs: a link leads there out of the "
+                    "writable %s, and the server may have put it there; if it is yours, add --ro %s",
+                    real, left->source, real);
+        const char *refusal = sensitive_path_any_home(real, false);
+        if (refusal)
+                return error_set(
+                    error, EXIT_SETUP,
+                    "refusing to grant %s, which the command needs: %s; move the program elsewhere", real,
+                    refusal);
+        return mounts_add_bind(box, held, real, real, false, why, error);
+}
+
+bool grants_judge_file(struct box *box, struct held_sources *held, const char *path, const char *why,
+                       char **real, struct stat *status, struct error *error)
+{
+        struct path_links links = {0};
+        *real = resolve_grant(held, path, &links);
+        int failure = errno;
+        real_path_free_links(&links);
+        if (!*real)
+                return error_set(error, EXIT_SETUP, "cannot copy %s in: %s: check the path after %s", path,
+                                 strerror(failure), why);
+        if (!judge_grant(box, held, *real, false, error))
+                return false;
+        autoclose int source = real_path_open(*real, O_PATH);
+        if (source < 0 || fstat(source, status) < 0)
+                return error_set(error, EXIT_SETUP, "cannot open %s: %s", *real, strerror(errno));
+        held_sources_add(held, fd_take(&source));
+        return true;
+}
