@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures for the tests that run the built program. tests/run calls pytest twice: as an account without any
-right, and as root; nothing here asks which, except through `am_root`."""
+"""Fixtures for the tests that run the built program. tests/run calls pytest as accounts
+without privileges and as root; nothing here asks which, except through `am_root`."""
 import json
 import os
 import shutil
@@ -18,6 +18,7 @@ from world import World  # noqa: E402
 
 TEST_BOUND = 150  # seconds
 failed = []
+pytest_plugins = ["sharing"]
 
 
 def pytest_addoption(parser):
@@ -37,6 +38,7 @@ def pytest_runtest_logreport(report):
 def pytest_configure(config):
     config.addinivalue_line("markers", "root: means something only when root calls hutch")
     harness.become_subreaper()
+    harness.reset_signals()
 
 
 def pytest_collection_modifyitems(items):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The official clients, each with a published server: once directly, once with hutch in front. Every line that goes over
+"""The official clients, each with a published server: once directly, then with hutch in front. Every line that goes over
 the wire in either direction must be the same, and so must be what the client tells its user. A recorder stands where the
 client believes the server to be (clients/record.py)."""
 import json
@@ -59,24 +59,28 @@ def without_late_roots(start):
             [line for line in server if b'"roots/list"' not in line and b"Roots updated" not in line])
 
 
+direct = {}  # what each client told its user and sent without hutch, held once for every set of rules
+
+
 @pytest.fixture
 def compare(hutch, tmp_path):
     """compare(client, server, *options): both conversations of one client, held at the same time. Returns those of the sandbox: what
     the client said to its user, and what went over the wire."""
     def run(client, server, *options, environment=None, name="", wire=lambda start: start):
         environment = {**hutch.environment, "HUTCH_TEST_NPM": str(NPM), "HUTCH_TEST_NPM_NEWER": str(NPM_NEWER), **(environment or {})}
-        return finish_both(Conversation(client, server, tmp_path / f"direct{name}", environment, hutch.directory),
-                           Conversation(client, hutch.argv("mcp", *options, "--", *server), tmp_path / f"hutch{name}", environment, hutch.directory), wire)
+        which = (*client([]), *server)
+        known = which in direct
+        if not known:
+            directly = Conversation(client, server, tmp_path / f"direct{name}", environment, hutch.directory)
+        inside = Conversation(client, hutch.argv("mcp", *options, "--", *server), tmp_path / f"hutch{name}", environment, hutch.directory)
+        if not known:
+            direct[which] = directly.finish(), [wire(start) for start in directly.starts()]
+        said, starts = inside.finish(), [wire(start) for start in inside.starts()]
+        assert starts == direct[which][1]
+        assert said == direct[which][0]
+        assert all(client and server for client, server in starts)
+        return said, starts
     return run
-
-
-def finish_both(direct, inside, wire):
-    said_directly, said_inside = direct.finish(), inside.finish()
-    direct, inside = [[wire(start) for start in conversation.starts()] for conversation in (direct, inside)]
-    assert inside == direct
-    assert said_inside == said_directly
-    assert all(client and server for client, server in inside)
-    return said_inside, inside
 
 
 def sdk_client(node, line, what):
@@ -124,7 +128,7 @@ def test_the_inspector_0_21(compare, hutch, node, newer_clients, npm_packages, r
     (hutch.directory.parent / "package.json").write_text("{}")
     program = [node, str(newer_clients / "@modelcontextprotocol/inspector-cli/build/cli.js"), "--cli"]
     # It takes the first `--` that it sees for its own, in each of its two programs.
-    check_inspections(start_inspections(compare, lambda words, server: [*program, server[0], "--method", *words, "--", "--", *server[1:]],
+    check_inspections(start_inspections(compare, lambda words, server: [*program, *server[:1], "--method", *words, "--", "--", *server[1:]],
                                         ["node", str(npm_packages / EVERYTHING), "stdio"], {}, RULES[rules]))
 
 

@@ -18,7 +18,8 @@ def offered(request, hutch):
     make(hutch.directory / "a-file.txt")
     make(hutch.directory / "with space")
     make(hutch.directory / "a-directory/below")
-    return lambda line: {name.replace("\\ ", " ") for name in SHELLS[request.param](line, hutch.directory)}
+    with SHELLS[request.param](hutch.directory) as ask:
+        yield lambda line: {name.replace("\\ ", " ") for name in ask(line)}
 
 
 def options(hutch, subcommand):

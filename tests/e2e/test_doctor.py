@@ -92,7 +92,7 @@ def test_a_tool_that_writes_for_ever_is_ended(examine, hutch):
     directory = hutch.directory / "bin"
     directory.mkdir()
     (directory / "uv").write_text("#!/bin/sh\nprintf '\\033[31m\\377red\\nmore\\n'\n")
-    (directory / "deno").write_text("#!/bin/sh\nexec yes\n")
+    (directory / "deno").write_text("#!/bin/sh\nyes | head -c 10000000\nwhile echo y; do sleep 0.1; done\n")
     for tool in directory.iterdir():
         tool.chmod(0o755)
     report = examine(env={"PATH": f"{directory}:{hutch.environment['PATH']}"})

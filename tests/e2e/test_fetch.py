@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`hutch fetch`, --fetch and --persist, with a registry of our own in the offline world, and with the real one where there is one."""
+"""`hutch fetch`, --fetch and --persist, with a registry of our own in the offline world. The real one is in the slow tier."""
 import json
 import os
 import shutil
@@ -9,7 +9,7 @@ import time
 
 import pytest
 from fetching import before, call, entries, npm as empty  # noqa: F401 (a fixture)
-from harness import descendants, needs_installed, needs_kernel, wait_until
+from harness import descendants, wait_until
 from layouts import make
 
 
@@ -229,20 +229,3 @@ def test_a_home_that_is_kept(hutch):
 @pytest.mark.parametrize("name", ["../x", ".x", "a/b", "-x"])
 def test_a_kept_homes_name_leads_nowhere(hutch, name):
     assert hutch("run", f"--persist={name}", "--", "true").status == 2
-
-
-# the real thing
-
-def test_the_example_of_the_readme(strict, hutch):
-    npm = shutil.which("npm", path=hutch.environment["PATH"])
-    needs_installed(npm, "npm is missing")
-    known = subprocess.run([npm, "view", "@modelcontextprotocol/server-filesystem", "version"], capture_output=True, stdin=subprocess.DEVNULL,
-                           env=hutch.environment, cwd=hutch.directory, timeout=60)
-    needs_kernel(known.returncode == 0, "npm reaches no registry from here")
-    directory = hutch.home / "shown"
-    make(directory / "file", "x")
-    for _ in range(2):
-        client = strict("--ro", directory, command=["npx", "-y", "@modelcontextprotocol/server-filesystem", str(directory)], timeout=140)
-        assert "read_file" in {tool["name"] for tool in client.request("tools/list")["result"]["tools"]}
-        client.__exit__()
-    assert os.listdir(hutch.home / ".local/share/hutch/packages") == ["npm%3a@modelcontextprotocol%2fserver-filesystem"]

@@ -4,16 +4,14 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import pytest
-from harness import PYTHON, STUB_COMMAND, Remains, assert_nothing_left, descendants, reap_adopted, wait_until
+from harness import PYTHON, STUB_COMMAND, Remains, assert_nothing_left, descendants, wait_until
+from killing import WIDTH, kill_at_any_moment
 
-STORM_ROUNDS = int(os.environ.get("HUTCH_TEST_STORM", "1000"))
-STORM_WIDTH = 8
 DEAF = ["ignore-eof", "ignore-term", "grandchild"]
 
 
@@ -215,32 +213,8 @@ def test_many_start_together(hutch):
 
 
 def test_killed_at_any_moment_nothing_remains(hutch):
-    """SIGKILL of hutch after 0 to 6 ms, a thousand times: from before the clone to after the exec. The command would
-    leave a marker if it outlived hutch by a moment, and a process if it outlived the test."""
-    marker = hutch.directory / "outlived"
-    command = ["--rw", hutch.directory, "--", "sh", "-c", f"trap '' TERM HUP INT; sleep 2; touch {marker}; sleep 300"]
-    random.seed(int.from_bytes(os.urandom(4), sys.byteorder))
-    before = Remains()
-    for _ in range(0, STORM_ROUNDS, STORM_WIDTH):
-        started = []
-        for _ in range(STORM_WIDTH):
-            process = hutch.start("mcp", *command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            started.append((process, time.monotonic() + random.uniform(0, 0.006)))
-            while started and started[0][1] <= time.monotonic():
-                kill_and_collect(*started.pop(0))
-        for process, moment in started:
-            kill_and_collect(process, moment)
-        reap_adopted()
-    assert_nothing_left(before)
-    assert not marker.exists()
-
-
-def kill_and_collect(process, moment):
-    while time.monotonic() < moment:
-        pass
-    process.kill()
-    process.wait(5)
-    process.stdin.close()
+    """A thousand times in the slow tier."""
+    kill_at_any_moment(hutch, 100)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -249,7 +223,7 @@ def test_told_to_stop_at_any_moment_it_stops(hutch, number):
     before = Remains()
     for _ in range(5):
         started = [(hutch.start("mcp", "--", "sh", "-c", "sleep 300", stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL),
-                    random.uniform(0, 0.006)) for _ in range(STORM_WIDTH)]
+                    random.uniform(0, 0.006)) for _ in range(WIDTH)]
         for process, delay in started:
             deadline = time.monotonic() + delay
             while time.monotonic() < deadline:

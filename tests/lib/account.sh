@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# Makes, uses and removes a throw-away account without privileges, for a root that runs the tests. The account has no
-# subordinate ids, because hutch must need none, and reads a staged copy of the tree, because the clone may be where
+# Makes, uses and removes throw-away accounts without privileges, for a root that runs the tests. They have no
+# subordinate ids, because hutch must need none, and read a staged copy of the tree, because the clone may be where
 # only root can read. tests/run sources this file. It must never change an account that it did not make.
 
 ACCOUNT_PREFIX=hutch-test-
+ACCOUNTS=()
 
-# Removes accounts of earlier runs that were killed before they could clean up: the number is the run's process id.
+# Removes accounts of earlier runs that were killed before they could clean up: the first number is the run's process id.
 account_sweep() {
         local name
         while IFS=: read -r name _; do
-                case $name in
-                "$ACCOUNT_PREFIX"*[!0-9]*) ;;
-                "$ACCOUNT_PREFIX"[0-9]*) [ -e "/proc/${name#"$ACCOUNT_PREFIX"}" ] || account_remove "$name" ;;
-                esac
+                [[ $name =~ ^$ACCOUNT_PREFIX([0-9]+)(-[0-9]+)?$ ]] || continue
+                [ -e "/proc/${BASH_REMATCH[1]}" ] || account_remove "$name"
         done </etc/passwd
 }
 
@@ -24,19 +23,23 @@ account_remove() {
         true
 }
 
-# Makes the account and its directory: sets ACCOUNT and STAGE.
+# account_make COUNT: makes the accounts and a directory for each. Sets ACCOUNTS and STAGE.
 account_make() {
+        local number name
         account_sweep
-        ACCOUNT=$ACCOUNT_PREFIX$$
         STAGE=$(mktemp -d /tmp/hutch-tests.XXXXXX) || die "cannot create a directory in /tmp"
         chmod 755 "$STAGE"
-        say "account: making the throw-away account $ACCOUNT and the directory $STAGE (both are removed at the end)"
-        useradd --no-create-home --home-dir "$STAGE/home" --shell /bin/sh --user-group \
-                -K SUB_UID_COUNT=0 -K SUB_GID_COUNT=0 "$ACCOUNT" || die "useradd failed"
-        usermod --del-subuids 1-4294967294 --del-subgids 1-4294967294 "$ACCOUNT" 2>/dev/null
-        ! grep -qs "^$ACCOUNT:" /etc/subuid /etc/subgid || die "$ACCOUNT has subordinate ids, which would prove too much"
-        mkdir -p "$STAGE/home" "$STAGE/tmp"
-        chown -R "$ACCOUNT:" "$STAGE/home" "$STAGE/tmp"
+        say "accounts: making $1 throw-away accounts ($ACCOUNT_PREFIX$$-N) and the directory $STAGE (all are removed at the end)"
+        for ((number = 0; number < $1; number++)); do
+                name=$ACCOUNT_PREFIX$$-$number
+                useradd --no-create-home --home-dir "$STAGE/$number/home" --shell /bin/sh --user-group \
+                        -K SUB_UID_COUNT=0 -K SUB_GID_COUNT=0 "$name" || die "useradd failed"
+                ACCOUNTS+=("$name")
+                usermod --del-subuids 1-4294967294 --del-subgids 1-4294967294 "$name" 2>/dev/null
+                ! grep -qs "^$name:" /etc/subuid /etc/subgid || die "$name has subordinate ids, which would prove too much"
+                mkdir -p "$STAGE/$number/home" "$STAGE/$number/tmp"
+                chown -R "$name:" "$STAGE/$number/home" "$STAGE/$number/tmp"
+        done
 }
 
 # Copies what the tests read: the built program with its data, the tests, and the npm packages.
@@ -45,18 +48,20 @@ account_stage() {
         chmod -R a+rX "$STAGE/build" "$STAGE/policy" "$STAGE/tests" "$STAGE/completions"
 }
 
-# account_run COMMAND…: runs it as the account, in the staged tree, without root's environment.
+# account_run NUMBER COMMAND…: runs it as that account, in the staged tree, without root's environment.
 account_run() {
-        (cd "$STAGE" && exec setpriv --reuid "$ACCOUNT" --regid "$ACCOUNT" --clear-groups \
-                env -i HOME="$STAGE/home" USER="$ACCOUNT" LOGNAME="$ACCOUNT" SHELL=/bin/sh LANG=C.UTF-8 TMPDIR="$STAGE/tmp" PATH=/usr/local/bin:/usr/bin:/bin \
+        local account=${ACCOUNTS[$1]} own=$STAGE/$1
+        shift
+        (cd "$STAGE" && exec setpriv --reuid "$account" --regid "$account" --clear-groups \
+                env -i HOME="$own/home" USER="$account" LOGNAME="$account" SHELL=/bin/sh LANG=C.UTF-8 TMPDIR="$own/tmp" PATH=/usr/local/bin:/usr/bin:/bin \
                 "$@" </dev/null)
 }
 
-# Prints a node that the account can run: the first on PATH that it may, or else a copy of the first.
+# Prints a node that the accounts can run: the first on PATH that they may, or else a copy of the first.
 account_node() {
         local candidate
         while read -r candidate; do
-                account_run "$candidate" --version >/dev/null 2>&1 && printf '%s\n' "$candidate" && return
+                account_run 0 "$candidate" --version >/dev/null 2>&1 && printf '%s\n' "$candidate" && return
         done < <(type -ap node)
         mkdir -p "$STAGE/node/bin"
         cp -L "$(command -v node)" "$STAGE/node/bin/node" && chmod 755 "$STAGE/node/bin/node"
@@ -64,9 +69,10 @@ account_node() {
 }
 
 account_end() {
-        [ -n "${ACCOUNT:-}" ] || return 0
-        local uid
-        uid=$(id -u "$ACCOUNT" 2>/dev/null) && [ "$uid" -ge 1000 ] && pkill -KILL -U "$uid"
-        account_remove "$ACCOUNT"
-        rm -rf "$STAGE"
+        local account uid
+        for account in "${ACCOUNTS[@]}"; do
+                uid=$(id -u "$account" 2>/dev/null) && [ "$uid" -ge 1000 ] && pkill -KILL -U "$uid"
+                account_remove "$account"
+        done
+        [ -z "${STAGE:-}" ] || rm -rf "$STAGE"
 }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests say and ask about processes, mounts and directories. Must never wait without a bound."""
+import contextlib
 import ctypes
 import os
 import signal
@@ -40,6 +41,16 @@ def become_subreaper():
     """Whatever a test orphans becomes a child of this process, so that nothing can hide."""
     if libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "PR_SET_CHILD_SUBREAPER")
+    assert os.path.exists(f"/proc/{os.getpid()}/task/{os.getpid()}/children"), "the kernel lacks CONFIG_PROC_CHILDREN, which shows what a test leaves behind"
+
+
+def reset_signals():
+    """Every program that a test starts would inherit the signals that the caller ignores or blocks: a shell without job control
+    ignores SIGINT in its background jobs. Python itself ignores SIGPIPE and SIGXFSZ, and subprocess restores them."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    for number in signal.valid_signals() - {signal.SIGPIPE, signal.SIGXFSZ}:
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 
 def wait_until(condition, timeout=5.0, what="the condition"):
@@ -54,30 +65,54 @@ def wait_until(condition, timeout=5.0, what="the condition"):
         time.sleep(0.005)
 
 
-def read_stat(pid):
-    """(parent, state, name) of a process, or None when it is gone."""
+def read_quickly(path):
+    """The text of a file of /proc, or None when the process is gone. Every test reads many of them, and open() is slower."""
     try:
-        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+        file = os.open(path, os.O_RDONLY)
     except OSError:
         return None
-    name = text[text.index("(") + 1:text.rindex(")")]
-    state, parent = text[text.rindex(")") + 2:].split()[:2]
-    return int(parent), state, name
+    try:
+        return b"".join(iter(lambda: os.read(file, 65536), b"")).decode(errors="replace")
+    except ProcessLookupError:
+        return None
+    finally:
+        os.close(file)
+
+
+def read_stat(pid):
+    """(parent, state, name) of a process, or None when it is gone."""
+    text = read_quickly(f"/proc/{pid}/stat")
+    if not text:
+        return None
+    begin, end = text.index("("), text.rindex(")")
+    state, parent = text[end + 2:].split(None, 2)[:2]
+    return int(parent), state, text[begin + 1:end]
+
+
+def children(pid):
+    """The processes whose parent is this one, zombies too."""
+    try:
+        tasks = os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return []
+    return [int(child) for task in tasks for child in (read_quickly(f"/proc/{pid}/task/{task}/children") or "").split()]
 
 
 def descendants(of=None):
     """{pid: name} of all living processes below `of` (this process by default); zombies do not count."""
-    of = of or os.getpid()
-    table = {int(entry): read_stat(entry) for entry in os.listdir("/proc") if entry.isdigit()}
-    table = {pid: stat for pid, stat in table.items() if stat}
-
-    def is_below(pid):
-        while pid in table and pid != of:
-            pid = table[pid][0]
-        return pid == of
-
-    return {pid: f"{stat[2]} {command_line(pid)}" for pid, stat in table.items()
-            if pid != of and stat[1] not in "ZX" and is_below(pid)}
+    ended = set()
+    while True:
+        found, left, before = {}, [of or os.getpid()], len(ended)
+        while left:
+            for pid in children(left.pop()):
+                stat = read_stat(pid)
+                if stat and stat[1] not in "ZX":
+                    found[pid] = f"{stat[2]} {command_line(pid)}"
+                    left.append(pid)
+                else:
+                    ended.add(pid)
+        if len(ended) == before:  # otherwise children of what ended may be where this walk has already been
+            return found
 
 
 def command_line(pid):
@@ -89,13 +124,11 @@ def command_line(pid):
 
 def reap_adopted(keep=()):
     """Collects orphans that ended, leaving alone the processes in `keep` that somebody waits for."""
-    for entry in os.listdir("/proc"):
-        stat = read_stat(entry) if entry.isdigit() else None
-        if stat and stat[0] == os.getpid() and stat[1] == "Z" and int(entry) not in keep:
-            try:
-                os.waitpid(int(entry), os.WNOHANG)
-            except ChildProcessError:
-                pass
+    for pid in children(os.getpid()):
+        stat = read_stat(pid)
+        if stat and stat[1] == "Z" and pid not in keep:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
 
 
 def host_mounts():

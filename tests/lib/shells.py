@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the real shells offer for the last word of a line, with the completions of this tree loaded and nothing of the
 account's own settings. It starts no command of a line; a shell that does not answer is killed."""
+import contextlib
+import functools
 import os
 import re
 import shlex
@@ -56,14 +58,20 @@ print "<rea""dy>"
 """
 
 
-def ask_zsh(line, directory):
-    """Types the line and lists the choices. The terminal is wide and high: nothing is cut and nothing asked."""
+@contextlib.contextmanager
+def open_zsh(directory):
+    """One shell for all lines: most of its time goes into its start. The terminal is wide and high: nothing is cut and nothing asked."""
     with Terminal(["zsh", "-f", "-i"], environment(directory), directory, rows=4000, columns=400) as terminal:
         terminal.type(ZSH.format(directory=shlex.quote(str(COMPLETIONS))))
         terminal.expect("<ready>", 10)
-        terminal.type("\x15" + line)
-        terminal.type("\x14\x07")
-        text = terminal.expect("<end>", 5)
+        yield functools.partial(ask_zsh, terminal)
+
+
+def ask_zsh(terminal, line):
+    """Types the line, lists the choices, and leaves an empty line behind."""
+    terminal.type("\x15" + line)
+    terminal.type("\x14\x07")
+    text = terminal.expect("<end>", 5)
     text = re.sub(r"\x1b\[\d*A.*", "\n", text)  # up again, where the line is written once more
     text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>]|\r|\x08", "", text)
     found = set()
@@ -73,7 +81,13 @@ def ask_zsh(line, directory):
     return found
 
 
-SHELLS = {"bash": ask_bash, "bash without its library": ask_bare_bash, "zsh": ask_zsh, "fish": ask_fish}
+def one_each(ask):
+    """A shell for each line."""
+    return lambda directory: contextlib.nullcontext(functools.partial(ask, directory=directory))
+
+
+# {shell: what opens it in a directory, and yields a function of the line}
+SHELLS = {"bash": one_each(ask_bash), "bash without its library": one_each(ask_bare_bash), "zsh": open_zsh, "fish": one_each(ask_fish)}
 PROGRAMS = {name: name.split(" ")[0] for name in SHELLS}
 
 

@@ -1,13 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""summary.py DIRECTORY: adds up what one run of tests/run left in DIRECTORY and ends with one line alone,
+"""summary.py DIRECTORY QUARANTINE: adds up what one run of tests/run left in DIRECTORY and ends with one line alone,
 `N passed, N failed, N skipped`; exit 1 if anything failed or nothing ran.
 
-    *.xml      pytest's report
-    *.again.xml  the same of what failed in the report of that name: what passes now counts as passed, and is named
-    *.json     meson's log of unit tests, one object a line; a cmocka program counts with each of its tests
-    *.failed   a stage that could not even report, with the reason
-    *.skipped  a stage that was left out, with the reason
+    KIND.N.xml      the report of one of the pytest processes that shared the tests of a kind
+    KIND.again.xml  the second run of what failed: a test that passes now is named and stays a failure, unless QUARANTINE lists it
+    NAME.json       meson's log of unit tests, one object a line; a cmocka program counts with each of its tests
+    NAME.failed     a stage that could not even report, with the reason
+    NAME.skipped    a stage that was left out, with the reason
+    NAME.not-run    tests that this run does not include, and the command that runs them
 """
 import json
 import re
@@ -23,13 +24,23 @@ def count_pytest(path):
     return max(0, number["tests"] - failed - number["skipped"]), failed, number["skipped"]
 
 
-def count_again(path, first):
+def read_quarantine(path):
+    """{test: reason}; a line without a reason is a mistake."""
+    lines = [line.split(maxsplit=1) for line in path.read_text().splitlines() if line and not line.startswith("#")]
+    return dict(lines)
+
+
+def count_again(path, quarantine):
     """What a second run changes of the numbers of the first."""
-    passed = count_pytest(path)[0]
+    pardoned = 0
     for case in ElementTree.parse(path).getroot().iter("testcase"):
-        if not case.findall("*[@message]"):
-            print(f"passed only when it was run again: {case.get('classname')}::{case.get('name')}")
-    return passed, -min(passed, first[1]), 0
+        if any(case.find(kind) is not None for kind in ("failure", "error", "skipped")):
+            continue
+        name = f"{case.get('classname').replace('.', '/')}.py::{case.get('name')}"
+        reason = quarantine.get(name.split("[")[0])
+        print(f"failed, and passed when it was run again: {name}: " + (f"in quarantine: {reason}" if reason else "a failure"))
+        pardoned += reason is not None
+    return pardoned, -pardoned, 0
 
 
 def count_cmocka(text, kind):
@@ -55,11 +66,11 @@ def count_meson(path):
 
 
 def main():
-    total = [0, 0, 0]
-    directory = Path(sys.argv[1])
+    directory, quarantine = Path(sys.argv[1]), read_quarantine(Path(sys.argv[2]))
+    kinds = {}
     for path in sorted(directory.iterdir()):
         if path.name.endswith(".again.xml"):
-            numbers = count_again(path, count_pytest(directory / path.name.replace(".again", "")))
+            numbers = count_again(path, quarantine)
         elif path.suffix == ".xml":
             numbers = count_pytest(path)
         elif path.suffix == ".json":
@@ -69,9 +80,13 @@ def main():
             print(f"{path.stem}: {path.read_text().strip()}")
         else:
             continue
-        if numbers[1] >= 0:
-            print(f"{path.stem:24} {numbers[0]:5} passed {numbers[1]:4} failed {numbers[2]:4} skipped")
-        total = [sum(pair) for pair in zip(total, numbers)]
+        kind = path.name.split(".")[0]
+        kinds[kind] = [sum(pair) for pair in zip(kinds.get(kind, (0, 0, 0)), numbers)]
+    for kind, numbers in kinds.items():
+        print(f"{kind:24} {numbers[0]:5} passed {numbers[1]:4} failed {numbers[2]:4} skipped")
+    for path in sorted(directory.glob("*.not-run")):
+        print(f"not run: {path.read_text().strip()}")
+    total = [sum(column) for column in zip(*kinds.values())] or [0, 0, 0]
     print(f"{total[0]} passed, {total[1]} failed, {total[2]} skipped")
     sys.exit(total[1] > 0 or total[0] == 0)
 
