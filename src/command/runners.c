@@ -42,6 +42,7 @@ static const char *option_value(const struct reading *reading, size_t index, con
 {
         const char *word = reading->command->values[index];
         size_t length = strlen(name);
+        /* `index` is below the count of words. NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker) */
         if (strncmp(word, name, length) != 0)
                 return NULL;
         if (word[length] == '=')

@@ -94,7 +94,8 @@ static _Noreturn void be_supervisor(struct options *options, int output, pid_t h
         struct error error = {0};
         struct box box = {0};
         struct held_sources held = {0};
-        struct run_log nothing = {.store_file = -1, .file = -1}; /* not the run of a server: no record of it is kept */
+        struct run_log nothing = {.store_file = -1,
+                                  .file = -1}; /* not the run of a server: no record of it is kept */
         struct rlimit limit = {FILE_BYTES_MAX, FILE_BYTES_MAX};
         autoclose int null = open("/dev/null", O_RDWR | O_CLOEXEC);
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -115,7 +115,7 @@ static void add_hooks(struct search *search, const char *value, const char *dire
 }
 
 /* Reads the configuration `first` and what it includes, with a list in place of recursion. A relative path of
- * hooks is relative to `directory`; NULL stands for the directory of every repository that is found. */
+ * hooks is relative to `directory`; NULL means the directory of every repository that is found. */
 static void read_config(struct search *search, const char *first, const char *directory)
 {
         struct str_list files = {0};

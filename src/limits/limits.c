@@ -172,7 +172,6 @@ static bool find_delegated(char *directory, bool processors)
 
 int limits_systemd_socket(uid_t caller, char *path)
 {
-        struct sockaddr_un address = {.sun_family = AF_UNIX};
         const char *runtime = getenv("XDG_RUNTIME_DIR");
         int length;
         if (caller == 0)
@@ -181,7 +180,7 @@ int limits_systemd_socket(uid_t caller, char *path)
                 length = snprintf(path, LIMITS_PATH_SIZE, "%s/bus", runtime);
         else
                 length = snprintf(path, LIMITS_PATH_SIZE, "/run/user/%u/bus", caller);
-        if (length < 0 || (size_t)length >= sizeof(address.sun_path))
+        if (length < 0 || (size_t)length >= sizeof(((struct sockaddr_un *)NULL)->sun_path))
                 return -ENAMETOOLONG;
         return access(path, F_OK) < 0 ? -errno : 0;
 }

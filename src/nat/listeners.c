@@ -188,7 +188,7 @@ static void write_filter(struct filter *filter, const struct gateway_plan *plan)
         memcpy(filter->code + filter->length, four.code, four.length * sizeof(*four.code));
         filter->length = (unsigned short)(filter->length + four.length);
         /* Extension headers are rare, and attempts with them are not reported. */
-        emit(filter, BPF_LDX | BPF_W | BPF_IMM, 40, 0, 0);
+        emit(filter, BPF_LDX | BPF_W | BPF_IMM, 40, 0, 0); /* NOLINT(misc-redundant-expression): both are 0 */
         emit_family(filter, plan, 6);
 }
 

@@ -14,7 +14,7 @@ void refusals_start(void);
 void refusals_keep(const char *what);
 
 /* Writes the refusals since then (CLOCK_MONOTONIC, nanoseconds), oldest first, each with an LF; "more" at the
- * end stands for those that had to make room. Returns the length. `size` is NAT_TEXT_MAX or more. */
+ * end counts those that had to make room. Returns the length. `size` is NAT_TEXT_MAX or more. */
 size_t refusals_write(long long since, char *out, size_t size);
 
 #endif

@@ -232,7 +232,7 @@ static void got_lookup_answer(void *context, int status, int timeouts, struct ar
                 lookup->again = true;
                 return;
         }
-        size_t count = status == ARES_SUCCESS ? read_addresses(found, addresses, &keep_s) : 0;
+        size_t count = status == ARES_SUCCESS && found ? read_addresses(found, addresses, &keep_s) : 0;
         const char *why = count ? NULL : lookup_error(status == ARES_SUCCESS ? ARES_ENODATA : status);
         if (status == ARES_SUCCESS || status == ARES_ENODATA || status == ARES_ENOTFOUND) {
                 struct answer *place = cache_place(lookup->name, lookup->family);

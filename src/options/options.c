@@ -106,7 +106,7 @@ static bool take(struct parse *parse, const struct option_row *row, const char *
         if (!row->read(parse->options, row, *given, parse->error))
                 return false;
         if (row->secret)
-                hide_value(parse->words[parse->next - 1], value);
+                hide_value(parse->words[parse->next - 1], *given);
         return true;
 }
 

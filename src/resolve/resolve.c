@@ -72,8 +72,8 @@ static bool add_host_grants(struct box *box, struct held_sources *held, const st
                         continue;
                 }
                 bool added = grant->overlay ? grants_add_overlay(box, held, path, grant->destination, error)
-                                            : grants_add(box, held, path, grant->destination,
-                                                               grant->writable, grant->option, error);
+                                            : grants_add(box, held, path, grant->destination, grant->writable,
+                                                         grant->option, error);
                 if (!added)
                         return false;
         }

@@ -82,7 +82,7 @@ static void await_fetch(pid_t child, int lines, bool verbose)
         }
 }
 
-/* What the command asks for, as it stands in a sentence. The caller frees. */
+/* What the command asks for, as part of a sentence. The caller frees. */
 static char *describe_request(const struct str_list *command)
 {
         struct fetch_request request;

@@ -10,7 +10,8 @@
  * be renamed or removed inside.
  *
  * What happened before mount_watch_begin(), or was lost to a queue overflow, is found by comparing each place
- * with what was there. The watch also listens for the protected names (watched_names.h) that a run may create.
+ * with what was there. The watch also listens for the protected names (watched_names.h) that a run may
+ * create.
  */
 #include "run/mount_watch.h"
 

@@ -121,10 +121,10 @@ static void test_unheld(void **state)
         limits.memory = LIMIT_WATCHDOG;
         limits.processes = LIMIT_RLIMIT;
         limits.no_cgroup = NULL;
-        assert_unheld(&limits,
-                      "nothing here enforces --cpus 0.5: the control group does not hold the "
-                      "processors; --require cpus makes hutch refuse to run then, and hutch doctor shows what "
-                      "is missing");
+        assert_unheld(
+            &limits, "nothing here enforces --cpus 0.5: the control group does not hold the "
+                     "processors; --require cpus makes hutch refuse to run then, and hutch doctor shows what "
+                     "is missing");
         limits.processors = LIMIT_AFFINITY;
         assert_unheld(&limits, NULL);
 }

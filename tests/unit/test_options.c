@@ -4,10 +4,10 @@
  * and no sentence may hold a variable's value. The completions are held against the table.
  */
 #include "box/box.h"
-#include "options/help.h"
 #include "lib/fd.h"
 #include "lib/suggest.h"
 #include "options/foreign_options.h"
+#include "options/help.h"
 #include "options/options.h"
 #include "options/subcommands.h"
 
@@ -213,7 +213,8 @@ static void test_refusals(void **state)
             {{"--memory", "5", "--", "x"}, "--memory 5: the minimum is 6m; write --memory 6m or more"},
             {{"--memory", "6291455", "--", "x"}, "the minimum is 6m; write --memory 6m or more"},
             {{"--memory", "10k", "--", "x"}, "--memory 10k: the minimum is 6m; write --memory 6m or more"},
-            {{"--disk", "64", "--", "x"}, "--disk 64: the minimum is 64k; write --disk 64m, if that was meant"},
+            {{"--disk", "64", "--", "x"},
+             "--disk 64: the minimum is 64k; write --disk 64m, if that was meant"},
             {{"--disk", "63k", "--", "x"}, "--disk 63k: the minimum is 64k; write --disk 64k or more"},
             {{"--pids", "0", "--", "x"}, "--pids 0: not a whole number of at least 1"},
             {{"--pids", "1.5", "--", "x"}, "--pids 1.5: not a whole number"},
