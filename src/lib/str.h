@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* Returns `pointer`, or ends the process with status 125 when it is NULL. */
-void *str_or_die(void *pointer);
+void *str_or_die(void *pointer) __attribute__((returns_nonnull));
 
 /* Heap copies; the caller frees. */
 char *str_copy(const char *text);

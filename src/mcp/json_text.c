@@ -140,7 +140,10 @@ static const unsigned char *undo_escape(const unsigned char *at, const unsigned 
         static const char letters[] = "bfnrt", meant[] = "\b\f\n\r\t";
         if (at[1] != 'u') {
                 const char *letter = strchr(letters, at[1]);
-                *(*out)++ = letter ? meant[letter - letters] : (char)at[1];
+                if (letter)
+                        *(*out)++ = meant[letter - letters];
+                else
+                        *(*out)++ = (char)at[1];
                 return at + 2;
         }
         uint32_t code = (uint32_t)read_unit(at + 2, end);

@@ -287,7 +287,7 @@ static bool find_known(struct scan *scan, enum context context, const char *text
 static bool take_key(struct scan *scan)
 {
         enum context context = scan->frames[scan->depth - 1].context;
-        struct json_span string = {0};
+        struct json_span string = {(char *)scan->out, 0}; /* where take_string() writes it */
         unsigned has = 0;
         if (scan->in == scan->end || *scan->in != '"')
                 return scan_refuse(scan, "an object has something other than a quoted key");

@@ -27,8 +27,7 @@ static struct request **find_bucket(const struct requests *requests, const char 
         for (size_t i = 0; i < length; i++)
                 hash = (hash ^ (unsigned char)key[i]) * 0x100000001B3;
         hash ^= hash >> 32;
-        return (struct request **)&requests
-            ->buckets[hash % (sizeof(requests->buckets) / sizeof(*requests->buckets))];
+        return (struct request **)&requests->buckets[hash % REQUEST_BUCKETS];
 }
 
 static struct request *find(const struct requests *requests, const char *key, size_t length)

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { REQUEST_MAX = 16384 };
+enum { REQUEST_MAX = 16384, REQUEST_BUCKETS = 1024 };
 
 enum request_kind { REQUEST_OTHER, REQUEST_INITIALIZE, REQUEST_LIST, REQUEST_CALL };
 
@@ -36,7 +36,7 @@ struct requests {
         uint64_t seed;
         size_t count;
         struct request *oldest, *newest;
-        struct request *buckets[1024];
+        struct request *buckets[REQUEST_BUCKETS];
 };
 
 /* Adds a request, replacing an earlier one with the same id. The scanner must have accepted `id`. `requests`
