@@ -71,9 +71,7 @@ static unsigned long find_count(const char *text, const char *key)
 {
         size_t length = strlen(key);
         for (const char *line = text; line; line = (line = strchr(line, '\n')) ? line + 1 : NULL)
-                /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): the text ends with a NUL
-                 */
-                if (strncmp(line, key, length) == 0 && line[length] == ' ')
+                if (str_starts(line, key) && strcspn(line, " ") == length)
                         return strtoul(line + length, NULL, 10);
         return 0;
 }
