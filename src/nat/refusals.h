@@ -13,8 +13,8 @@ void refusals_start(void);
 /* Keeps one refusal, half a sentence. The same one again only becomes the newest. */
 void refusals_keep(const char *what);
 
-/* Writes the refusals since then (CLOCK_MONOTONIC, nanoseconds), oldest first, each with an LF; "more" at the
- * end counts those that had to make room. Returns the length. `size` is NAT_TEXT_MAX or more. */
+/* Writes the refusals since then (CLOCK_MONOTONIC, nanoseconds), oldest first, each with an LF. A last line
+ * "more" says that others had to make room. Returns the length. `size` is NAT_TEXT_MAX or more. */
 size_t refusals_write(long long since, char *out, size_t size);
 
 #endif

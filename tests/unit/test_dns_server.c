@@ -145,36 +145,91 @@ static void refused(void)
 }
 TEST_IN_CHILD(refused)
 
-/* Any other question about an allowed name goes to the host's name server, and its answer comes back. */
-static void forwarded(void)
+/* The user reads of refused addresses; a program that asks for other types asks for these too. */
+static void refused_types(void)
 {
+        start();
+        CHECK(ask("only-text.test", TYPE_TXT) == DNS_NO_NAME && strcmp(rig_message(0), "") == 0);
+        CHECK(ask("six.test", DNS_AAAA) == DNS_NO_NAME &&
+              strstr(rig_message(NAT_DENIED), "look up six.test"));
+}
+TEST_IN_CHILD(refused_types)
+
+/* Plays the name server: waits for a question of type TXT about a.allowed.test and answers it with "hi". */
+static void serve_text(void)
+{
+        static const uint8_t text[] = {0xc0, 12, 0, TYPE_TXT, 0, 1, 0, 0, 0, 9, 0, 3, 2, 'h', 'i'};
         uint8_t message[600];
         struct sockaddr_in from;
         socklen_t from_length = sizeof(from);
-        start();
-        CHECK(ask("a.allowed.test", TYPE_TXT) == NO_ANSWER);
+        struct dns_question question;
         struct pollfd waits = {.fd = name_server, .events = POLLIN};
-        CHECK(poll(&waits, 1, 1000) == 1);
+        CHECK(poll(&waits, 1, 3000) == 1);
         ssize_t length =
             recvfrom(name_server, message, sizeof(message), 0, (struct sockaddr *)&from, &from_length);
-        struct dns_question question;
         CHECK(length > 0 && dns_read_question(message, (size_t)length, &question));
         CHECK(strcmp(question.name, "a.allowed.test") == 0 && question.type == TYPE_TXT);
-        static const uint8_t text[] = {0xc0, 12, 0, TYPE_TXT, 0, 1, 0, 0, 0, 9, 0, 3, 2, 'h', 'i'};
         message[2] |= 0x80;
         message[7] = 1;
         message[11] = 0;
         memcpy(message + question.question_end, text, sizeof(text));
-        CHECK(sendto(name_server, message, question.question_end + sizeof(text), 0, (struct sockaddr *)&from,
-                     from_length) > 0);
-        waits.fd = client;
+        size_t size = question.question_end + sizeof(text);
+        CHECK(sendto(name_server, message, size, 0, (struct sockaddr *)&from, from_length) == (ssize_t)size);
+}
+
+/* Runs the loop until the client has something to read. */
+static void await_answer(void)
+{
+        struct pollfd waits = {.fd = client, .events = POLLIN};
         while (poll(&waits, 1, 0) == 0)
                 loop_turn();
+}
+
+static bool is_text_answer(void)
+{
+        return answer_length > 12 && (answer[3] & 15) == DNS_OK && answers() == 1 && answer[0] == 0x12 &&
+               memcmp(answer + answer_length - 3, "\2hi", 3) == 0;
+}
+
+/* Any other question about an allowed name goes to the host's name server, and its answer comes back. */
+static void forwarded(void)
+{
+        start();
+        CHECK(ask("a.allowed.test", TYPE_TXT) == NO_ANSWER);
+        serve_text();
+        await_answer();
         answer_length = recv(client, answer, sizeof(answer), MSG_DONTWAIT);
-        CHECK(answer_length > 12 && (answer[3] & 15) == DNS_OK && answers() == 1 && answer[0] == 0x12);
-        CHECK(memcmp(answer + answer_length - 3, "\2hi", 3) == 0);
+        CHECK(is_text_answer());
 }
 TEST_IN_CHILD(forwarded)
+
+/* A client that has shut its side down gets the answer that it waits for, and then the end. */
+static void forwarded_by_tcp(void)
+{
+        uint8_t question[600] = {0};
+        uint16_t port;
+        start();
+        int listener = bind_loopback(SOCK_STREAM, &port);
+        CHECK(listen(listener, 8) == 0);
+        dns_server_add_tcp(listener);
+        connect_client(SOCK_STREAM, port);
+        size_t size = write_question(question + 2, "a.allowed.test", TYPE_TXT, 1);
+        question[1] = (uint8_t)size;
+        CHECK(send(client, question, 2 + size, 0) == (ssize_t)(2 + size) && shutdown(client, SHUT_WR) == 0);
+        struct pollfd asked = {.fd = name_server, .events = POLLIN};
+        while (poll(&asked, 1, 0) == 0)
+                loop_turn();
+        /* The end of the client's side is read before the answer is there. */
+        loop_turn();
+        serve_text();
+        await_answer();
+        CHECK(recv(client, answer, 2, 0) == 2);
+        answer_length = recv(client, answer, answer[1], 0);
+        CHECK(is_text_answer());
+        await_answer();
+        CHECK(recv(client, answer, 1, 0) == 0);
+}
+TEST_IN_CHILD(forwarded_by_tcp)
 
 static void no_name_server(void)
 {
@@ -206,9 +261,7 @@ static void by_tcp(void)
                 length += 2 + size;
         }
         CHECK(send(client, bytes, length - 5, 0) == (ssize_t)length - 5);
-        struct pollfd waits = {.fd = client, .events = POLLIN};
-        while (poll(&waits, 1, 0) == 0)
-                loop_turn();
+        await_answer();
         size_t received = 0;
         for (size_t i = 0; i < COUNT(names); i++) {
                 if (i == 2) {
@@ -227,7 +280,8 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_addresses),      cmocka_unit_test(test_empty),
-            cmocka_unit_test(test_refused),        cmocka_unit_test(test_forwarded),
+            cmocka_unit_test(test_refused),        cmocka_unit_test(test_refused_types),
+            cmocka_unit_test(test_forwarded),      cmocka_unit_test(test_forwarded_by_tcp),
             cmocka_unit_test(test_no_name_server), cmocka_unit_test(test_by_tcp),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
