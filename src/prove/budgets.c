@@ -75,13 +75,14 @@ static enum outcome shared_count(const struct attempt *attempt)
 static enum outcome fork_storm(const struct attempt *attempt)
 {
         enum { STACK = 16384 };
-        char *stacks = malloc((size_t)attempt->number * STACK);
+        static char *stacks; /* the threads use them until the process ends */
+        stacks = malloc((size_t)attempt->number * STACK);
         for (long i = 0; stacks && i < attempt->number; i++)
                 if (clone(stay, stacks + (i + 1) * STACK,
                           CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM,
                           NULL) < 0)
                         return errno == EAGAIN ? HELD : NOT_APPLICABLE;
-        return out_if(stacks);
+        return out_if(stacks != NULL);
 }
 
 /* Maps more memory than any sandbox may have, and does not touch it. */

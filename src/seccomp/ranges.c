@@ -16,8 +16,6 @@
  */
 #include "seccomp/ranges.h"
 
-#include "lib/fd.h"
-
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -298,13 +296,11 @@ static bool is_well_formed(const struct seccomp_program *program)
         return true;
 }
 
-void seccomp_ranges(struct seccomp_program *program, uint32_t architecture)
+static void shorten(struct seccomp_program *program, uint32_t architecture, struct workplace *place)
 {
-        autofree struct workplace *place = calloc(1, sizeof(*place));
         struct outcome foreign;
 
-        if (!place || !is_well_formed(program) ||
-            !find_ranges(program, architecture, &place->ranges, &foreign))
+        if (!is_well_formed(program) || !find_ranges(program, architecture, &place->ranges, &foreign))
                 return;
         write_program(&place->writer, program, &place->ranges, architecture, &foreign);
         size_t length = BPF_MAXINSNS - place->writer.start;
@@ -314,4 +310,13 @@ void seccomp_ranges(struct seccomp_program *program, uint32_t architecture)
         memcpy((struct sock_filter *)program->code, place->writer.code + place->writer.start,
                length * sizeof(*program->code));
         program->length = (unsigned short)length;
+}
+
+void seccomp_ranges(struct seccomp_program *program, uint32_t architecture)
+{
+        struct workplace *place = calloc(1, sizeof(*place)); /* too large for the stack */
+
+        if (place)
+                shorten(program, architecture, place);
+        free(place);
 }
