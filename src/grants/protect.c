@@ -45,10 +45,10 @@ enum {
         MAX_FOUND_LINKS = 256, /* in all of these directories together */
 };
 
-/* A writable grant, and the number of its directory in held->watched. */
 struct grant {
         struct mount mount; /* a copy: the list in the box grows */
-        size_t watched;
+        size_t index;       /* in that list */
+        size_t watched;     /* the index of its directory in held->watched */
 };
 
 struct protector {
@@ -75,7 +75,7 @@ static bool find_grants(struct protector *protector)
                 if (!is_writable_directory(&box->mounts[i]))
                         continue;
                 protector->grants[protector->grant_count++] =
-                    (struct grant){box->mounts[i], protector->held->watched_count};
+                    (struct grant){box->mounts[i], i, protector->held->watched_count};
                 if (!watched_names_open(protector->held, &box->mounts[i], protector->error))
                         return false;
         }
@@ -176,8 +176,7 @@ static bool protect_name(struct protector *protector, const struct grant *grant,
         /* Another mount that covers the path decides: a grant of the user's, a mask, or a read-only mount of
          * this module. */
         const struct mount *deciding = box_find_mount(box, place);
-        if (!deciding->writable || !deciding->source || !str_equal(deciding->source, grant->mount.source) ||
-            !str_equal(deciding->destination, grant->mount.destination))
+        if (deciding != &box->mounts[grant->index] || !deciding->writable)
                 return true;
         if (!S_ISDIR(found.status.st_mode) && found.status.st_nlink > 1)
                 message("note: %s has other names, by hard links; the command can change it through one in a "

@@ -134,15 +134,21 @@ static void read_line(char *line, const struct receiver *receiver)
                 receiver->take(receiver->context, &listed);
 }
 
+void socket_list_parse(char *text, socket_taker *take, void *context)
+{
+        const struct receiver receiver = {.take = take, .context = context};
+        (void)strsep(&text, "\n"); /* the heading */
+        for (char *line; (line = strsep(&text, "\n"));)
+                read_line(line, &receiver);
+}
+
 /* A process that has ended meanwhile has no list, and its sockets are closed. */
 static void read_list(int proc, const char *path, const struct receiver *receiver)
 {
         autofree char *text = NULL;
         autoclose int list = openat(proc, path, O_RDONLY | O_CLOEXEC);
-        if (list < 0 || fd_read_all(list, MAX_LIST_BYTES, &text) < 0)
-                return;
-        for (char *rest = text, *line; (line = strsep(&rest, "\n"));)
-                read_line(line, receiver);
+        if (list >= 0 && fd_read_all(list, MAX_LIST_BYTES, &text) >= 0)
+                socket_list_parse(text, receiver->take, receiver->context);
 }
 
 bool socket_list_others(bool own, socket_taker *take, void *context)

@@ -26,4 +26,7 @@ bool socket_list_own(socket_taker *take, void *context);
  * none is identified. False with errno when /proc cannot be read. */
 bool socket_list_others(bool own, socket_taker *take, void *context);
 
+/* The same for one list, whose text has the format of /proc/net/unix. Changes the text. */
+void socket_list_parse(char *text, socket_taker *take, void *context);
+
 #endif

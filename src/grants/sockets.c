@@ -12,8 +12,6 @@
 #include "grants/sockets.h"
 
 #include "grants/hide.h"
-#include "grants/mountinfo.h"
-#include "grants/socket_list.h"
 #include "grants/socket_walk.h"
 #include "lib/fd.h"
 #include "lib/messages.h"
@@ -22,16 +20,10 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+/* How many files and directories hutch searches in all grants together. */
 enum {
         ENTRIES_IF_CERTAIN = 200000, /* a granted file system has a socket whose path is not known */
         ENTRIES_IF_POSSIBLE = 20000, /* it may have one */
-};
-
-struct search {
-        struct box *box;
-        struct mountinfo info;
-        size_t entries; /* how many to search in the grants; 0: all sockets were found by name */
-        bool silent;    /* a socket without a known path is in a share that hutch does not search */
 };
 
 /* The user wants a socket that is a grant itself. */
@@ -43,16 +35,16 @@ static bool is_granted_itself(const struct box *box, const char *real)
         return false;
 }
 
-static void hide_socket(struct search *search, const char *real)
+static void hide_socket(struct box *box, const char *real)
 {
         struct stat status;
-        if (!is_granted_itself(search->box, real) && lstat(real, &status) == 0 && S_ISSOCK(status.st_mode))
-                hide_object(search->box, real, false, SOCKET_MASK);
+        if (!is_granted_itself(box, real) && lstat(real, &status) == 0 && S_ISSOCK(status.st_mode))
+                hide_object(box, real, false, SOCKET_MASK);
 }
 
 /* Hides the socket at its name. False when the name leads to another object, or the socket may have a second
  * name. */
-static bool hide_by_name(struct search *search, const struct listed_socket *listed)
+static bool hide_by_name(const struct socket_search *search, const struct listed_socket *listed)
 {
         struct stat status;
         autofree char *real = listed->name[0] == '/' && !mountinfo_is_silent(&search->info, listed->name)
@@ -63,31 +55,32 @@ static bool hide_by_name(struct search *search, const struct listed_socket *list
         struct str_list paths = {0};
         mountinfo_find(&search->info, real, &paths);
         for (size_t i = 0; i < paths.count; i++)
-                hide_socket(search, paths.values[i]);
+                hide_socket(search->box, paths.values[i]);
         str_list_free(&paths);
         return status.st_nlink == 1 && (!listed->identified || (uint32_t)status.st_ino == listed->inode);
 }
 
-static void take_socket(void *context, const struct listed_socket *listed)
+void sockets_take(void *context, const struct listed_socket *listed)
 {
-        struct search *search = context;
+        struct socket_search *search = context;
         if (listed->identified && !mountinfo_have_device(&search->info, listed->device))
                 return;
-        size_t entries = listed->identified ? ENTRIES_IF_CERTAIN : ENTRIES_IF_POSSIBLE;
         if (hide_by_name(search, listed))
                 return;
-        if (listed->identified && mountinfo_device_is_silent(&search->info, listed->device))
+        if (listed->identified && mountinfo_device_is_silent(&search->info, listed->device)) {
                 search->silent = true;
-        else if (search->entries < entries)
-                search->entries = entries;
+        } else {
+                search->certain = search->certain || listed->identified;
+                search->entries = search->certain ? ENTRIES_IF_CERTAIN : ENTRIES_IF_POSSIBLE;
+        }
 }
 
-static void walk_grants(struct search *search)
+void sockets_search(const struct socket_search *search)
 {
         struct str_list found = {0}, closed = {0};
         size_t budget = search->entries;
         bool complete = true;
-        for (size_t i = 0; i < search->box->mount_count; i++) {
+        for (size_t i = 0; search->entries && i < search->box->mount_count; i++) {
                 const struct mount *mount = &search->box->mounts[i];
                 if (!mount_is_grant(mount) || !mount->is_directory)
                         continue;
@@ -95,14 +88,19 @@ static void walk_grants(struct search *search)
                 complete &= socket_walk(mount->source, &closed, &budget, &found);
         }
         for (size_t i = 0; i < found.count; i++)
-                hide_socket(search, found.values[i]);
+                hide_socket(search->box, found.values[i]);
         str_list_free(&found);
         str_list_free(&closed);
-        if (!complete && search->entries == ENTRIES_IF_CERTAIN)
+        if (!complete && search->certain)
                 message(
                     "note: the command may reach a socket of another program: its path is not known, and the "
-                    "grants have more than %d files and directories to search; grant less",
-                    ENTRIES_IF_CERTAIN);
+                    "grants have more than %zu files and directories to search; grant less",
+                    search->entries);
+        if (search->silent)
+                message(
+                    "note: the command may reach a socket of another program: it is in a network or FUSE "
+                    "file system below a grant, which hutch does not search, because it may never answer; "
+                    "grant less");
 }
 
 bool sockets_can_appear(const struct box *box)
@@ -125,23 +123,18 @@ static bool any_asked_for(const struct box *box)
 
 bool sockets_hide(struct box *box, struct error *error)
 {
-        struct search search = {.box = box};
+        struct socket_search search = {.box = box};
         if (!sockets_can_appear(box))
                 return true;
-        bool listed_all = mountinfo_read(&search.info, box, error);
-        if (listed_all) {
-                bool listed = socket_list_own(take_socket, &search);
-                if ((any_asked_for(box) || !listed) && !socket_list_others(!listed, take_socket, &search))
-                        listed_all = error_set(error, EXIT_SETUP, "cannot look for sockets in /proc: %s",
-                                               strerror(errno));
+        bool done = mountinfo_read(&search.info, box, error);
+        if (done) {
+                bool listed = socket_list_own(sockets_take, &search);
+                if ((any_asked_for(box) || !listed) && !socket_list_others(!listed, sockets_take, &search))
+                        done = error_set(error, EXIT_SETUP, "cannot look for sockets in /proc: %s",
+                                         strerror(errno));
         }
-        if (listed_all && search.entries)
-                walk_grants(&search);
-        if (listed_all && search.silent)
-                message(
-                    "note: the command may reach a socket of another program: it is in a network or FUSE "
-                    "file system below a grant, which hutch does not search, because it may never answer; "
-                    "grant less");
+        if (done)
+                sockets_search(&search);
         mountinfo_free(&search.info);
-        return listed_all;
+        return done;
 }

@@ -68,6 +68,7 @@ int rig_set_up(void **state)
 int rig_tear_down(void **state)
 {
         (void)state;
+        regain_root();
         held_sources_release(&rig.held);
         watched_names_release(&rig.held);
         box_free(&rig.box);
@@ -123,6 +124,21 @@ struct mount *grant(const char *relative, const char *destination, bool writable
                              &rig.error))
                 fail_msg("%s", rig.error.text);
         return &rig.box.mounts[rig.box.mount_count - 1];
+}
+
+void drop_root(void)
+{
+        enum { NOBODY = 65534 };
+        if (geteuid() != 0)
+                return;
+        assert_int_equal(chown(rig.root, NOBODY, NOBODY), 0);
+        assert_int_equal(seteuid(NOBODY), 0);
+}
+
+void regain_root(void)
+{
+        if (getuid() == 0)
+                assert_int_equal(seteuid(0), 0);
 }
 
 static bool make_alias(const char *source, const char *target)

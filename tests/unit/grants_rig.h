@@ -44,6 +44,11 @@ struct mount *grant(const char *relative, const char *destination, bool writable
  * when it returns false. Skips the test where the machine permits no mount. */
 void with_alias(const char *source, const char *target, bool (*check)(void));
 
+/* Where root runs the test: continue as an ordinary account, to which the directory then belongs, and be root
+ * again. The end of a test does the latter too. */
+void drop_root(void);
+void regain_root(void);
+
 /* The mount at exactly the path of `relative`; fails the test when there is none. */
 const struct mount *mount_at(const char *relative);
 bool has_mount(const char *relative);

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -56,11 +57,41 @@ static void test_what_names_nothing(void **state)
         expect("[core]\nhooksPath = \"\n", NULL, NULL);
 }
 
+static void test_quoted_sections_that_do_not_end(void **state)
+{
+        (void)state;
+        expect("[include \"a\\\npath = x\n", NULL, "x"); /* the line ends it */
+        expect("[include \"a\npath = x\n", NULL, "x");
+        expect("[include \"a\\\"]\"]\npath = x\n", NULL, "x");
+        expect("[include a\\]\npath = x\n", NULL, "x"); /* no escape outside of quotes */
+        expect("[core \"a\\\0]\nhooksPath = behind the end\n", NULL, NULL);
+        expect("[core]\nhooksPath = a\rb\r\n", "a\rb", NULL);
+}
+
+static void test_the_bounds(void **state)
+{
+        (void)state;
+        char text[2048] = "[core]\n";
+        struct str_list hooks = {0}, includes = {0};
+        for (size_t i = 0, length = strlen(text); i < 70; i++)
+                length += (size_t)snprintf(text + length, sizeof(text) - length, "hooksPath = x\n");
+        git_config_read(text, &hooks, &includes);
+        assert_int_equal(hooks.count, 64);
+        str_list_free(&hooks);
+        /* A word of 80 letters is cut. */
+        (void)snprintf(text, sizeof(text), "[core]\n%080d = y\nhooksPath = z\n", 0);
+        git_config_read(text, &hooks, &includes);
+        assert_int_equal(hooks.count, 1);
+        str_list_free(&hooks);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_forms),
             cmocka_unit_test(test_what_names_nothing),
+            cmocka_unit_test(test_quoted_sections_that_do_not_end),
+            cmocka_unit_test(test_the_bounds),
         };
         return cmocka_run_group_tests_name("git_config", tests, NULL, NULL);
 }

@@ -59,6 +59,12 @@ static void test_a_bind_mount_follows_no_link_and_does_not_open(void **state)
         expect_error(EXIT_SETUP, strerror(ENOENT));
         assert_int_equal(rig.box.mount_count, 1);
         assert_int_equal(rig.held.count, 1);
+        drop_root();
+        make_file("closed/file", "");
+        assert_int_equal(chmod(at("closed"), 0), 0);
+        assert_false(
+            mounts_add_bind(&rig.box, &rig.held, at("closed/file"), "/x", false, "--ro", &rig.error));
+        expect_error(EXIT_SETUP, "its file system (FUSE, NFS) admits other accounts only");
 }
 
 static void test_held_sources_are_closed(void **state)

@@ -311,6 +311,16 @@ static void test_asked_for(void **state)
         assert_false(mounts_find_exact(&rig.box, "/work/a/key")->writable);
         assert_true(mount_at("w")->writable);
         assert_string_equal(rig.said, "");
+        /* What is read-only by now needs no mount for a default name. */
+        box_free(&rig.box);
+        watched_names_release(&rig.held);
+        options.no_protect = false;
+        make_file("w/a/dir/.envrc", "");
+        grant("w", NULL, true, "--rw");
+        grant("w/a/dir", "/mnt", true, "--rw");
+        assert_true(protect());
+        assert_false(mounts_find_exact(&rig.box, "/mnt")->writable);
+        assert_null(mounts_find_exact(&rig.box, "/mnt/.envrc"));
 }
 
 static void test_asked_for_what_cannot_be(void **state)
@@ -355,6 +365,11 @@ static void test_asked_for_a_link(void **state)
         str_list_add(&options.protect, "to-grant");
         assert_true(protect());
         assert_false(was_said("it is a link"));
+        str_list_free(&options.protect);
+        make_link("w/dangling", "later");
+        str_list_add(&options.protect, "w/dangling");
+        assert_true(protect());
+        assert_true(is_watched("dangling") && is_watched("later"));
         str_list_free(&options.protect);
         str_list_add(&options.protect, "w/out");
         assert_true(protect());
