@@ -158,8 +158,12 @@ static void test_directories_that_are_not_the_callers_alone(void **state)
         assert_int_equal(store_open(true), -EPERM);
         assert_false(exists("T/data/x/hutch"));
         assert_int_equal(chown(beside, 0, 0), 0);
-        errno = ENOENT; /* an earlier error says nothing about what is found */
         autoclose int own = store_open(true);
+        /* The reason is the true one. */
+        tree_make_file("T/data/file", "", 0600);
+        autofree char *file = tree_path("T/data/file/x");
+        setenv("XDG_DATA_HOME", file, 1);
+        assert_int_equal(store_open(true), -ENOTDIR);
         assert_true(own >= 0);
 }
 
