@@ -36,7 +36,7 @@ static bool follow_pyenv(const struct shim_choice *choice)
 
 /* ---- asdf ---- */
 
-/* *shared becomes true with `legacy_version_file = yes` in .asdfrc; that is off by default. */
+/* *shared becomes true with `legacy_version_file = yes` in .asdfrc; without it, it stays false. */
 static bool ask_asdf_shared(const struct shim_choice *choice, bool *shared)
 {
         __attribute__((cleanup(shim_choice_free_wanted))) struct wanted setting = {0};

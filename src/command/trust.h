@@ -15,8 +15,8 @@
  *
  * What cannot be forged: the attacker could not write the target's place, so markers of an installation there
  * are true. But a private directory may have such markers honestly (a virtual environment, a project with
- * package.json). Therefore only a whole runtime with its library counts, in which users keep no files;
- * an environment or a project does not.
+ * package.json). Therefore only a whole runtime with its library counts, in which nobody keeps private
+ * files; an environment or a project does not.
  *
  * Only the user writes the places that hutch never grants writable and that no clone contains: the home
  * itself and the directories above it, the directories of version managers, root's directories, and the

@@ -21,9 +21,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The entry in use. Its lock ends with this process, which outlives the server. */
-static int used_entry = -1;
-
 /* The path of a tool's cache in a home. */
 static const char *cache_name(enum fetch_tool tool)
 {
@@ -216,7 +213,7 @@ static bool use_entry(struct box *box, struct held_sources *held, const struct o
         }
         if (!add_entry(box, held, request->tool, name, entry, use, error))
                 return false;
-        used_entry = fd_take(&entry);
+        (void)fd_take(&entry); /* its lock ends with this process, which outlives the server */
         return true;
 }
 
@@ -252,7 +249,8 @@ bool package_mounts_add(struct box *box, struct held_sources *held, const struct
                     holder && (holder->kind == MOUNT_MEMORY || str_equal(holder->why, MOUNT_WHY_PERSIST));
         }
         bool added = !wanted || use_entry(box, held, options, toolchain, &request, use, error);
-        toolchain->fetches &= used_entry < 0;
+        if (use->source)
+                toolchain->fetches = false;
         fetch_request_free(&request);
         return added;
 }

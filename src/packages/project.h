@@ -21,8 +21,8 @@ char *package_project_directory(const struct fetch_request *request);
 enum { PACKAGE_PROJECT_LISTS = 3 };
 extern const char *const package_project_lists[PACKAGE_PROJECT_LISTS];
 
-/* What the command asks for, of a registry or as such a project; tool FETCH_NONE where that is nothing to
- * fetch. The paths in the command begin at the working directory. */
+/* Reads what the command asks for, of a registry or as such a project. Relative paths begin at the working
+ * directory. The tool is FETCH_NONE where hutch can fetch nothing for it. */
 void package_request_read(const struct str_list *command, struct fetch_request *request);
 
 #endif

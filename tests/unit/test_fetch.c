@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What of `hutch fetch` needs no process: requests and their names, SHA-512, the removal and the digest of a
+ * What of `hutch fetch` needs no process: npm's choice of a program, SHA-512, the removal and the digest of a
  * tree, registries' URLs.
  */
 #include "unit.h"
@@ -11,155 +11,10 @@
 #include "lib/fd.h"
 #include "lib/sha512.h"
 #include "lib/tree_remove.h"
-#include "packages/program.h"
-#include "packages/request.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
-
-static char *name_of(const char *words)
-{
-        struct str_list command = {0};
-        struct fetch_request request;
-        autofree char *text = str_copy(words);
-        char *rest = text;
-        for (char *word; (word = strsep(&rest, " "));)
-                str_list_add(&command, word);
-        fetch_request_read(&command, &request);
-        char *name = request.tool == FETCH_NONE ? NULL : fetch_request_name(&request);
-        if (name && request.consents) {
-                char *longer = str_format("%s!", name);
-                free(name);
-                name = longer;
-        }
-        fetch_request_free(&request);
-        str_list_free(&command);
-        return name;
-}
-
-static void test_requests(void **state)
-{
-        (void)state;
-        static const struct {
-                const char *words, *name; /* a final ! where the words consent */
-        } cases[] = {
-            {"npx -y hello", "npm:hello!"},
-            {"npx hello", "npm:hello"},
-            {"/opt/bin/npx --yes @a/b@1.2.3 -y x", "npm:@a/b@1.2.3!"},
-            {"npx -y --package=b -p a cmd", "npm:a b!"},
-            {"npx -y hello@^1.0 --registry=x", "npm:hello@^1.0!"},
-            {"npm exec --yes --package=hello -- cmd", "npm:hello!"},
-            {"npm x hello", "npm:hello"},
-            {"npm install hello", NULL},
-            {"npx --registry=http://x -y hello", NULL},
-            {"npx -y ./directory", NULL},
-            {"npx -y me/repository", NULL},
-            {"npx -y git+https://x/y", NULL},
-            {"npx -y ../x", NULL},
-            {"npx -y @a/../x", NULL},
-            {"npx -y hello@npm:other", NULL},
-            {"npx", NULL},
-            {"uvx hello", "uv:hello!"},
-            {"uvx --with b --with a hello==1.0", "uv:hello==1.0 a b!"},
-            {"uvx --from hello[x]==1 cmd", "uv:hello[x]==1!"},
-            {"uv tool run --python 3.12 hello", "uv:hello --python=3.12!"},
-            {"uvx --index http://x hello", NULL},
-            {"uvx --from git+https://x hello", NULL},
-            {"uv run hello", NULL},
-            {"node hello", NULL},
-        };
-        for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-                autofree char *name = name_of(cases[i].words);
-                if (!cases[i].name)
-                        assert_null(name);
-                else
-                        assert_string_equal(name ? name : "(none)", cases[i].name);
-        }
-}
-
-/* The package, a blank, and the program's words with commas between them; NULL where they are not plain. */
-static char *program_of(const char *words)
-{
-        struct str_list command = {0};
-        struct fetch_program program;
-        autofree char *text = str_copy(words);
-        char *rest = text, *said = NULL;
-        for (char *word; (word = strsep(&rest, " "));)
-                str_list_add(&command, word);
-        if (fetch_program_read(&command, &program)) {
-                said = str_format("%s %s", program.package, program.words.values[0]);
-                for (size_t i = 1; i < program.words.count; i++) {
-                        char *longer = str_format("%s,%s", said, program.words.values[i]);
-                        free(said);
-                        said = longer;
-                }
-        }
-        fetch_program_free(&program);
-        str_list_free(&command);
-        return said;
-}
-
-static void test_programs(void **state)
-{
-        (void)state;
-        static const struct {
-                const char *words, *program;
-        } cases[] = {
-            {"npx -y hello", "hello "},
-            {"npx hello@1.0 a -b --c -- d", "hello@1.0 ,a,-b,--c,--,d"},
-            {"/opt/bin/npx --yes -q -- @a/b -- x", "@a/b ,--,x"},
-            {"npx -y true x", NULL},
-            {"npx -y -p @a/b cmd -x", "@a/b cmd,-x"},
-            {"npx --package=b --yes -- cmd -p c", "b cmd,-p,c"},
-            {"npx -p=b cmd", "b cmd"},
-            {"npx -p a -p b cmd", NULL},
-            {"npx -p a ./cmd", NULL},
-            {"npx -p a", NULL},
-            {"npx -p", NULL},
-            {"npx --package -p a cmd", NULL},
-            {"npx --package= cmd", NULL},
-            {"npx -y -c hello", NULL},
-            {"npx -p a -c cmd", NULL},
-            {"npx --call=cmd a", NULL},
-            {"npx --loglevel warn hello", NULL},
-            {"npx -w x hello", NULL},
-            {"npx --no hello", NULL},
-            {"npx -", "- "}, /* no entry has this name */
-            {"npx", NULL},
-            {"npm exec --yes hello", "hello "},
-            {"npm exec hello a -- -b", "hello ,a,-b"},
-            {"npm x --yes -- hello -- -b", "hello ,--,-b"},
-            {"npm exec hello --flag", NULL},
-            {"npm exec hello a -y", "hello ,a"},
-            {"npm exec -p hello cmd", NULL}, /* there it means --parseable */
-            {"npm exec --package=hello -- cmd -a", "hello cmd,-a"},
-            {"npm exec --yes true hello", NULL},
-            {"npm install hello", NULL},
-            {"uvx hello", "hello hello"},
-            {"uvx -q hello@1.0 --x y", "hello@1.0 hello,--x,y"},
-            {"uvx hello[a]==1.0", "hello[a]==1.0 hello"},
-            {"uvx --from hello[x]==1 --with b -p 3.12 cmd a", "hello[x]==1 cmd,a"},
-            {"uv tool run --from=hello cmd", "hello cmd"},
-            {"uvx --from --with a", NULL},
-            {"uvx hello -- x", NULL},
-            {"uvx --isolated hello", NULL},
-            {"uvx python3.12", NULL},
-            {"uvx --from hello python", NULL},
-            {"uvx --from hello ../cmd", NULL},
-            {"uv --offline tool run hello", NULL},
-            {"uv run hello", NULL},
-            {"uvx", NULL},
-            {"node hello", NULL},
-        };
-        for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-                autofree char *said = program_of(cases[i].words);
-                if (!cases[i].program)
-                        assert_null(said);
-                else
-                        assert_string_equal(said ? said : "(none)", cases[i].program);
-        }
-}
 
 static void test_npms_choice(void **state)
 {
@@ -191,28 +46,6 @@ static void test_npms_choice(void **state)
                 cJSON_Delete(bin);
                 cJSON_Delete(written);
         }
-}
-
-static void test_names(void **state)
-{
-        (void)state;
-        static const char *const names[] = {"npm:hello", "npm:@a/b@1.0", "uv:a[b,c]==1",
-                                            "npm:a b",   "npm:..",       "uv:a*"};
-        for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-                autofree char *file = fetch_name_encode(names[i]);
-                autofree char *name = fetch_name_decode(file);
-                assert_null(strchr(file, '/'));
-                assert_int_not_equal(file[0], '.');
-                assert_string_equal(name, names[i]);
-        }
-        static const char *const bad[] = {"..",        ".new:npm%3ax", "npm:x",     "npm%3Ax",
-                                          "npm%3a%00", "npm%3",        "other%3ax", "npm%3a%61"};
-        for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
-                assert_null(fetch_name_decode(bad[i]));
-        char long_name[400] = "npm:";
-        memset(long_name + 4, 'x', sizeof(long_name) - 5);
-        assert_null(fetch_name_encode(long_name));
-        assert_null(fetch_name_encode("../x"));
 }
 
 static void check_hash(const char *text, size_t times, const char *wanted)
@@ -333,9 +166,9 @@ static void test_registries(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_requests),    cmocka_unit_test(test_programs),
-            cmocka_unit_test(test_npms_choice), cmocka_unit_test(test_names),
-            cmocka_unit_test(test_sha512),      cmocka_unit_test(test_trees),
+            cmocka_unit_test(test_npms_choice),
+            cmocka_unit_test(test_sha512),
+            cmocka_unit_test(test_trees),
             cmocka_unit_test(test_registries),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
