@@ -124,7 +124,7 @@ void queue_settle(struct queue *queue, bool quiet)
                 append(queue, line, strlen(line));
         }
         if (queue->dropped_lines > 0) {
-                snprintf(line, sizeof line, "[hutch] %llu lines of hutch's own were dropped\n",
+                snprintf(line, sizeof line, "[hutch] %llu of hutch's lines were dropped\n",
                          queue->dropped_lines);
                 append(queue, line, strlen(line));
         }

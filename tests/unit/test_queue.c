@@ -165,7 +165,7 @@ static void own_lines_are_bounded_too(void **state)
         assert_int_equal(length % strlen(line), 0);
         queue_took(queue, length);
         queue_settle(queue, false);
-        snprintf(expected, sizeof expected, "[hutch] %zu lines of hutch's own were dropped\n",
+        snprintf(expected, sizeof expected, "[hutch] %zu of hutch's lines were dropped\n",
                  said - length / strlen(line));
         assert_written(queue, expected);
 }
