@@ -226,7 +226,7 @@ bool cgroup_create(struct cgroup *cgroup, const struct limits *limits)
 
 enum cgroup_event cgroup_read_events(struct cgroup *cgroup)
 {
-        char text[TEXT_SIZE];
+        char text[TEXT_SIZE] = "";
         (void)read_text(cgroup->memory_events, text);
         if (find_count(text, "oom_kill") + find_count(text, "oom_group_kill") > 0)
                 return CGROUP_EVENT_MEMORY;

@@ -71,10 +71,10 @@ def test_no_quota_without_the_option(with_bus):
     (lambda bus_, unit: bus.job_removed(unit, "failed"), "systemd did not make the scope: failed"),
     (lambda bus_, unit: bus.job_removed(unit), "did not put the sandbox into its scope"),
     (lambda bus_, unit: bus.job_removed("other.scope") + bus.job_removed(unit), "did not put the sandbox into its scope"),
-    (lambda bus_, unit: None, "hung up"),
-    (lambda bus_, unit: b"nonsense" * 4, "no message"),
-    (lambda bus_, unit: b"l\2\1\1" + b"\xff" * 12, "no message"),
-    (lambda bus_, unit: b"l\2\1\1" + b"\0\0\0\0\1\0\0\0" + b"\xff\x0f\0\0" + b"\xff" * 5000, "no message"),
+    (lambda bus_, unit: None, "closed the connection"),
+    (lambda bus_, unit: b"nonsense" * 4, "invalid message"),
+    (lambda bus_, unit: b"l\2\1\1" + b"\xff" * 12, "invalid message"),
+    (lambda bus_, unit: b"l\2\1\1" + b"\0\0\0\0\1\0\0\0" + b"\xff\x0f\0\0" + b"\xff" * 5000, "invalid message"),
     (lambda bus_, unit: b"l\4\1\1" + b"\x10\0\0\0\1\0\0\0" + b"\0\0\0\0" + b"\xff" * 16 + bus.refusal("end"), "end"),
 ], ids=["refused", "failed", "not moved", "another's job", "hang-up", "nonsense", "too long", "fields", "body"])
 def test_another_way_where_there_is_no_scope(with_bus, answer, why):

@@ -102,7 +102,7 @@ def test_dry_run_writes_nothing(hutch):
     (lambda p: p.symlink_to("nowhere"), "it is a link"),
     (lambda p: p.mkdir(), "directory"),
     (lambda p: os.mkfifo(p), "No such device"),
-    (lambda p: (p.with_name("other").write_text(""), os.link(p.with_name("other"), p)), "another name"),
+    (lambda p: (p.with_name("other").write_text(""), os.link(p.with_name("other"), p)), "second hard link"),
 ], ids=["link", "dangling", "directory", "fifo", "hard link"])
 def test_what_is_no_file_of_its_own_is_refused(hutch, make, sentence):
     log = hutch.home / "log"

@@ -185,6 +185,30 @@ static void test_it_cannot_measure(void **state)
         assert_int_equal(mkdir(machine_directory, 0700), 0);
 }
 
+/* A sandbox that sends too little is not measured, and nothing is reported of it. */
+static void test_it_gets_nothing_to_measure(void **state)
+{
+        (void)state;
+        for (int count = 0; count < 2; count++) {
+                int status;
+                uint64_t value;
+                watchdog = WATCHDOG_NONE;
+                assert_int_equal(watchdog_prepare(&watchdog), 0);
+                struct pollfd received = {.fd = fcntl(watchdog.sandbox_end, F_DUPFD_CLOEXEC, 0)};
+                send_sources(count);
+                assert_int_equal(watchdog_start(&watchdog, &limits), 0);
+                assert_int_equal(poll(&received, 1, BOUND_MS), 1); /* it has closed its end */
+                assert_int_equal(shutdown(watchdog.control, SHUT_RDWR), 0);
+                assert_int_equal(waitpid(watchdog.process, &status, 0), watchdog.process);
+                assert_true(WIFEXITED(
+                    status)); /* the filter refuses a sanitizer its calls, which changes the status */
+                watchdog.process = 0;
+                assert_int_equal(watchdog_read(&watchdog, &value), WATCHDOG_EVENT_GONE);
+                watchdog_end(&watchdog);
+                close(received.fd);
+        }
+}
+
 static void test_it_exits_with_its_supervisor(void **state)
 {
         int status;
@@ -213,9 +237,25 @@ int main(void)
             cmocka_unit_test_setup_teardown(test_it_reports_what_it_measures, machine_set_up,
                                             machine_tear_down),
             cmocka_unit_test_setup_teardown(test_it_cannot_measure, machine_set_up, machine_tear_down),
+            cmocka_unit_test_setup_teardown(test_it_gets_nothing_to_measure, machine_set_up,
+                                            machine_tear_down),
             cmocka_unit_test_setup_teardown(test_it_exits_with_its_supervisor, machine_set_up,
                                             machine_tear_down),
         };
-        alarm(60); /* what blocks has failed */
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        /* In a child that says when it is done: a watchdog in the place of the test would exit with 0. */
+        int done[2], failed = 1;
+        if (pipe(done) < 0)
+                return 1;
+        pid_t child = fork();
+        if (child == 0) {
+                close(done[0]);
+                alarm(60); /* what blocks has failed */
+                failed = cmocka_run_group_tests(tests, NULL, NULL);
+                return write(done[1], &failed, sizeof(failed)) != sizeof(failed);
+        }
+        close(done[1]);
+        if (read(done[0], &failed, sizeof(failed)) != sizeof(failed))
+                failed = 1;
+        (void)waitpid(child, NULL, 0);
+        return failed;
 }
