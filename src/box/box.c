@@ -86,16 +86,16 @@ bool box_has_network(const struct box *box)
 
 static bool is_asked_overlay(const struct mount *mount)
 {
-        return mount->kind == MOUNT_OVERLAY && !str_starts(mount->why, MOUNT_WHY_KEPT);
+        return mount->kind == MOUNT_OVERLAY && mount->origin != ORIGIN_PACKAGES;
 }
 
 bool mount_is_asked_for(const struct mount *mount)
 {
-        /* `why` of these is the option. */
-        return is_asked_overlay(mount) || (mount->kind == MOUNT_BIND && str_starts(mount->why, "--"));
+        return is_asked_overlay(mount) || (mount->kind == MOUNT_BIND && (mount->origin == ORIGIN_OPTION ||
+                                                                         mount->origin == ORIGIN_PERSIST));
 }
 
 bool mount_is_grant(const struct mount *mount)
 {
-        return is_asked_overlay(mount) || (mount->kind == MOUNT_BIND && !str_equal(mount->why, "base"));
+        return is_asked_overlay(mount) || (mount->kind == MOUNT_BIND && mount->origin != ORIGIN_BASE);
 }

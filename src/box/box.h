@@ -44,8 +44,29 @@ enum mount_kind {
         MOUNT_DEV,     /* the fixed set of devices, a private devpts and shm */
 };
 
+/* Whose decision a mount is. Rules ask for this and never for `why`, which is a text for users. */
+enum mount_origin {
+        ORIGIN_BASE,     /* hutch: every sandbox has it */
+        ORIGIN_OPTION,   /* the user, by the option that `why` begins with */
+        ORIGIN_COMMAND,  /* the command, which needs it */
+        ORIGIN_PACKAGES, /* the package store, which only hutch writes to */
+        ORIGIN_PERSIST,  /* the home that --persist keeps */
+        ORIGIN_PROTECT, /* hutch: keeps a path inside a writable grant read-only, or pins a directory above */
+        ORIGIN_SOCKET,  /* hutch: hides a socket of another program */
+};
+
+/* The origin of a mount with the text for users: the option, "base", "program of the command"… */
+struct mount_reason {
+        enum mount_origin origin;
+        const char *text;
+};
+#define REASON_BASE         ((struct mount_reason){ORIGIN_BASE, "base"})
+#define REASON_OPTION(text) ((struct mount_reason){ORIGIN_OPTION, (text)})
+#define REASON_PERSIST      ((struct mount_reason){ORIGIN_PERSIST, "--persist"})
+
 struct mount {
         enum mount_kind kind;
+        enum mount_origin origin;
         char *source; /* MOUNT_BIND, MOUNT_OVERLAY: real host path. MOUNT_LINK: the link's text. Else NULL */
         char *destination; /* absolute, normal path inside */
         char *content;     /* MOUNT_FILE only */
@@ -161,12 +182,6 @@ bool box_has_network(const struct box *box);
 
 /* True when the box needs hutch-filter: for tool rules, and for calls in the log. */
 bool box_has_filter(const struct box *box);
-
-/* How `why` begins for a mount of the package store, which only hutch writes to. */
-#define MOUNT_WHY_KEPT "packages of "
-
-/* `why` of the mount of the home that --persist keeps. */
-#define MOUNT_WHY_PERSIST "--persist"
 
 /* True when the mount shows a part of the host that the user granted or the command needs. */
 bool mount_is_grant(const struct mount *mount);

@@ -70,6 +70,16 @@ static cJSON *make_environment(const struct box *box)
         return object;
 }
 
+static const char *origin_name(enum mount_origin origin)
+{
+        static const char *const names[] = {
+            [ORIGIN_BASE] = "base",         [ORIGIN_OPTION] = "option",   [ORIGIN_COMMAND] = "command",
+            [ORIGIN_PACKAGES] = "packages", [ORIGIN_PERSIST] = "persist", [ORIGIN_PROTECT] = "protect",
+            [ORIGIN_SOCKET] = "socket",
+        };
+        return names[origin];
+}
+
 static cJSON *make_mount(const struct mount *mount)
 {
         static const char *const kinds[] = {
@@ -94,6 +104,7 @@ static cJSON *make_mount(const struct mount *mount)
                 add_member(object, "bytes", mount->bytes ? make_number(mount->bytes) : cJSON_CreateNull());
         if (mount->content)
                 add_member(object, "content", make_text(mount->content));
+        add_member(object, "origin", make_text(origin_name(mount->origin)));
         add_member(object, "why", make_text(mount->why));
         return object;
 }

@@ -14,7 +14,10 @@
 
 static void add_simple(struct box *box, enum mount_kind kind, const char *destination)
 {
-        struct mount mount = {.kind = kind, .destination = str_copy(destination), .why = str_copy("base")};
+        struct mount mount = {.kind = kind,
+                              .destination = str_copy(destination),
+                              .origin = ORIGIN_BASE,
+                              .why = str_copy("base")};
         box_add_mount(box, &mount);
 }
 
@@ -29,10 +32,10 @@ static bool add_tree_directory(struct box *box, struct held_sources *held, const
         ssize_t length = S_ISLNK(status.st_mode) ? readlink(path, text, sizeof(text) - 1) : -1;
         if (length >= 0) {
                 text[length] = 0;
-                mounts_add_link(box, path, text, "base");
+                mounts_add_link(box, path, text, REASON_BASE);
                 return true;
         }
-        return mounts_add_bind(box, held, path, path, false, "base", error);
+        return mounts_add_bind(box, held, path, path, false, REASON_BASE, error);
 }
 
 bool base_add(struct box *box, struct held_sources *held, struct error *error)
@@ -43,10 +46,11 @@ bool base_add(struct box *box, struct held_sources *held, struct error *error)
                         return false;
         /* By real path, whichever of them the distribution makes a link. */
         for (const char *const *path = etc_host_paths; *path; path++) {
-                autofree char *real = mounts_repeat_links(box, *path, "base");
+                autofree char *real = mounts_repeat_links(box, *path, REASON_BASE);
                 if (!real)
                         continue;
-                if (!mounts_show(box, real) && !mounts_add_bind(box, held, real, real, false, "base", error))
+                if (!mounts_show(box, real) &&
+                    !mounts_add_bind(box, held, real, real, false, REASON_BASE, error))
                         return false;
         }
         etc_add_files(box);
@@ -58,7 +62,7 @@ bool base_add(struct box *box, struct held_sources *held, struct error *error)
         add_simple(box, MOUNT_MEMORY, "/var/tmp");
         /* An empty directory at the path of the caller's home: programs write caches and settings there, and
          * configurations name it. */
-        autofree char *real_home = mounts_repeat_links(box, box->home, "base");
+        autofree char *real_home = mounts_repeat_links(box, box->home, REASON_BASE);
         if (!mounts_find_exact(box, real_home ? real_home : box->home))
                 add_simple(box, MOUNT_MEMORY, real_home ? real_home : box->home);
         return true;

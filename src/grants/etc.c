@@ -27,6 +27,7 @@ static void add_file(struct box *box, const char *destination, char *content)
             .kind = MOUNT_FILE,
             .destination = str_copy(destination),
             .content = content,
+            .origin = ORIGIN_BASE,
             .why = str_copy("base"),
         };
         box_add_mount(box, &mount);

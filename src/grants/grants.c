@@ -106,26 +106,27 @@ static bool judge_grant(struct box *box, const struct held_sources *held, const 
         return true;
 }
 
-static bool refuse_second(const char *why, const char *path, const struct mount *first, struct error *error)
+static bool refuse_second(const char *option, const char *path, const struct mount *first,
+                          struct error *error)
 {
         return error_set(error, EXIT_USAGE,
                          "two grants have the same destination %s, because of a link: %s %s and %s",
-                         first->destination, why, path, first->why);
+                         first->destination, option, path, first->why);
 }
 
-bool grants_add(struct box *box, struct held_sources *held, const char *path, const char *destination,
-                bool writable, const char *why, struct error *error)
+static bool add_grant(struct box *box, struct held_sources *held, const char *path, const char *destination,
+                      bool writable, bool overlay, const char *option, struct error *error)
 {
         struct path_links links = {0};
         autofree char *real = resolve_grant(held, path, &links);
         int failure = errno;
         /* A grant with a destination needs none of the links on the way to its source. */
         for (size_t i = 0; !destination && i < links.places.count; i++)
-                mounts_add_link(box, links.places.values[i], links.texts.values[i], why);
+                mounts_add_link(box, links.places.values[i], links.texts.values[i], REASON_OPTION(option));
         real_path_free_links(&links);
         if (!real)
                 return error_set(error, EXIT_SETUP, "cannot grant %s: %s: check the path after %s%s", path,
-                                 strerror(failure), why,
+                                 strerror(failure), option,
                                  strchr(path, '$') ? ", in which no variable is expanded" : "");
         if (!judge_grant(box, held, real, writable, error))
                 return false;
@@ -138,17 +139,23 @@ bool grants_add(struct box *box, struct held_sources *held, const char *path, co
                                  destination ? destination : place, place);
         /* options/ refuses two grants of one path only as they are spelled; here a link made them equal. */
         bool is_same = own && own->source && own->writable == writable && str_equal(own->source, real) &&
-                       (own->kind == MOUNT_OVERLAY) == str_equal(why, "--overlay");
+                       (own->kind == MOUNT_OVERLAY) == overlay;
         if (own && mount_is_asked_for(own) && !is_same)
-                return refuse_second(why, path, own, error);
+                return refuse_second(option, path, own, error);
         mounts_make_room(box, place);
-        return mounts_add_bind(box, held, real, place, writable, why, error);
+        return mounts_add_bind(box, held, real, place, writable, REASON_OPTION(option), error);
+}
+
+bool grants_add(struct box *box, struct held_sources *held, const char *path, const char *destination,
+                bool writable, const char *option, struct error *error)
+{
+        return add_grant(box, held, path, destination, writable, false, option, error);
 }
 
 bool grants_add_overlay(struct box *box, struct held_sources *held, const char *path, const char *destination,
                         struct error *error)
 {
-        if (!grants_add(box, held, path, destination, false, "--overlay", error))
+        if (!add_grant(box, held, path, destination, false, true, "--overlay", error))
                 return false;
         struct mount *added = &box->mounts[box->mount_count - 1];
         if (!added->is_directory)
@@ -160,7 +167,7 @@ bool grants_add_overlay(struct box *box, struct held_sources *held, const char *
         return true;
 }
 
-bool grants_add_memory(struct box *box, const char *path, uint64_t bytes, const char *why,
+bool grants_add_memory(struct box *box, const char *path, uint64_t bytes, const char *option,
                        struct error *error)
 {
         autofree char *place = mounts_follow_inside(box, path);
@@ -170,22 +177,23 @@ bool grants_add_memory(struct box *box, const char *path, uint64_t bytes, const 
                                  place);
         const struct mount *own = mounts_find_exact(box, place);
         if (own && mount_is_asked_for(own))
-                return refuse_second(why, path, own, error);
+                return refuse_second(option, path, own, error);
         mounts_make_room(box, place);
         struct mount mount = {
             .kind = MOUNT_MEMORY,
             .destination = str_copy(place),
             .bytes = bytes,
-            .why = str_copy(why),
+            .origin = ORIGIN_OPTION,
+            .why = str_copy(option),
         };
         box_add_mount(box, &mount);
         return true;
 }
 
-bool grants_add_program(struct box *box, struct held_sources *held, const char *path, const char *why,
-                        struct error *error)
+bool grants_add_program(struct box *box, struct held_sources *held, const char *path,
+                        struct mount_reason reason, struct error *error)
 {
-        autofree char *real = mounts_repeat_links(box, path, why);
+        autofree char *real = mounts_repeat_links(box, path, reason);
         if (!real)
                 return error_set(error, EXIT_SETUP, "cannot grant %s, which the command needs: %s", path,
                                  strerror(errno));
@@ -207,7 +215,7 @@ bool grants_add_program(struct box *box, struct held_sources *held, const char *
                     error, EXIT_SETUP,
                     "refusing to grant %s, which the command needs: %s; move the program elsewhere", real,
                     refusal);
-        return mounts_add_bind(box, held, real, real, false, why, error);
+        return mounts_add_bind(box, held, real, real, false, reason, error);
 }
 
 bool grants_judge_file(struct box *box, struct held_sources *held, const char *path, const char *why,

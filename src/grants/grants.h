@@ -30,11 +30,11 @@
 /* Lets grants_add() grant what is at `path` (absolute and normal) although that voids the sandbox. */
 void grants_permit_unsafe(struct held_sources *held, const char *path);
 
-/* Grants what the user named with the option `why`. `path` is absolute and normal. `destination` NULL means
+/* Grants what the user named with `option`. `path` is absolute and normal. `destination` NULL means
  * the same path inside, by its spelling and by its real path: the links on the way are made inside as they
  * are on the host. Status 125 when the object does not exist, cannot be opened or would void the sandbox. */
 bool grants_add(struct box *box, struct held_sources *held, const char *path, const char *destination,
-                bool writable, const char *why, struct error *error);
+                bool writable, const char *option, struct error *error);
 
 /* Grants a directory for reading; what the command changes in it stays in memory and vanishes. */
 bool grants_add_overlay(struct box *box, struct held_sources *held, const char *path, const char *destination,
@@ -42,12 +42,12 @@ bool grants_add_overlay(struct box *box, struct held_sources *held, const char *
 
 /* Adds an empty, writable directory in memory at `path` inside (absolute and normal), after the other grants.
  * `bytes` as in struct mount. Status 125 when it would hide the sandbox's own /usr, /proc or /dev. */
-bool grants_add_memory(struct box *box, const char *path, uint64_t bytes, const char *why,
+bool grants_add_memory(struct box *box, const char *path, uint64_t bytes, const char *option,
                        struct error *error);
 
 /* Grants what the command itself needs, read-only, unless the box already shows it at that path. */
-bool grants_add_program(struct box *box, struct held_sources *held, const char *path, const char *why,
-                        struct error *error);
+bool grants_add_program(struct box *box, struct held_sources *held, const char *path,
+                        struct mount_reason reason, struct error *error);
 
 /* Judges a file that is to be copied in like a read-only grant, and holds it. *real becomes its real path,
  * which the caller frees in every case, and *status its status. Status 125 as for grants_add(). */

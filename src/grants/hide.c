@@ -29,7 +29,7 @@ static bool shows_host(const struct mount *mount)
         return mount->kind == MOUNT_BIND || mount->kind == MOUNT_OVERLAY;
 }
 
-void hide_object(struct box *box, const char *real, bool is_directory, const char *why)
+void hide_object(struct box *box, const char *real, bool is_directory, struct mount_reason reason)
 {
         size_t count = box->mount_count;
         for (size_t i = 0; i < count; i++) {
@@ -43,7 +43,8 @@ void hide_object(struct box *box, const char *real, bool is_directory, const cha
                     .kind = MOUNT_MASK,
                     .is_directory = is_directory,
                     .destination = str_copy(place),
-                    .why = str_copy(why),
+                    .origin = reason.origin,
+                    .why = str_copy(reason.text),
                 };
                 box_add_mount(box, &mask);
         }
@@ -72,12 +73,13 @@ static bool hide_path(struct box *box, const char *path, const char *why, struct
         autofree char *real = realpath(path, NULL);
         if (real && lstat(real, &status) == 0) {
                 note_other_names(real, &status, why);
-                hide_object(box, real, S_ISDIR(status.st_mode), why);
+                hide_object(box, real, S_ISDIR(status.st_mode), REASON_OPTION(why));
                 struct str_list others = {0};
                 bool found = mountinfo_find_others(box, real, &others, error);
                 for (size_t i = 0; found && i < others.count; i++)
                         if (lstat(others.values[i], &status) == 0)
-                                hide_object(box, others.values[i], S_ISDIR(status.st_mode), why);
+                                hide_object(box, others.values[i], S_ISDIR(status.st_mode),
+                                            REASON_OPTION(why));
                 str_list_free(&others);
                 return found;
         }
@@ -175,7 +177,7 @@ static void hide_target(struct walk *walk, const char *path, const char *why)
         for (size_t i = 0; i < walk->box->mount_count; i++)
                 if (mount_is_grant(&walk->box->mounts[i]) &&
                     path_is_below(real, walk->box->mounts[i].source)) {
-                        hide_object(walk->box, real, S_ISDIR(status.st_mode), why);
+                        hide_object(walk->box, real, S_ISDIR(status.st_mode), REASON_OPTION(why));
                         return;
                 }
 }
@@ -201,7 +203,7 @@ static bool hide_entry(struct walk *walk, int directory, const char *relative, c
                 hide_target(walk, path, match->why);
         } else if (match) {
                 note_other_names(path, &status, match->why);
-                hide_object(walk->box, path, S_ISDIR(status.st_mode), match->why);
+                hide_object(walk->box, path, S_ISDIR(status.st_mode), REASON_OPTION(match->why));
         }
         if (S_ISDIR(status.st_mode) && (!match || holds_grant(walk->box, path))) {
                 str_list_take(&walk->directories, below);

@@ -15,6 +15,6 @@
 bool hide_add(struct box *box, const struct str_list *patterns, const char *cwd, struct error *error);
 
 /* Adds a mask at every place where a mount shows the host object at the real path `real`. */
-void hide_object(struct box *box, const char *real, bool is_directory, const char *why);
+void hide_object(struct box *box, const char *real, bool is_directory, struct mount_reason reason);
 
 #endif

@@ -16,7 +16,7 @@ enum {
 };
 
 bool mounts_add_bind(struct box *box, struct held_sources *held, const char *real, const char *destination,
-                     bool writable, const char *why, struct error *error)
+                     bool writable, struct mount_reason reason, struct error *error)
 {
         struct stat status;
         /* O_PATH does not open the object itself: a fifo does not block. O_DIRECTORY makes autofs mount the
@@ -38,14 +38,15 @@ bool mounts_add_bind(struct box *box, struct held_sources *held, const char *rea
             .is_directory = S_ISDIR(status.st_mode),
             .device = status.st_dev,
             .inode = status.st_ino,
-            .why = str_copy(why),
+            .origin = reason.origin,
+            .why = str_copy(reason.text),
         };
         held_sources_add(held, fd_take(&source));
         box_add_mount(box, &mount);
         return true;
 }
 
-void mounts_add_link(struct box *box, const char *destination, const char *text, const char *why)
+void mounts_add_link(struct box *box, const char *destination, const char *text, struct mount_reason reason)
 {
         if (mounts_find_exact(box, destination))
                 return;
@@ -53,28 +54,29 @@ void mounts_add_link(struct box *box, const char *destination, const char *text,
             .kind = MOUNT_LINK,
             .source = str_copy(text),
             .destination = str_copy(destination),
-            .why = str_copy(why),
+            .origin = reason.origin,
+            .why = str_copy(reason.text),
         };
         box_add_mount(box, &mount);
 }
 
-char *mounts_repeat_links(struct box *box, const char *path, const char *why)
+char *mounts_repeat_links(struct box *box, const char *path, struct mount_reason reason)
 {
         struct path_links links = {0};
         char *real = real_path_resolve(path, &links);
         int error = errno;
         for (size_t i = 0; i < links.places.count; i++)
-                mounts_add_link(box, links.places.values[i], links.texts.values[i], why);
+                mounts_add_link(box, links.places.values[i], links.texts.values[i], reason);
         real_path_free_links(&links);
         errno = error;
         return real;
 }
 
 bool mounts_replace_memory(struct box *box, struct held_sources *held, const char *real,
-                           const char *destination, const char *why, struct error *error)
+                           const char *destination, struct mount_reason reason, struct error *error)
 {
         mounts_make_room(box, destination);
-        return mounts_add_bind(box, held, real, destination, true, why, error);
+        return mounts_add_bind(box, held, real, destination, true, reason, error);
 }
 
 void mounts_make_room(struct box *box, const char *destination)
@@ -83,7 +85,7 @@ void mounts_make_room(struct box *box, const char *destination)
         for (size_t i = 0; i < box->mount_count; i++) {
                 struct mount *mount = &box->mounts[i];
                 bool replaceable = mount->kind == MOUNT_FILE || mount->kind == MOUNT_LINK ||
-                                   (mount->kind == MOUNT_BIND && str_equal(mount->why, "base")) ||
+                                   (mount->kind == MOUNT_BIND && mount->origin == ORIGIN_BASE) ||
                                    str_equal(mount->destination, destination);
                 if (replaceable && path_is_below(mount->destination, destination))
                         mount_free(mount);

@@ -13,18 +13,18 @@
 /* Appends a mount of the host object at the real path `real`, which the caller has judged, and holds it in
  * `held`. Status 125 when it cannot be opened. */
 bool mounts_add_bind(struct box *box, struct held_sources *held, const char *real, const char *destination,
-                     bool writable, const char *why, struct error *error);
+                     bool writable, struct mount_reason reason, struct error *error);
 
 /* Appends a symbolic link, unless the box has a mount at exactly that place. */
-void mounts_add_link(struct box *box, const char *destination, const char *text, const char *why);
+void mounts_add_link(struct box *box, const char *destination, const char *text, struct mount_reason reason);
 
 /* Returns the real path of `path`, which the caller frees, or NULL with errno. Adds the links on the way, so
  * that the path means the same inside. */
-char *mounts_repeat_links(struct box *box, const char *path, const char *why);
+char *mounts_repeat_links(struct box *box, const char *path, struct mount_reason reason);
 
 /* Mounts the host directory at `real`, which hutch made, writable in place of the memory at `destination`. */
 bool mounts_replace_memory(struct box *box, struct held_sources *held, const char *real,
-                           const char *destination, const char *why, struct error *error);
+                           const char *destination, struct mount_reason reason, struct error *error);
 
 /* Removes what a new grant at `destination` replaces: the mount there, and every file, link and bind mount of
  * the base below it (`--ro DIR:/etc` brings its own passwd). Memory, /proc and /dev stay, since no sandbox

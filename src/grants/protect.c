@@ -33,7 +33,7 @@ static const char *const default_names[] = {
     ".zed",           ".devcontainer", ".idea",
 };
 
-static const char default_why[] = "protected"; /* struct mount, of the mounts on these names */
+static const struct mount_reason protected_by_default = {ORIGIN_PROTECT, "protected"};
 
 enum {
         DEFAULT_NAMES = sizeof(default_names) / sizeof(*default_names),
@@ -64,7 +64,7 @@ static bool is_writable_directory(const struct mount *mount)
 {
         /* Only sandboxes use the home of --persist: no host program starts anything from it. */
         return mount->kind == MOUNT_BIND && mount->writable && mount->is_directory &&
-               !str_equal(mount->why, MOUNT_WHY_PERSIST);
+               mount->origin != ORIGIN_PERSIST;
 }
 
 static bool find_grants(struct protector *protector)
@@ -152,7 +152,7 @@ static void remember_links(struct protector *protector, const char *directory)
 
 /* Protects `name` below one grant. *next becomes the path to protect next when a link is on the way. */
 static bool protect_name(struct protector *protector, const struct grant *grant, const char *name,
-                         const char *why, char **next)
+                         struct mount_reason reason, char **next)
 {
         struct box *box = protector->box;
         struct watched_directory *watched = &protector->held->watched[grant->watched];
@@ -184,12 +184,13 @@ static bool protect_name(struct protector *protector, const struct grant *grant,
                         error_shown(real));
         if (S_ISDIR(found.status.st_mode))
                 remember_links(protector, real);
-        return mounts_add_bind(box, protector->held, real, place, false, why, protector->error);
+        return mounts_add_bind(box, protector->held, real, place, false, reason, protector->error);
 }
 
 /* Protects `path`, whose directory is real and which need not exist, in every writable grant that contains
  * it, and what a link there leads to. Adds the number of these grants to *held_by, which may be NULL. */
-static bool protect_place(struct protector *protector, const char *path, const char *why, size_t *held_by)
+static bool protect_place(struct protector *protector, const char *path, struct mount_reason reason,
+                          size_t *held_by)
 {
         autofree char *place = str_copy(path);
         for (unsigned links = 0; place && links < MAX_LINKS; links++) {
@@ -200,8 +201,8 @@ static bool protect_place(struct protector *protector, const char *path, const c
                                 continue;
                         if (held_by)
                                 (*held_by)++;
-                        if (!protect_name(protector, &protector->grants[i], place + strlen(source) + 1, why,
-                                          &next)) {
+                        if (!protect_name(protector, &protector->grants[i], place + strlen(source) + 1,
+                                          reason, &next)) {
                                 free(next);
                                 return false;
                         }
@@ -239,7 +240,7 @@ static bool protect_everywhere(struct protector *protector, const char *place, s
         bool done = lstat(place, &status) < 0 ||
                     mountinfo_find_others(protector->box, place, &places, protector->error);
         for (size_t i = 0; done && i < places.count; i++) {
-                done = protect_place(protector, places.values[i], "--protect", held_by);
+                done = protect_place(protector, places.values[i], REASON_OPTION("--protect"), held_by);
                 if (done)
                         make_read_only(protector->box, places.values[i]);
         }
@@ -312,23 +313,23 @@ static bool protect_defaults(struct protector *protector)
                 for (size_t j = 0; j < DEFAULT_NAMES; j++) {
                         autofree char *next = NULL;
                         const struct grant *grant = &protector->grants[i];
-                        if (!protect_name(protector, grant, default_name(&grant->mount, j), default_why,
-                                          &next) ||
-                            (next && !protect_place(protector, next, default_why, NULL)))
+                        if (!protect_name(protector, grant, default_name(&grant->mount, j),
+                                          protected_by_default, &next) ||
+                            (next && !protect_place(protector, next, protected_by_default, NULL)))
                                 return false;
                 }
         struct str_list places = {0};
         git_find(protector->box, &places);
         bool done = true;
         for (size_t i = 0; done && i < places.count; i++)
-                done = protect_place(protector, places.values[i], default_why, NULL);
+                done = protect_place(protector, places.values[i], protected_by_default, NULL);
         str_list_free(&places);
         /* Not what links to directories lead to: that may be all of the project. */
         for (size_t i = 0; done && i < protector->links.count; i++) {
                 struct stat status;
                 const char *link = protector->links.values[i];
                 if (stat(link, &status) < 0 || !S_ISDIR(status.st_mode))
-                        done = protect_place(protector, link, default_why, NULL);
+                        done = protect_place(protector, link, protected_by_default, NULL);
         }
         return done;
 }
@@ -349,7 +350,8 @@ static bool pin_above(struct box *box, struct held_sources *held, const char *pl
                 /* Attaching the mount below will fail, with an error that names it. */
                 if (faccessat(AT_FDCWD, real, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
                         return true;
-                if (!mounts_add_bind(box, held, real, directory, true, why, error))
+                if (!mounts_add_bind(box, held, real, directory, true,
+                                     (struct mount_reason){ORIGIN_PROTECT, why}, error))
                         return false;
         }
         return true;

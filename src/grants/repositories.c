@@ -58,7 +58,7 @@ void repositories_note(const struct box *box)
 {
         for (size_t i = 0; i < box->mount_count; i++) {
                 const struct mount *mount = &box->mounts[i];
-                if (mount->kind == MOUNT_BIND && mount->is_directory && !str_equal(mount->why, "base"))
+                if (mount->kind == MOUNT_BIND && mount->is_directory && mount->origin != ORIGIN_BASE)
                         note_repository(box, mount);
         }
 }

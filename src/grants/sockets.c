@@ -39,7 +39,8 @@ static void hide_socket(struct box *box, const char *real)
 {
         struct stat status;
         if (!is_granted_itself(box, real) && lstat(real, &status) == 0 && S_ISSOCK(status.st_mode))
-                hide_object(box, real, false, SOCKET_MASK);
+                hide_object(box, real, false,
+                            (struct mount_reason){ORIGIN_SOCKET, "socket of another program"});
 }
 
 /* Hides the socket at its name. False when the name leads to another object, or the socket may have a second

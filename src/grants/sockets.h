@@ -10,9 +10,6 @@
 #include "grants/mountinfo.h"
 #include "grants/socket_list.h"
 
-/* Of the masks, in struct mount. */
-#define SOCKET_MASK "socket of another program"
-
 /* Adds a mask for each socket below a grant, unless the socket itself is granted. Status 125 when hutch
  * cannot look for sockets. */
 bool sockets_hide(struct box *box, struct error *error);

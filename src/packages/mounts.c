@@ -41,7 +41,8 @@ static bool add_unfinished(struct box *box, struct held_sources *held, const str
 {
         enum fetch_tool tool = (enum fetch_tool)options->fetch_tool;
         autofree char *place = cache_place(box, tool);
-        return mounts_add_bind(box, held, options->fetch_into, place, true, "the packages that are fetched",
+        return mounts_add_bind(box, held, options->fetch_into, place, true,
+                               (struct mount_reason){ORIGIN_PACKAGES, "the packages that are fetched"},
                                error);
 }
 
@@ -86,9 +87,10 @@ static bool add_entry(struct box *box, struct held_sources *held, enum fetch_too
         autofree char *directory = real_path_of_descriptor(descriptor);
         autofree char *cache = path_join(directory ? directory : "/", "cache");
         autofree char *place = cache_place(box, tool);
-        autofree char *why = str_format(MOUNT_WHY_KEPT "%s, which were fetched", name);
+        autofree char *why = str_format("packages of %s, which were fetched", name);
         if (!entry_read(descriptor, name, &use->entry, error) ||
-            !mounts_add_bind(box, held, cache, place, false, why, error))
+            !mounts_add_bind(box, held, cache, place, false, (struct mount_reason){ORIGIN_PACKAGES, why},
+                             error))
                 return false;
         /* The server's own writes to the cache vanish at its end. */
         box->mounts[box->mount_count - 1].kind = MOUNT_OVERLAY;
@@ -209,7 +211,7 @@ static bool use_entry(struct box *box, struct held_sources *held, const struct o
                         return handle_missing(box, options, toolchain, request, name, error);
                 return error_set(
                     error, EXIT_SETUP, "cannot look for %s in hutch's data directory: %s", error_shown(name),
-                    entry == -EPERM ? "it is not this account's alone (mode 0700)" : strerror(-entry));
+                    entry == -EPERM ? "it must belong to this account and have mode 0700" : strerror(-entry));
         }
         if (!add_entry(box, held, request->tool, name, entry, use, error))
                 return false;
@@ -245,8 +247,7 @@ bool package_mounts_add(struct box *box, struct held_sources *held, const struct
                 /* A user who grants their own cache means that one. */
                 autofree char *place = cache_place(box, request.tool);
                 const struct mount *holder = box_find_mount(box, place);
-                wanted =
-                    holder && (holder->kind == MOUNT_MEMORY || str_equal(holder->why, MOUNT_WHY_PERSIST));
+                wanted = holder && (holder->kind == MOUNT_MEMORY || holder->origin == ORIGIN_PERSIST);
         }
         bool added = !wanted || use_entry(box, held, options, toolchain, &request, use, error);
         if (use->source)

@@ -26,11 +26,11 @@ bool persist_add(struct box *box, struct held_sources *held, const struct option
                 return error_set(error, EXIT_SETUP, "cannot make the home of --persist %s: %s",
                                  error_shown(options->persist),
                                  directory == -EPERM
-                                     ? "a directory on the way is not this account's alone (mode 0700)"
+                                     ? "a directory on the way does not belong to this account with mode 0700"
                                  : directory < 0 ? strerror(-directory)
                                                  : strerror(errno));
         autofree char *home = mounts_follow_inside(box, box->home);
-        return mounts_replace_memory(box, held, real, home, MOUNT_WHY_PERSIST, error);
+        return mounts_replace_memory(box, held, real, home, REASON_PERSIST, error);
 }
 
 /* Makes the missing directories of `path` below the directory, and opens the last one. It follows no link,
@@ -76,7 +76,7 @@ bool persist_make_mount_points(const struct box *box, const struct options *opti
 {
         autofree char *place = mounts_follow_inside(box, box->home);
         const struct mount *home = options->persist ? box_find_mount(box, place) : NULL;
-        if (!home || !str_equal(home->why, MOUNT_WHY_PERSIST))
+        if (!home || home->origin != ORIGIN_PERSIST)
                 return true;
         autoclose int directory = real_path_open(home->source, O_RDONLY | O_DIRECTORY);
         for (size_t i = 0; directory >= 0 && i < box->mount_count; i++) {

@@ -137,8 +137,8 @@ static char *opened_by(const struct prove_row *row, const struct box *box, const
         if (!row->path || row->path[0] != '/')
                 return NULL;
         const struct mount *mount = box_find_mount(box, row->path);
-        if (mount && str_equal(mount->why, MOUNT_WHY_PERSIST))
-                return str_format("%s %s", MOUNT_WHY_PERSIST, strrchr(mount->source, '/') + 1);
+        if (mount && mount->origin == ORIGIN_PERSIST)
+                return str_format("--persist %s", strrchr(mount->source, '/') + 1);
         if ((!mount || !mount_is_asked_for(mount)) && str_equal(row->group, "files"))
                 mount = find_below(box, row->path);
         if (!mount || !mount_is_asked_for(mount) || path_is_below(mount->destination, own))
@@ -184,7 +184,7 @@ static void judge_storm(struct prove_row *row, const struct limits *limits)
 /* At the path of the caller's home is the home of --persist, from which no program of the caller's starts. */
 static void judge_persisted(struct prove_row *row)
 {
-        if (!row->option || !str_starts(row->option, MOUNT_WHY_PERSIST " "))
+        if (!row->option || !str_starts(row->option, "--persist "))
                 return;
         free(row->gain);
         row->gain = str_copy("the home that its runs share");

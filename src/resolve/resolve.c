@@ -126,9 +126,10 @@ static bool add_toolchain(struct box *box, struct held_sources *held, const stru
                 str_list_add(&box->environment, toolchain->environment.values[i]);
         for (size_t i = 0; i < toolchain->grants.count; i++) {
                 const struct program_grant *grant = &toolchain->grants.values[i];
+                const struct mount_reason reason = {ORIGIN_COMMAND, grant->why};
                 if (grant->link)
-                        mounts_add_link(box, grant->path, grant->link, grant->why);
-                else if (!grants_add_program(box, held, grant->path, grant->why, error))
+                        mounts_add_link(box, grant->path, grant->link, reason);
+                else if (!grants_add_program(box, held, grant->path, reason, error))
                         return false;
         }
         return true;

@@ -82,7 +82,7 @@ static bool is_same(const struct identity *a, const struct identity *b)
 static bool takes_away(const struct mount *mount, bool sockets_guarded)
 {
         if (mount->kind == MOUNT_MASK)
-                return !sockets_guarded || !str_equal(mount->why, SOCKET_MASK);
+                return !sockets_guarded || mount->origin != ORIGIN_SOCKET;
         return mount->kind == MOUNT_OVERLAY || mount->kind == MOUNT_MEMORY ||
                (mount->kind == MOUNT_BIND && !mount->writable);
 }
@@ -90,7 +90,7 @@ static bool takes_away(const struct mount *mount, bool sockets_guarded)
 /* True for a mount that an option named, and false for one that hutch added by itself. */
 static bool is_asked_for(const struct mount *mount)
 {
-        return str_starts(mount->why, "--");
+        return mount->origin == ORIGIN_OPTION || mount->origin == ORIGIN_PERSIST;
 }
 
 static void add_place(struct mount_watch *watch, const struct mount *mount, char *path)

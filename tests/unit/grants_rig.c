@@ -3,6 +3,7 @@
  * See grants_rig.h.
  */
 #include "grants_rig.h"
+#include "origins.h"
 
 #include "grants/mounts.h"
 #include "grants/watched_names.h"
@@ -120,8 +121,8 @@ void make_link(const char *relative, const char *text)
 struct mount *grant(const char *relative, const char *destination, bool writable, const char *why)
 {
         const char *real = at(relative);
-        if (!mounts_add_bind(&rig.box, &rig.held, real, destination ? destination : real, writable, why,
-                             &rig.error))
+        if (!mounts_add_bind(&rig.box, &rig.held, real, destination ? destination : real, writable,
+                             (struct mount_reason){origin_of(why), why}, &rig.error))
                 fail_msg("%s", rig.error.text);
         return &rig.box.mounts[rig.box.mount_count - 1];
 }

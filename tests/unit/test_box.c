@@ -5,11 +5,15 @@
  */
 #include "box/box.h"
 
+#include "origins.h"
 #include "unit.h"
 
 static void add(struct box *box, enum mount_kind kind, const char *destination, const char *why)
 {
-        const struct mount mount = {.kind = kind, .destination = str_copy(destination), .why = str_copy(why)};
+        const struct mount mount = {.kind = kind,
+                                    .origin = origin_of(why),
+                                    .destination = str_copy(destination),
+                                    .why = str_copy(why)};
         box_add_mount(box, &mount);
 }
 
@@ -46,13 +50,14 @@ static void test_which_mounts_are_grants(void **state)
             {MOUNT_BIND, "program of the command", true, false},
             {MOUNT_BIND, "holds /x", true, false},
             {MOUNT_OVERLAY, "--overlay", true, true},
-            {MOUNT_OVERLAY, MOUNT_WHY_KEPT "npx", false, false},
+            {MOUNT_OVERLAY, "packages of npx", false, false},
             {MOUNT_MEMORY, "--tmpfs", false, false},
             {MOUNT_MASK, "--hide x", false, false},
             {MOUNT_LINK, "--ro", false, false},
         };
         for (size_t i = 0; i < COUNT(cases); i++) {
-                struct mount mount = {.kind = cases[i].kind, .why = str_copy(cases[i].why)};
+                struct mount mount = {
+                    .kind = cases[i].kind, .origin = origin_of(cases[i].why), .why = str_copy(cases[i].why)};
                 if (mount_is_grant(&mount) != cases[i].is_grant ||
                     mount_is_asked_for(&mount) != cases[i].is_asked_for)
                         fail_msg("case %zu", i);

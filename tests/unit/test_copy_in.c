@@ -102,7 +102,7 @@ static void test_only_where_the_command_can_write(void **state)
         add_mount(MOUNT_FILE, NULL, "/etc/passwd");
         grant("rw", NULL, true, "--rw");
         grant("ro", NULL, false, "--ro");
-        hide_object(&rig.box, at("rw/hidden"), false, "--hide hidden");
+        hide_object(&rig.box, at("rw/hidden"), false, REASON_OPTION("--hide hidden"));
         expect_place("/tmp/a", NULL);
         expect_place("/over/a", NULL);
         expect_place("/link/a", NULL);

@@ -56,6 +56,7 @@ static void fill(struct box *box)
                                            .writable = true,
                                            .device = 2049,
                                            .inode = 18446744073709551615UL,
+                                           .origin = ORIGIN_OPTION,
                                            .why = str_copy("--rw")});
         box_add_mount(box, &(struct mount){.kind = MOUNT_FILE,
                                            .destination = str_copy("/etc/hostname"),
@@ -143,9 +144,11 @@ static void test_memory_says_its_budget(void **state)
         box_add_mount(&box, &(struct mount){.kind = MOUNT_MEMORY,
                                             .destination = str_copy("/own"),
                                             .bytes = 1ULL << 40,
+                                            .origin = ORIGIN_OPTION,
                                             .why = str_copy("--tmpfs")});
         box_add_mount(&box, &(struct mount){.kind = MOUNT_MEMORY,
                                             .destination = str_copy("/common"),
+                                            .origin = ORIGIN_OPTION,
                                             .why = str_copy("--tmpfs")});
         str_list_add(&box.unsafe_grants, "/keys");
         autofree char *text = describe(&box);

@@ -39,7 +39,7 @@ static void test_a_destination_follows_the_links_of_the_box(void **state)
 {
         (void)state;
         make_directory("real");
-        mounts_add_link(&rig.box, "/bin", "usr/bin", "base");
+        mounts_add_link(&rig.box, "/bin", "usr/bin", REASON_BASE);
         assert_true(add("real", "/bin/x", false));
         assert_non_null(mounts_find_exact(&rig.box, "/usr/bin/x"));
 }
@@ -174,7 +174,7 @@ static void test_an_overlay_is_of_a_directory(void **state)
 static void test_memory(void **state)
 {
         (void)state;
-        mounts_add_link(&rig.box, "/bin", "usr/bin", "base");
+        mounts_add_link(&rig.box, "/bin", "usr/bin", REASON_BASE);
         assert_true(grants_add_memory(&rig.box, "/bin/x", 4096, "--tmpfs", &rig.error));
         const struct mount *memory = mounts_find_exact(&rig.box, "/usr/bin/x");
         assert_non_null(memory);
@@ -206,7 +206,9 @@ static void test_a_link_of_an_earlier_run(void **state)
 
 static bool add_program(const char *relative)
 {
-        return grants_add_program(&rig.box, &rig.held, at(relative), "program of the command", &rig.error);
+        return grants_add_program(&rig.box, &rig.held, at(relative),
+                                  (struct mount_reason){ORIGIN_COMMAND, "program of the command"},
+                                  &rig.error);
 }
 
 static void test_what_the_command_needs(void **state)

@@ -44,10 +44,10 @@ static void test_an_object_is_masked_wherever_a_mount_shows_it(void **state)
         grant("w", "/second", false, "--ro");
         grant("w", "/overlay", false, "--overlay")->kind = MOUNT_OVERLAY;
         grant("home", at("w/secret/x"), false, "--ro");
-        mounts_add_link(&rig.box, "/link", at("w"), "base");
-        hide_object(&rig.box, at("w/secret"), false, "--hide x");
-        hide_object(&rig.box, at("w/secret"), false, "--hide y");
-        hide_object(&rig.box, at("elsewhere"), true, "--hide z");
+        mounts_add_link(&rig.box, "/link", at("w"), REASON_BASE);
+        hide_object(&rig.box, at("w/secret"), false, REASON_OPTION("--hide x"));
+        hide_object(&rig.box, at("w/secret"), false, REASON_OPTION("--hide y"));
+        hide_object(&rig.box, at("elsewhere"), true, REASON_OPTION("--hide z"));
         assert_int_equal(masks(), 3);
         assert_true(is_hidden("w/secret") && is_hidden("/second/secret") && is_hidden("/overlay/secret"));
         assert_string_equal(mount_at("w/secret")->why, "--hide x");
@@ -55,7 +55,7 @@ static void test_an_object_is_masked_wherever_a_mount_shows_it(void **state)
         /* A closer mount shows another object there. */
         make_directory("w/sub");
         grant("home", at("w/sub"), false, "--ro");
-        hide_object(&rig.box, at("w/sub"), true, "--hide sub");
+        hide_object(&rig.box, at("w/sub"), true, REASON_OPTION("--hide sub"));
         assert_true(mount_at("w/sub")->kind == MOUNT_BIND);
         assert_true(mounts_find_exact(&rig.box, "/second/sub")->is_directory);
 }
@@ -251,8 +251,10 @@ static void test_too_many_masks(void **state)
         make_file("w/1", "");
         grant("w", NULL, true, "--rw");
         for (unsigned i = 0; i < 4095; i++) {
-                const struct mount mask = {
-                    .kind = MOUNT_MASK, .destination = str_copy("/x"), .why = str_copy("--hide x")};
+                const struct mount mask = {.kind = MOUNT_MASK,
+                                           .destination = str_copy("/x"),
+                                           .origin = ORIGIN_OPTION,
+                                           .why = str_copy("--hide x")};
                 box_add_mount(&rig.box, &mask);
         }
         assert_true(hide("[0-9]", NULL));
@@ -275,8 +277,7 @@ static void test_a_directory_that_cannot_be_opened(void **state)
         assert_true(hide("key*", NULL));
         assert_int_equal(masks(), 0);
         rig.box.mounts[0].kind = MOUNT_OVERLAY;
-        free(rig.box.mounts[0].why);
-        rig.box.mounts[0].why = str_copy("--overlay");
+        rig.box.mounts[0].origin = ORIGIN_OPTION;
         assert_false(hide("key", NULL));
         expect_error(EXIT_SETUP, "cannot search");
         if (getuid() != 0)

@@ -104,11 +104,9 @@ static void test_only_overlays_that_were_asked_for(void **state)
         struct mount *mount = grant("o", NULL, true, "--rw");
         expect_free();
         mount->kind = MOUNT_OVERLAY;
-        free(mount->why);
-        mount->why = str_copy(MOUNT_WHY_KEPT "npm");
+        mount->origin = ORIGIN_PACKAGES;
         expect_free();
-        free(mount->why);
-        mount->why = str_copy("--overlay");
+        mount->origin = ORIGIN_OPTION;
         /* The second of two, and one error for several journals. */
         make_file("o/data2-journal", "x");
         make_file("o/data2", "x");

@@ -33,6 +33,7 @@ static int set_up(void **state)
                                .is_directory = true,
                                .device = status.st_dev,
                                .inode = status.st_ino,
+                               .origin = ORIGIN_OPTION,
                                .why = (char *)"--rw"};
         box = (struct box){.mounts = &mount, .mount_count = 1};
         return 0;

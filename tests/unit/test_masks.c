@@ -84,6 +84,7 @@ static void add_bind(struct box *box, const char *source, const char *destinatio
                               .source = str_copy(source),
                               .destination = str_copy(destination),
                               .is_directory = true,
+                              .origin = ORIGIN_OPTION,
                               .why = str_copy("--ro")};
         box_add_mount(box, &mount);
 }
@@ -102,19 +103,19 @@ static void test_every_place_that_shows_it(void **state)
         add_bind(&box, "/p/sub", "/inside");
         add_bind(&box, "/pp", "/pp");
         add_bind(&box, "/other", "/p/sub/covered");
-        hide_object(&box, "/p/sub/key", false, "--hide key");
-        hide_object(&box, "/p/sub/covered", false, "--hide covered");
+        hide_object(&box, "/p/sub/key", false, REASON_OPTION("--hide key"));
+        hide_object(&box, "/p/sub/covered", false, REASON_OPTION("--hide covered"));
         assert_true(is_masked(&box, "/p/sub/key"));
         assert_true(is_masked(&box, "/inside/key"));
         assert_false(is_masked(&box, "/p/sub/covered"));
         assert_true(is_masked(&box, "/inside/covered"));
         assert_int_equal(box.mount_count, 4 + 3);
         /* Once only, and not beside it. */
-        hide_object(&box, "/p/sub/key", false, "--hide key");
-        hide_object(&box, "/elsewhere", true, "--hide /elsewhere");
+        hide_object(&box, "/p/sub/key", false, REASON_OPTION("--hide key"));
+        hide_object(&box, "/elsewhere", true, REASON_OPTION("--hide /elsewhere"));
         assert_int_equal(box.mount_count, 4 + 3);
         /* What has a place of its own below stays. */
-        hide_object(&box, "/p/sub", true, "--hide sub");
+        hide_object(&box, "/p/sub", true, REASON_OPTION("--hide sub"));
         assert_true(is_masked(&box, "/p/sub/more"));
         assert_true(is_masked(&box, "/inside"));
         assert_false(is_masked(&box, "/p/sub/covered"));

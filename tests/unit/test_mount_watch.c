@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "machine_rig.h"
+#include "origins.h"
 #include "unit.h"
 
 static struct mount mounts[4];
@@ -40,6 +41,7 @@ static int set_up(void **state)
                                    .destination = (char *)"/work",
                                    .writable = true,
                                    .is_directory = true,
+                                   .origin = ORIGIN_OPTION,
                                    .why = (char *)"--rw"};
         box = (struct box){.mounts = mounts, .mount_count = 1};
         heard[0] = 0;
@@ -59,8 +61,10 @@ static int tear_down(void **state)
 
 static void add_mask(const char *destination, const char *why)
 {
-        mounts[box.mount_count++] =
-            (struct mount){.kind = MOUNT_MASK, .destination = (char *)destination, .why = (char *)why};
+        mounts[box.mount_count++] = (struct mount){.kind = MOUNT_MASK,
+                                                   .destination = (char *)destination,
+                                                   .origin = origin_of(why),
+                                                   .why = (char *)why};
 }
 
 static void add_bind(const char *name, const char *destination, bool writable, const char *why)
@@ -69,6 +73,7 @@ static void add_bind(const char *name, const char *destination, bool writable, c
                                                    .source = str_format("%s/%s", machine_directory, name),
                                                    .destination = (char *)destination,
                                                    .writable = writable,
+                                                   .origin = origin_of(why),
                                                    .why = (char *)why};
 }
 
@@ -108,8 +113,8 @@ static void test_which_mounts_matter(void **state)
                 const char *why;
                 bool sockets_guarded, watched;
         } cases[] = {
-            {MOUNT_MASK, false, "--hide", false, true},      {MOUNT_MASK, false, SOCKET_MASK, false, true},
-            {MOUNT_MASK, false, SOCKET_MASK, true, false},   {MOUNT_MASK, false, "--hide", true, true},
+            {MOUNT_MASK, false, "--hide", false, true},      {MOUNT_MASK, false, "socket", false, true},
+            {MOUNT_MASK, false, "socket", true, false},      {MOUNT_MASK, false, "--hide", true, true},
             {MOUNT_OVERLAY, false, "--overlay", true, true}, {MOUNT_MEMORY, false, "--tmpfs", true, true},
             {MOUNT_BIND, true, "--rw", true, false},         {MOUNT_BIND, false, "--ro", true, true},
             {MOUNT_FILE, false, "etc", true, false},         {MOUNT_LINK, false, "--ro", true, false},
@@ -120,6 +125,7 @@ static void test_which_mounts_matter(void **state)
                                            .source = (char *)"/usr/share",
                                            .destination = (char *)"/work/secret",
                                            .writable = cases[i].writable,
+                                           .origin = origin_of(cases[i].why),
                                            .why = (char *)cases[i].why};
                 box.mount_count = 2;
                 struct mount_watch *watch = mount_watch_new(&box, &held, cases[i].sockets_guarded);

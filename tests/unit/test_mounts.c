@@ -6,6 +6,7 @@
 #include "grants/mounts.h"
 #include "grants_rig.h"
 #include "lib/fd.h"
+#include "origins.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +18,7 @@ static struct mount *add(enum mount_kind kind, const char *source, const char *d
         const struct mount mount = {.kind = kind,
                                     .source = source ? str_copy(source) : NULL,
                                     .destination = str_copy(destination),
+                                    .origin = origin_of(why),
                                     .why = str_copy(why)};
         box_add_mount(&rig.box, &mount);
         return &rig.box.mounts[rig.box.mount_count - 1];
@@ -28,8 +30,10 @@ static void test_a_bind_mount_records_and_holds_its_source(void **state)
         struct stat status, held;
         make_directory("a");
         make_file("a/file", "");
-        assert_true(mounts_add_bind(&rig.box, &rig.held, at("a"), "/inside", true, "--rw", &rig.error));
-        assert_true(mounts_add_bind(&rig.box, &rig.held, at("a/file"), "/file", false, "--ro", &rig.error));
+        assert_true(mounts_add_bind(&rig.box, &rig.held, at("a"), "/inside", true, REASON_OPTION("--rw"),
+                                    &rig.error));
+        assert_true(mounts_add_bind(&rig.box, &rig.held, at("a/file"), "/file", false, REASON_OPTION("--ro"),
+                                    &rig.error));
         assert_int_equal(rig.held.count, 2);
         const struct mount *directory = mounts_find_exact(&rig.box, "/inside");
         const struct mount *file = mounts_find_exact(&rig.box, "/file");
@@ -51,10 +55,13 @@ static void test_a_bind_mount_follows_no_link_and_does_not_open(void **state)
         make_directory("a");
         make_link("link", "a");
         assert_int_equal(mkfifo(at("fifo"), 0600), 0);
-        assert_true(mounts_add_bind(&rig.box, &rig.held, at("fifo"), "/f", false, "--ro", &rig.error));
-        assert_false(mounts_add_bind(&rig.box, &rig.held, at("link"), "/x", false, "--ro", &rig.error));
+        assert_true(
+            mounts_add_bind(&rig.box, &rig.held, at("fifo"), "/f", false, REASON_OPTION("--ro"), &rig.error));
+        assert_false(
+            mounts_add_bind(&rig.box, &rig.held, at("link"), "/x", false, REASON_OPTION("--ro"), &rig.error));
         expect_error(EXIT_SETUP, strerror(ELOOP));
-        assert_false(mounts_add_bind(&rig.box, &rig.held, at("none"), "/x", false, "--ro", &rig.error));
+        assert_false(
+            mounts_add_bind(&rig.box, &rig.held, at("none"), "/x", false, REASON_OPTION("--ro"), &rig.error));
         assert_null(strstr(rig.error.text, "FUSE"));
         expect_error(EXIT_SETUP, strerror(ENOENT));
         assert_int_equal(rig.box.mount_count, 1);
@@ -62,8 +69,8 @@ static void test_a_bind_mount_follows_no_link_and_does_not_open(void **state)
         drop_root();
         make_file("closed/file", "");
         assert_int_equal(chmod(at("closed"), 0), 0);
-        assert_false(
-            mounts_add_bind(&rig.box, &rig.held, at("closed/file"), "/x", false, "--ro", &rig.error));
+        assert_false(mounts_add_bind(&rig.box, &rig.held, at("closed/file"), "/x", false,
+                                     REASON_OPTION("--ro"), &rig.error));
         expect_error(EXIT_SETUP, "its file system (FUSE, NFS) admits other accounts only");
 }
 
@@ -88,17 +95,17 @@ static void test_links_on_the_way_are_made_inside(void **state)
         make_directory("real/sub");
         make_link("first", "second");
         make_link("second", "real");
-        autofree char *real = mounts_repeat_links(&rig.box, at("first/sub"), "base");
+        autofree char *real = mounts_repeat_links(&rig.box, at("first/sub"), REASON_BASE);
         assert_string_equal(real, at("real/sub"));
         assert_int_equal(rig.box.mount_count, 2);
         assert_string_equal(mount_at("first")->source, "second");
         assert_string_equal(mount_at("second")->source, "real");
         assert_true(mount_at("first")->kind == MOUNT_LINK);
         errno = 0;
-        assert_null(mounts_repeat_links(&rig.box, at("first/none"), "base"));
+        assert_null(mounts_repeat_links(&rig.box, at("first/none"), REASON_BASE));
         assert_int_equal(errno, ENOENT);
         /* What is there already stays. */
-        mounts_add_link(&rig.box, at("first"), "other", "--ro");
+        mounts_add_link(&rig.box, at("first"), "other", REASON_OPTION("--ro"));
         assert_int_equal(rig.box.mount_count, 2);
         assert_string_equal(mount_at("first")->source, "second");
 }
@@ -127,7 +134,7 @@ static void test_memory_is_replaced_by_a_writable_directory(void **state)
         make_directory("kept");
         add(MOUNT_MEMORY, NULL, "/home/x", "base");
         assert_true(
-            mounts_replace_memory(&rig.box, &rig.held, at("kept"), "/home/x", "--persist", &rig.error));
+            mounts_replace_memory(&rig.box, &rig.held, at("kept"), "/home/x", REASON_PERSIST, &rig.error));
         assert_int_equal(rig.box.mount_count, 1);
         assert_true(rig.box.mounts[0].kind == MOUNT_BIND && rig.box.mounts[0].writable);
 }

@@ -188,8 +188,7 @@ static void test_user_grants_that_replace_an_entry(void **state)
         assert_true(add("npx hello"));
         assert_null(use.source);
         assert_true(toolchain.fetches);
-        free(box.mounts[1].why);
-        box.mounts[1].why = str_copy(MOUNT_WHY_PERSIST);
+        box.mounts[1].origin = ORIGIN_PERSIST;
         assert_true(add("npx hello"));
         assert_non_null(use.source);
 }
@@ -488,7 +487,7 @@ static void test_persist(void **state)
         assert_true(box.mounts[0].kind == MOUNT_BIND && box.mounts[0].writable);
         assert_found(str_copy(box.mounts[0].source), "T/data/hutch/homes/name");
         assert_found(str_copy(box.mounts[0].destination), "T/home");
-        assert_string_equal(box.mounts[0].why, MOUNT_WHY_PERSIST);
+        assert_int_equal(box.mounts[0].origin, ORIGIN_PERSIST);
         tree_set_mode("T/data/hutch/homes", 0755);
         assert_false(persist_add(&box, &held, &options, &error));
         assert_string_equal(
@@ -510,6 +509,7 @@ static void add_mount(enum mount_kind kind, const char *place, bool is_directory
                                             .source = source ? str_copy(source) : NULL,
                                             .destination = tree_path(place),
                                             .is_directory = is_directory,
+                                            .origin = ORIGIN_OPTION,
                                             .why = str_copy("--ro")});
 }
 
@@ -596,8 +596,7 @@ static void test_planted_mount_points(void **state)
         assert_false(persist_make_mount_points(&box, &options, &error));
         assert_non_null(strstr(error.text, "cannot open"));
         /* Another home than that of --persist gets none. */
-        free(box.mounts[0].why);
-        box.mounts[0].why = str_copy("--rw");
+        box.mounts[0].origin = ORIGIN_OPTION;
         error = (struct error){0};
         assert_true(persist_make_mount_points(&box, &options, &error));
 }

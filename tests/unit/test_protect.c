@@ -87,8 +87,8 @@ static void test_the_directories_above_are_pinned(void **state)
         grant("w", NULL, true, "--rw");
         grant("w/a/b/c", NULL, false, "--ro");
         grant("data/sub", "/elsewhere/sub", false, "--ro");
-        mounts_add_link(&rig.box, at("w/l/m/link"), "x", "base");
-        hide_object(&rig.box, at("w/x/y/secret"), false, "--hide secret");
+        mounts_add_link(&rig.box, at("w/l/m/link"), "x", REASON_BASE);
+        hide_object(&rig.box, at("w/x/y/secret"), false, REASON_OPTION("--hide secret"));
         const struct mount memory = {
             .kind = MOUNT_MEMORY, .destination = str_copy("/"), .why = str_copy("x")};
         box_add_mount(&rig.box, &memory);
@@ -132,7 +132,7 @@ static void test_no_writable_directory_no_pins(void **state)
         grant("w", NULL, false, "--ro");
         grant("w/a/b", NULL, false, "--ro");
         grant("file", NULL, true, "--rw");
-        grant("home", NULL, true, MOUNT_WHY_PERSIST);
+        grant("home", NULL, true, "--persist");
         make_file("home/.envrc", "");
         assert_true(protect());
         assert_int_equal(rig.box.mount_count, 4);
@@ -164,7 +164,7 @@ static void test_the_users_own_mounts_decide(void **state)
         grant("w", NULL, true, "--rw");
         grant("w/.git/hooks", NULL, true, "--rw");
         grant("other", at("w/.envrc"), true, "--rw");
-        hide_object(&rig.box, at("w/.mcp.json"), false, "--hide .mcp.json");
+        hide_object(&rig.box, at("w/.mcp.json"), false, REASON_OPTION("--hide .mcp.json"));
         assert_true(protect());
         assert_true(mount_at("w/.git/hooks")->writable);
         assert_string_equal(mount_at("w/.git/hooks")->why, "--rw");

@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 
+#include "origins.h"
 #include "unit.h"
 
 static const char *const shown =
@@ -128,6 +129,7 @@ static enum prove_state state_with_grant(const char *path, const char *why, bool
         struct mount mount = {.kind = MOUNT_BIND,
                               .source = str_copy("/home/me/data"),
                               .destination = str_copy("/home/me/data"),
+                              .origin = origin_of(why),
                               .why = str_copy(why)};
         struct prove_results results = {0};
         box_add_mount(&box, &mount);

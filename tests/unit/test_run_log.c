@@ -41,8 +41,10 @@ static int set_up(void **state)
         heard[0] = 0;
         messages_send_to(hear, NULL);
         for (size_t i = 0; i < COUNT(mounts); i++)
-                mounts[i] =
-                    (struct mount){.kind = MOUNT_BIND, .source = (char *)"/work", .why = (char *)"--ro"};
+                mounts[i] = (struct mount){.kind = MOUNT_BIND,
+                                           .source = (char *)"/work",
+                                           .origin = ORIGIN_OPTION,
+                                           .why = (char *)"--ro"};
         box = (struct box){.kind = BOX_MCP, .mounts = mounts, .limits = {.memory_bytes = 1 << 30, .pids = 7}};
         run_log_prepare(&run, 5, words);
         return 0;
@@ -98,8 +100,7 @@ static void test_a_run(void **state)
         (void)state;
         mounts[0].writable = true;
         mounts[1].kind = MOUNT_OVERLAY;
-        mounts[1].why = (char *)"--overlay";
-        mounts[3].why = (char *)"base";
+        mounts[3].origin = ORIGIN_BASE;
         box.mount_count = 4;
         message("before there is a file");
         run_log_begin(&run, &box);

@@ -192,7 +192,7 @@ static void test_the_format_of_a_list(void **state)
 static bool is_hidden(const char *relative)
 {
         const struct mount *mount = mounts_find_exact(&rig.box, at(relative));
-        return mount && mount->kind == MOUNT_MASK && str_equal(mount->why, SOCKET_MASK);
+        return mount && mount->kind == MOUNT_MASK && mount->origin == ORIGIN_SOCKET;
 }
 
 static void test_sockets_below_a_grant_are_hidden(void **state)

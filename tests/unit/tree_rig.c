@@ -3,6 +3,7 @@
  * See tree_rig.h.
  */
 #include "tree_rig.h"
+#include "origins.h"
 
 #include <fcntl.h>
 #include <ftw.h>
@@ -118,6 +119,7 @@ void tree_add_grant(struct box *box, const char *path, bool writable, const char
                                .is_directory = S_ISDIR(status.st_mode),
                                .device = status.st_dev,
                                .inode = status.st_ino,
+                               .origin = origin_of(why),
                                .why = str_copy(why),
                            });
 }
