@@ -13,7 +13,7 @@ TEST_PACKAGES=(python3 python3-pytest util-linux procps bubblewrap mandoc bash-c
         iproute2 openssl curl git bind9-dnsutils musl-tools golang-go libjansson4 openssh-client)
 # What tests/lint/run needs besides.
 # shellcheck disable=SC2034
-LINT_PACKAGES=(python3 clang-format clang-tidy cppcheck mandoc binutils)
+LINT_PACKAGES=(python3 python3-pytest clang-format clang-tidy cppcheck mandoc binutils)
 
 say() {
         printf '==> %s\n' "$*"
