@@ -17,6 +17,7 @@
 #include "packages/request.h"
 
 #include <cjson/cJSON.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { MANIFEST_MAX = 1 << 20 };
+enum { MANIFEST_MAX = 1 << 20, TRIES_MAX = 100 };
 
 /* npm starts a program through sh, which has builtin commands by these names. */
 static const char shell_builtins[] =
@@ -42,7 +43,13 @@ static int open_within(int directory, const char *path, int flags, unsigned reso
             .flags = (unsigned)(flags | O_CLOEXEC),
             .resolve = resolve | RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
         };
-        return (int)syscall(SYS_openat2, directory, path, &how, sizeof(how));
+        int file;
+        unsigned tries = 0;
+        /* The kernel gives up a path with ".." when anything is renamed or mounted meanwhile, anywhere. */
+        do
+                file = (int)syscall(SYS_openat2, directory, path, &how, sizeof(how));
+        while (file < 0 && errno == EAGAIN && ++tries < TRIES_MAX);
+        return file;
 }
 
 /* True when the program is a file in the entry that the kernel can start. Links may lead to it, but not out

@@ -92,3 +92,11 @@ def test_tools_of_uv(uv, words, out):
     assert is_direct(done) and uv.registry.asked() == ["/hello"] and entries(uv)[0].startswith("uv%3ahello")
     done = call(uv, "run", "-v", "-e", "UV_NATIVE_TLS=1", "--", *words)
     assert not is_direct(done) and done.out == out + "\n", done
+
+
+def test_a_rename_elsewhere_is_no_reason_for_npx(npm, preload):
+    """The kernel fails a lookup below a directory with EAGAIN while anything on the machine is renamed or mounted."""
+    npm.registry.publish("tell", files={"cli.js": TELL})
+    call(npm, "fetch", "--", "npx", "-y", "tell")
+    done = call(npm, "run", "-v", "--", "npx", "-y", "tell", env=preload("openat2_again.c"))
+    assert done.status == 0 and is_direct(done), done

@@ -10,10 +10,10 @@
 BUILD_PACKAGES=(gcc libc6-dev pkg-config meson ninja-build libseccomp-dev libcap-dev libmnl-dev libcjson-dev libc-ares-dev libcmocka-dev)
 # shellcheck disable=SC2034
 TEST_PACKAGES=(python3 python3-pytest util-linux procps bubblewrap mandoc bash-completion zsh fish
-        iproute2 openssl curl git bind9-dnsutils musl-tools golang-go libjansson4 openssh-client)
+        iproute2 openssl curl git bind9-dnsutils musl-tools golang-go libjansson4 openssh-client strace)
 # What tests/lint/run needs besides.
 # shellcheck disable=SC2034
-LINT_PACKAGES=(python3 clang-format clang-tidy cppcheck mandoc binutils)
+LINT_PACKAGES=(python3 python3-pytest clang-format clang-tidy cppcheck mandoc binutils)
 
 say() {
         printf '==> %s\n' "$*"

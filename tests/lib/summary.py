@@ -5,7 +5,8 @@
 
     KIND.N.xml      the report of one of the pytest processes that shared the tests of a kind
     KIND.again.xml  the second run of what failed: a test that passes now is named and stays a failure, unless QUARANTINE lists it
-    NAME.json       meson's log of unit tests, one object a line; a cmocka program counts with each of its tests
+    NAME.json       meson's log of unit tests, one object a line; a cmocka program counts with each of its tests.
+                    tests/bench/counts writes the same
     NAME.failed     a stage that could not even report, with the reason
     NAME.skipped    a stage that was left out, with the reason
     NAME.not-run    tests that this run does not include, and the command that runs them
