@@ -273,6 +273,26 @@ static void test_interpreters_that_must_not_be_granted(void **state)
         assert_int_equal(error.status, EXIT_NOT_EXECUTABLE);
 }
 
+/* The sandbox's PATH decides first, as it will inside. */
+static void test_programs_of_env(void **state)
+{
+        (void)state;
+        const struct need need = {.executable = true, .trusted = true};
+        autofree char *first = tree_path("T/first/tool"), *directory = tree_path("T/first");
+        tree_make_file("T/first/tool", "ELF", 0755);
+        tree_make_file("T/beside/tool", "ELF", 0755);
+        tree_make_file("T/beside/run", "#!/usr/bin/env tool\n", 0755);
+        FINDING(finding, NULL);
+        finding.trust.path = directory;
+        assert_true(add(&finding, "T/beside/run", need));
+        assert_granted(LIST("T/beside", "T/beside"));
+        FINDING(other, NULL);
+        other.trust.path = directory;
+        needed_files_put_on_path(&other, first, LAST);
+        assert_true(add(&other, "T/beside/run", need));
+        assert_granted(LIST("T/beside", "T/first"));
+}
+
 static bool grant(struct finding *finding, const char *path, bool has_link, bool trusted)
 {
         autofree char *file = tree_path(path);
@@ -351,10 +371,15 @@ static void test_shared_directories_are_noted(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            TEST(test_spelling),           TEST(test_spelling_across_file_systems),
-            TEST(test_order_on_path),      TEST(test_doubts),
-            TEST(test_chains_of_links),    TEST(test_interpreters_that_must_not_be_granted),
-            TEST(test_grants_of_one_file), TEST(test_shared_directories_are_noted),
+            TEST(test_spelling),
+            TEST(test_spelling_across_file_systems),
+            TEST(test_order_on_path),
+            TEST(test_doubts),
+            TEST(test_chains_of_links),
+            TEST(test_interpreters_that_must_not_be_granted),
+            TEST(test_programs_of_env),
+            TEST(test_grants_of_one_file),
+            TEST(test_shared_directories_are_noted),
         };
         return cmocka_run_group_tests_name("needed_files", tests, NULL, NULL);
 }

@@ -104,6 +104,17 @@ static void allow(const char *destination)
         assert_true(destinations_add(&box.network.rules.allow, DESTINATION_ALLOW, destination, &error));
 }
 
+/* Takes the mounts after the first `count` away. */
+static void keep_mounts(size_t count)
+{
+        for (size_t i = count; i < box.mount_count; i++) {
+                free(box.mounts[i].source);
+                free(box.mounts[i].destination);
+                free(box.mounts[i].why);
+        }
+        box.mount_count = count;
+}
+
 static const struct mount *last_mount(void)
 {
         return &box.mounts[box.mount_count - 1];
@@ -166,7 +177,7 @@ static void test_registries_in_reach(void **state)
                         network_free(&box.network);
                         allow(cases[i].allowed);
                         str_list_free(&box.environment);
-                        box.mount_count = 1;
+                        keep_mounts(1);
                         assert_true(add(command));
                         bool offline =
                             str_list_has(&box.environment, j ? "UV_OFFLINE=1" : "npm_config_offline=true");
@@ -315,7 +326,7 @@ static void test_programs_of_a_fetch(void **state)
             {"T/work", "T/work/out", "../tools/npm"},
         };
         for (size_t i = 0; i < COUNT(cases); i++) {
-                box.mount_count = 1;
+                keep_mounts(1);
                 tree_add_grant(&box, cases[i].grant, true, "--rw");
                 if (cases[i].link)
                         tree_make_link(cases[i].link, cases[i].text);
@@ -333,13 +344,13 @@ static void test_programs_of_a_fetch(void **state)
         /* The command itself, and its directory, which need not be on PATH. */
         free(toolchain.executable);
         toolchain.executable = str_copy(executable);
-        box.mount_count = 1;
+        keep_mounts(1);
         assert_false(add("npx -y hello"));
         assert_true(box.fetch_first);
         tree_add_grant(&box, "T/other", true, "--rw");
         assert_false(add("npx -y hello"));
         assert_failed("refusing to fetch");
-        box.mount_count = 1;
+        keep_mounts(1);
         autofree char *odd = tree_path("T/other/bin/odd");
         tree_make_link("T/other/bin/odd", "../../work/file");
         free(toolchain.executable);
@@ -348,7 +359,7 @@ static void test_programs_of_a_fetch(void **state)
         assert_false(add("npx -y hello"));
         assert_failed("refusing to fetch");
         /* Reading is no harm. */
-        box.mount_count = 1;
+        keep_mounts(1);
         tree_add_grant(&box, "T/other", false, "--ro");
         assert_false(add("npx -y hello"));
         assert_true(box.fetch_first);
@@ -579,7 +590,7 @@ static void test_planted_mount_points(void **state)
                         assert_non_null(strstr(error.text, sentence));
                 }
                 tree_remove_file(cases[i].link);
-                box.mount_count--;
+                keep_mounts(box.mount_count - 1);
         }
         assert_int_equal(type_of("T/victim/file"), 0);
         assert_int_equal(type_of("T/victim/d"), 0);
@@ -588,7 +599,7 @@ static void test_planted_mount_points(void **state)
         add_mount(MOUNT_MEMORY, "T/home/plain", false, NULL);
         error = (struct error){0};
         assert_false(persist_make_mount_points(&box, &options, &error));
-        box.mount_count--;
+        keep_mounts(box.mount_count - 1);
         /* The home that was judged is gone. */
         free(box.mounts[0].source);
         box.mounts[0].source = tree_path("T/none");
