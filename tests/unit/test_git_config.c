@@ -55,6 +55,10 @@ static void test_what_names_nothing(void **state)
         expect("[core]\nhooksPath = \\", NULL, NULL);
         expect("[core \"", NULL, NULL);
         expect("[core]\nhooksPath = \"\n", NULL, NULL);
+        expect("[core2]\nhooksPath = a\n", NULL, NULL);
+        expect("[core-x]\nhooksPath = a\n", NULL, NULL);
+        expect("[user]\npath = a\nhooksPath = b\n", NULL, NULL);
+        expect("[include]\nhooksPath = a\n[core]\npath = b\n", NULL, NULL);
 }
 
 static void test_quoted_sections_that_do_not_end(void **state)
@@ -66,6 +70,11 @@ static void test_quoted_sections_that_do_not_end(void **state)
         expect("[include a\\]\npath = x\n", NULL, "x"); /* no escape outside of quotes */
         expect("[core \"a\\\0]\nhooksPath = behind the end\n", NULL, NULL);
         expect("[core]\nhooksPath = a\rb\r\n", "a\rb", NULL);
+        /* A key on the line of its section. */
+        expect("[includeIf \"gitdir:a]b\"] path = x\n", NULL, "x");
+        expect("[includeIf \"a\\\"]b\"] path = x\n", NULL, "x");
+        expect("[include.sub] path = x\n", NULL, "x");
+        expect("[include x] path = y\n", NULL, "y");
 }
 
 static void test_the_bounds(void **state)

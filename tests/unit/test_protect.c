@@ -323,6 +323,21 @@ static void test_asked_for(void **state)
         assert_null(mounts_find_exact(&rig.box, "/mnt/.envrc"));
 }
 
+static bool protects_alias(void)
+{
+        grant("w", NULL, true, "--rw");
+        str_list_add(&options.protect, "data/key");
+        return protect() && has_mount("w/alias/key") && !mount_at("w/alias/key")->writable;
+}
+
+static void test_asked_for_at_another_path_of_the_host(void **state)
+{
+        (void)state;
+        make_file("data/key", "");
+        make_directory("w/alias");
+        with_alias("data", "w/alias", protects_alias);
+}
+
 static void test_asked_for_what_cannot_be(void **state)
 {
         (void)state;
@@ -424,6 +439,7 @@ int main(void)
             protect_test(test_other_names_are_a_note),
             protect_test(test_a_grant_that_was_replaced),
             protect_test(test_asked_for),
+            protect_test(test_asked_for_at_another_path_of_the_host),
             protect_test(test_asked_for_what_cannot_be),
             protect_test(test_asked_for_a_link),
             protect_test(test_names_that_a_copied_file_may_not_have),
