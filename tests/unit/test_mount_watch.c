@@ -103,6 +103,14 @@ static void test_nothing_to_watch(void **state)
         /* A mount below no grant depends on nothing of the host. */
         add_mask("/elsewhere/secret", "--hide secret");
         assert_null(mount_watch_new(&box, &held, false));
+        /* Nor does one below what hutch itself shows, or on an overlay. */
+        mounts[box.mount_count - 1].destination = (char *)"/work/secret";
+        mounts[0].why = (char *)"base";
+        assert_null(mount_watch_new(&box, &held, false));
+        mounts[0].why = (char *)"--overlay";
+        mounts[0].kind = MOUNT_OVERLAY;
+        struct mount_watch *watch = mount_watch_new(&box, &held, false);
+        assert_null(watch);
 }
 
 static void test_which_mounts_matter(void **state)
@@ -222,6 +230,16 @@ static void test_what_happened_before_the_watch(void **state)
         assert_true(mount_watch_finish(watch)); /* gone alone shows nothing */
         machine_make_file("/granted/secret", "made again");
         assert_false(mount_watch_finish(watch));
+        mount_watch_free(watch);
+        /* A directory that is gone cannot be watched, and needs no warning. */
+        autofree char *granted = str_format("%s/granted", machine_directory);
+        autofree char *aside = str_format("%s/aside", machine_directory);
+        heard[0] = 0;
+        watch = mount_watch_new(&box, &held, false);
+        assert_int_equal(rename(granted, aside), 0);
+        assert_true(mount_watch_begin(watch));
+        assert_string_equal(heard, "");
+        assert_int_equal(rename(aside, granted), 0);
         mount_watch_free(watch);
         /* With the watch it was noticed already. */
         watch = mount_watch_new(&box, &held, false);

@@ -246,8 +246,8 @@ static void test_the_copy_has_more(void **state)
         run.file = fd;
         run_log_begin(&run, &box);
         message("not in it");
+        run_log_add_members(&run, "\"event\":\"\n"); /* more than one line */
         run_log_add_members(&run, "\"event\":\"dns\",\"name\":\"x\"");
-        run_log_add_members(&run, "\"event\":\"\n");
         run_log_add_limit(&run, "memory", "64m", "cgroup");
         run.ending = ENDING_LIMIT;
         run_log_end(&run, 137);
@@ -323,6 +323,25 @@ static void test_names_of_servers(void **state)
         run_log_prepare_for_log(&run, &command);
         autofree char *name = run_log_server_name(&run);
         assert_string_equal(name, "node");
+        /* A script belongs to the package that holds it, seen from --cwd. */
+        const struct str_list script = {words, 2};
+        machine_make_file("/package/package.json", "{}");
+        machine_make_file("/package/dist/index.js", "");
+        run_log_prepare_for_log(&run, &script);
+        autofree char *directory = str_format("%s/package", machine_directory);
+        autoclose int before = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        run.cwd = directory;
+        autofree char *absolute = run_log_server_name(&run);
+        assert_string_equal(absolute, "package");
+        assert_int_equal(chdir(machine_directory), 0);
+        run.cwd = "package";
+        autofree char *relative = run_log_server_name(&run);
+        assert_string_equal(relative, "package");
+        assert_int_equal(chdir(directory), 0);
+        run.cwd = NULL;
+        autofree char *here = run_log_server_name(&run);
+        assert_string_equal(here, "package");
+        assert_int_equal(fchdir(before), 0);
 }
 
 #define MADE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)

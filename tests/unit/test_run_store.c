@@ -348,20 +348,20 @@ static void test_only_some_servers_are_kept(void **state)
                 set_age(name, 50);
         }
         set_age("running", 99);
-        set_age("s7", 62);
-        set_age("s8", 61); /* the same second as the one before, a little later */
+        set_age("s7", 61); /* the same second as the next, a little later */
+        set_age("s8", 62);
         set_age("s9", 70);
         close(add_run("one-more", 2, "{}\n"));
         assert_true(exists("hutch/runs/running"));
         assert_false(exists("hutch/runs/s9"));
         assert_true(exists("hutch/runs/s7") && exists("hutch/runs/s8"));
         close(add_run("and-another", 3, "{}\n"));
-        assert_false(exists("hutch/runs/s7"));
-        assert_true(exists("hutch/runs/s8"));
+        assert_false(exists("hutch/runs/s8"));
+        assert_true(exists("hutch/runs/s7"));
         close(running);
         /* A new run of a server that is known already removes nobody. */
         close(add_run("one-more", 4, "{}\n"));
-        assert_true(exists("hutch/runs/running") && exists("hutch/runs/s8"));
+        assert_true(exists("hutch/runs/running") && exists("hutch/runs/s7"));
         assert_int_equal(count_runs(NULL), RUN_STORE_SERVERS_MAX + 1);
 }
 
