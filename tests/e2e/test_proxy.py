@@ -116,15 +116,15 @@ def test_a_proxy_that_is_not_there(world):
 
 
 @pytest.mark.parametrize("value, sentence", [
-    ("https://proxy:443", "not spoken to by http://"),
-    ("socks5h://u:CANARY@proxy:1080", "not spoken to by http://"),
-    ("http://", "no URL of a proxy"),
-    ("http://u:CANARY@", "no URL of a proxy"),
-    ("http://u:CANARY%zz@proxy", "no URL of a proxy"),
-    ("http://proxy:0", "no URL of a proxy"),
-    ("http://proxy:99999", "no URL of a proxy"),
-    ("http://pro xy:1", "no URL of a proxy"),
-    ("http://[::1:3128", "no URL of a proxy"),
+    ("https://proxy:443", "names a proxy that hutch cannot use"),
+    ("socks5h://u:CANARY@proxy:1080", "names a proxy that hutch cannot use"),
+    ("http://", "is not the URL of a proxy"),
+    ("http://u:CANARY@", "is not the URL of a proxy"),
+    ("http://u:CANARY%zz@proxy", "is not the URL of a proxy"),
+    ("http://proxy:0", "is not the URL of a proxy"),
+    ("http://proxy:99999", "is not the URL of a proxy"),
+    ("http://pro xy:1", "is not the URL of a proxy"),
+    ("http://[::1:3128", "is not the URL of a proxy"),
 ])
 def test_a_proxy_that_cannot_be_used_ends_it(hutch, value, sentence):
     done = hutch("run", "--network-allow", "allowed.test", "--", "true", env={"HTTPS_PROXY": value})

@@ -86,7 +86,7 @@ def test_planted_links_lead_nowhere(npm):
 
 
 @pytest.mark.parametrize("script, says", [
-    ("mkfifo $HOME/.npm/fifo", "no file, directory or link"), ("mkdir $HOME/.npm/a; echo > $HOME/.npm/a/b; chmod 0 $HOME/.npm/a", "Permission denied"),
+    ("mkfifo $HOME/.npm/fifo", "not a file, directory or link"), ("mkdir $HOME/.npm/a; echo > $HOME/.npm/a/b; chmod 0 $HOME/.npm/a", "Permission denied"),
     ("truncate -s 1G $HOME/.npm/1 $HOME/.npm/2 $HOME/.npm/3 $HOME/.npm/4 $HOME/.npm/5; sleep 20", "more than 4 GiB"),
     ("cd $HOME/.npm; for i in $(seq 300); do mkdir d; cd d; done", "deeper than"),
     ("head -c 1100000000 /dev/zero > $HOME/.npm/big || exit 3", "could not fetch"), ("yes | head -c 300000; exit 1", "could not fetch")],

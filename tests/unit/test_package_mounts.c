@@ -243,11 +243,11 @@ static void test_entries_that_cannot_be_used(void **state)
         assert_failed("the entry of npm:hello cannot be read");
         tree_set_mode("T/data/hutch/packages/npm%3ahello", 0755);
         assert_false(add("npx hello"));
-        assert_failed("cannot look for npm:hello in hutch's data directory: it is not this account's alone "
-                      "(mode 0700)");
+        assert_failed("cannot look for npm:hello in hutch's data directory: it must belong to this account "
+                      "and have mode 0700");
         tree_set_mode("T/data/hutch", 0755);
         assert_false(add("npx hello"));
-        assert_failed("it is not this account's alone");
+        assert_failed("it must belong to this account");
 }
 
 /* ---- an entry that is missing ---- */
