@@ -105,9 +105,9 @@ static void test_nothing_to_watch(void **state)
         assert_null(mount_watch_new(&box, &held, false));
         /* Nor does one below what hutch itself shows, or on an overlay. */
         mounts[box.mount_count - 1].destination = (char *)"/work/secret";
-        mounts[0].why = (char *)"base";
+        mounts[0].origin = ORIGIN_BASE;
         assert_null(mount_watch_new(&box, &held, false));
-        mounts[0].why = (char *)"--overlay";
+        mounts[0].origin = ORIGIN_OPTION;
         mounts[0].kind = MOUNT_OVERLAY;
         struct mount_watch *watch = mount_watch_new(&box, &held, false);
         assert_null(watch);

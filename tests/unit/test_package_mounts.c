@@ -503,8 +503,8 @@ static void test_persist(void **state)
         assert_false(persist_add(&box, &held, &options, &error));
         assert_string_equal(
             error.text,
-            "cannot make the home of --persist name: a directory on the way is not this account's "
-            "alone (mode 0700)");
+            "cannot make the home of --persist name: a directory on the way does not belong to "
+            "this account with mode 0700");
         tree_set_mode("T/data/hutch/homes", 0700);
         tree_remove_file("T/bin/npx");
         tree_make_file("T/data/hutch/homes/file", "", 0600);
