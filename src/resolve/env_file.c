@@ -70,7 +70,7 @@ bool env_file_read(const struct box *box, const char *path, struct str_list *var
                                  "and the server may have put it there; if it is yours, name %s itself",
                                  error_shown(path), left->source, error_shown(real));
         ssize_t length = real ? read_text(path, real, &text) : -errno;
-        if (length < 0)
+        if (length < 0 || !text)
                 return error_set(error, EXIT_SETUP, "cannot read --env-file %s: %s", error_shown(path),
                                  length == -EFBIG    ? "it is larger than 1 MiB"
                                  : length == -EINVAL ? "it is not a regular file"

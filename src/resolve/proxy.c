@@ -77,7 +77,7 @@ static char *encode(const unsigned char *bytes, size_t length)
                 group |= i + 1 < length ? (unsigned long)bytes[i + 1] << 8 : 0;
                 group |= i + 2 < length ? bytes[i + 2] : 0;
                 for (unsigned digit = 0; digit < 4; digit++)
-                        *out++ = i + digit > length ? '=' : digits[group >> (18 - 6 * digit) & 63];
+                        *out++ = (char)(i + digit > length ? '=' : digits[group >> (18 - 6 * digit) & 63]);
         }
         *out = 0;
         return text;

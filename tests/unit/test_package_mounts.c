@@ -502,9 +502,8 @@ static void test_persist(void **state)
         tree_set_mode("T/data/hutch/homes", 0755);
         assert_false(persist_add(&box, &held, &options, &error));
         assert_string_equal(
-            error.text,
-            "cannot make the home of --persist name: a directory on the way does not belong to "
-            "this account with mode 0700");
+            error.text, "cannot make the home of --persist name: a directory on the way does not belong to "
+                        "this account with mode 0700");
         tree_set_mode("T/data/hutch/homes", 0700);
         tree_remove_file("T/bin/npx");
         tree_make_file("T/data/hutch/homes/file", "", 0600);
