@@ -193,6 +193,9 @@ char *shim_choice_variable_name(const char *prefix, const char *tool)
 {
         char *name = str_format("%s_%s_VERSION", prefix, tool);
         for (char *byte = name; *byte; byte++)
-                *byte = (char)(*byte == '-' ? '_' : toupper((unsigned char)*byte));
+                if (*byte == '-')
+                        *byte = '_';
+                else
+                        *byte = (char)toupper((unsigned char)*byte);
         return name;
 }

@@ -6,6 +6,7 @@
 #include "command/needed_files.h"
 
 #include "command/file_grants.h"
+#include "command/finding.h"
 
 #include "tree_rig.h"
 

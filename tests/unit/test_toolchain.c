@@ -4,6 +4,7 @@
  */
 #include "command/toolchain.h"
 
+#include "command/caller.h"
 #include "tree_rig.h"
 
 #include <fcntl.h>
