@@ -92,16 +92,15 @@ static bool has_server(const char *names)
         return strstr(names, "nameserver ") != NULL;
 }
 
-/* Reads what the files say now. A resolv.conf that lost its name servers is usually about to be replaced, and
- * without one every new connection fails; so the change is believed only when it lasts for SETTLE_MS. */
-static char *read_names(const struct network *network, const char *told)
+char *names_watch_read(const char *resolv_conf, const char *hosts, const struct network *network,
+                       const char *told)
 {
-        char *names = host_names_read(HOST_RESOLV_CONF, HOST_HOSTS, network);
+        char *names = host_names_read(resolv_conf, hosts, network);
         if (has_server(names) || !has_server(told))
                 return names;
         free(names);
         (void)poll(NULL, 0, SETTLE_MS);
-        return host_names_read(HOST_RESOLV_CONF, HOST_HOSTS, network);
+        return host_names_read(resolv_conf, hosts, network);
 }
 
 static _Noreturn void watch(const struct network *network, const char *known)
@@ -113,7 +112,7 @@ static _Noreturn void watch(const struct network *network, const char *known)
                         names_watch_add(inotify, HOST_RESOLV_CONF);
                         names_watch_add(inotify, HOST_HOSTS);
                 }
-                char *names = read_names(network, told);
+                char *names = names_watch_read(HOST_RESOLV_CONF, HOST_HOSTS, network, told);
                 if (!str_equal(names, told))
                         tell(names);
                 free(told);

@@ -17,4 +17,10 @@ pid_t names_watch_start(const struct network *network, const char *told, int tal
  * cannot be watched is skipped. */
 void names_watch_add(int inotify, const char *path);
 
+/* Reads what the files say now, as host_names_read() does. `told` is what was read before. A resolv.conf that
+ * lost its name servers is usually about to be replaced, and without one every new connection fails; so the
+ * change is believed only when it lasts for a tenth of a second. The caller frees. */
+char *names_watch_read(const char *resolv_conf, const char *hosts, const struct network *network,
+                       const char *told);
+
 #endif

@@ -9,11 +9,15 @@
 #include "run/filter_helper.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "machine_rig.h"
+#include "stand_in.h"
 #include "unit.h"
 
 static char heard[8192];
@@ -100,6 +104,196 @@ static void test_rules(void **state)
         expect_rules(
             &box, false,
             "pin-accept\nlog\nlog-arguments\nsecret a\\\"b\npin /pins\nserver a-server\nmessage-max 100\n");
+}
+
+/* ---- its start ---- */
+
+/* hutch-filter, as this program stands in for it: says what it was given, answers the server and the client,
+ * and waits for the hang-up. */
+static void be_hutch_filter(void)
+{
+        char note[FILTER_TEXT_MAX + sizeof(struct filter_message)], text[64] = "";
+        struct filter_message *head = (void *)note;
+        char *rules = NULL, *pins = NULL;
+        unsigned descriptors = 0;
+        char end;
+        for (int fd = 0; fd < 256; fd++)
+                descriptors += fcntl(fd, F_GETFD) >= 0;
+        if (lseek(FILTER_RULES, 0, SEEK_SET) < 0 || fd_read_all(FILTER_RULES, 2048, &rules) < 0 ||
+            lseek(FILTER_PINS, 0, SEEK_SET) < 0 || fd_read_all(FILTER_PINS, 1024, &pins) < 0)
+                _exit(1);
+        bool waits = fcntl(FILTER_TO_SERVER, F_GETFL) & fcntl(FILTER_FROM_SERVER, F_GETFL) & O_NONBLOCK;
+        struct pollfd from_client = {.fd = STDIN_FILENO, .events = POLLIN};
+        if (poll(&from_client, 1, 20000) != 1)
+                _exit(1);
+        ssize_t length = read(FILTER_CLIENT_IN, text, sizeof(text) - 1);
+        if (length > 0 && write(FILTER_TO_SERVER, text, (size_t)length) != length)
+                _exit(1);
+        struct pollfd from_server = {.fd = FILTER_FROM_SERVER, .events = POLLIN};
+        if (poll(&from_server, 1, 20000) != 1 || (length = read(FILTER_FROM_SERVER, text, sizeof(text))) < 0)
+                _exit(1);
+        (void)!write(FILTER_CLIENT_OUT, text, (size_t)length);
+        head->type = FILTER_NOTE;
+        int written = snprintf(note + sizeof(*head), FILTER_TEXT_MAX, "%u descriptors, pins %s, %s, rules %s",
+                               descriptors, pins, waits ? "never waits" : "waits", rules);
+        if (send(FILTER_SUPERVISOR, note, sizeof(*head) + (size_t)written, 0) < 0)
+                _exit(1);
+        (void)recv(FILTER_SUPERVISOR, &end, 1, 0);
+        _exit(0);
+}
+
+static int client_in, client_out; /* the far ends of 0 and 1 */
+static int saved[2];
+
+/* Makes 0 and 1 a client's pipes, or ends of the wrong direction where one is not wanted. */
+static void be_the_client(bool input, bool output)
+{
+        int ends[2];
+        for (int i = 0; i < 2; i++)
+                saved[i] = fcntl(i, F_DUPFD_CLOEXEC, 100);
+        assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+        client_in = ends[1];
+        dup2(input ? ends[0] : ends[1], 0); /* an end for writing cannot be read */
+        close(ends[0]);
+        assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+        client_out = ends[0];
+        dup2(output ? ends[1] : ends[0], 1);
+        close(ends[1]);
+}
+
+static void stop_being_the_client(void)
+{
+        for (int i = 0; i < 2; i++) {
+                dup2(saved[i], i);
+                close(saved[i]);
+        }
+        close(client_in);
+        close(client_out);
+}
+
+/* Starts it, lets a message pass each way, and hears what it says. */
+static void start_and_talk(const struct box *box, bool input, bool output, int nat_end)
+{
+        struct error error = {0};
+        int server[3] = {-1, -1, -1};
+        char text[64] = "";
+        heard[0] = 0;
+        be_the_client(input, output);
+        bool started = filter_helper_start(&helper, box, &run, nat_end, server, &error);
+        if (input)
+                (void)!write(client_in, "request\n", 8);
+        bool asked = started && (!input || read(server[0], text, sizeof(text) - 1) > 0);
+        bool answered = started && write(server[1], "reply\n", 6) == 6;
+        struct pollfd news = {.fd = helper.control, .events = POLLIN};
+        bool said = started && poll(&news, 1, 20000) == 1 && filter_helper_read(&helper, &run);
+        char got[64] = "";
+        if (said && output)
+                (void)!read(client_out, got, sizeof(got) - 1);
+        stop_being_the_client();
+        assert_string_equal(error.text, "");
+        assert_true(started && asked && answered && said);
+        assert_string_equal(text, input ? "request\n" : "");
+        assert_string_equal(got, output ? "reply\n" : "");
+        assert_int_equal(fcntl(server[0], F_GETFL) & O_NONBLOCK, 0); /* the server's ends are ordinary ones */
+        assert_int_equal(fcntl(server[1], F_GETFL) & O_NONBLOCK, 0);
+        assert_int_equal(fcntl(server[0], F_GETFD), FD_CLOEXEC);
+        assert_int_equal(server[2], -1);
+        close(server[0]);
+        close(server[1]);
+}
+
+static void expect_heard(const char *part)
+{
+        if (!strstr(heard, part))
+                fail_msg("%s: %s", heard, part);
+}
+
+static void forget_helper(void)
+{
+        fd_close(&helper.control);
+        fd_close(&helper.pins);
+        free(helper.server);
+        helper = FILTER_HELPER_NONE;
+}
+
+static void test_starting_it(void **state)
+{
+        char *words[] = {(char *)"/opt/bin/server"};
+        struct box box = {.argv = {words, 1}, .tools = {.message_max = 7}};
+        (void)state;
+        run.command = box.argv;
+        forget_helper();
+        start_and_talk(&box, true, true, -1);
+        /* Those of wire.h but hutch-nat's. */
+        expect_heard("[hutch] 10 descriptors, pins , never waits, rules message-max 7\\x0ainput "
+                     "plain\\x0aoutput plain");
+        filter_helper_end(&helper, &run);
+        start_and_talk(&box, true, true, filter);
+        expect_heard("[hutch] 11 descriptors, pins , never waits, rules explain\\x0a");
+        filter_helper_end(&helper, &run);
+        start_and_talk(&box, false, true, -1);
+        expect_heard("input none\\x0aoutput plain");
+        filter_helper_end(&helper, &run);
+        start_and_talk(&box, true, false, -1);
+        expect_heard("input plain\\x0aoutput none");
+        filter_helper_end(&helper, &run);
+        assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+}
+
+static void test_starting_it_with_pins(void **state)
+{
+        char *words[] = {(char *)"/opt/bin/server"};
+        struct box box = {.argv = {words, 1}, .tools = {.message_max = 7}};
+        struct error error = {0};
+        int server[3];
+        (void)state;
+        run.command = box.argv;
+        forget_helper();
+        machine_make_file("/pins", "{\"old\":1}\n");
+        box.tools.pins = str_format("%s/pins", machine_directory);
+        start_and_talk(&box, true, true, -1);
+        expect_heard("pins {\"old\":1}\\x0a, never waits");
+        expect_heard("server server server\\x0a"); /* the command, and its name */
+        filter_helper_end(&helper, &run);
+        free(box.tools.pins);
+        box.tools.pins = str_format("%s/absent/pins", machine_directory);
+        assert_false(filter_helper_start(&helper, &box, &run, -1, server, &error));
+        assert_non_null(strstr(error.text, "its directory does not exist"));
+        assert_int_equal(helper.process, 0);
+        free(box.tools.pins);
+}
+
+/* A socket as the client is told apart from a pipe. */
+static void test_a_client_with_sockets(void **state)
+{
+        char *words[] = {(char *)"/opt/bin/server"};
+        struct box box = {.argv = {words, 1}, .tools = {.message_max = 7}};
+        struct error error = {0};
+        int ends[2], server[3], copies[2];
+        (void)state;
+        run.command = box.argv;
+        forget_helper();
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+        assert_int_equal(shutdown(ends[1], SHUT_WR), 0); /* no request will come */
+        for (int i = 0; i < 2; i++) {
+                copies[i] = fcntl(i, F_DUPFD_CLOEXEC, 100);
+                dup2(ends[0], i);
+        }
+        bool started = filter_helper_start(&helper, &box, &run, -1, server, &error);
+        for (int i = 0; i < 2; i++) {
+                dup2(copies[i], i);
+                close(copies[i]);
+        }
+        assert_true(started);
+        close(server[1]); /* nor a reply */
+        struct pollfd news = {.fd = helper.control, .events = POLLIN};
+        assert_int_equal(poll(&news, 1, 20000), 1);
+        assert_true(filter_helper_read(&helper, &run));
+        expect_heard("input socket\\x0aoutput socket");
+        filter_helper_end(&helper, &run);
+        close(server[0]);
+        close(ends[0]);
+        close(ends[1]);
 }
 
 /* ---- its messages ---- */
@@ -242,10 +436,27 @@ static void test_its_last_words(void **state)
 
 #define TALKING(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
-int main(void)
+static int set_up_with_files(void **state)
 {
+        return machine_set_up(state) || set_up(state);
+}
+
+static int tear_down_with_files(void **state)
+{
+        return tear_down(state) || machine_tear_down(state);
+}
+
+int main(int argc, char **argv)
+{
+        (void)argc;
+        stand_in_begin(argv, "hutch-filter", be_hutch_filter);
+        (void)signal(SIGPIPE, SIG_IGN);
         const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_rules),
+            TALKING(test_starting_it),
+            cmocka_unit_test_setup_teardown(test_starting_it_with_pins, set_up_with_files,
+                                            tear_down_with_files),
+            TALKING(test_a_client_with_sockets),
             TALKING(test_readiness),
             TALKING(test_what_it_says),
             TALKING(test_how_far_the_bytes_are),

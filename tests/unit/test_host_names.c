@@ -138,6 +138,16 @@ static void test_hosts(void **state)
         expect_bytes("hosts", "10.0.0.1 a.test\0 x.b.test\n", 26, "host 10.0.0.1 a.test\n");
 }
 
+static void test_the_proxy(void **state)
+{
+        (void)state;
+        network.proxy = (char *)"proxy.corp 3128";
+        expect("hosts", "10.0.0.5 proxy.corp prox proxy.corp.evil proxy.cor 3128\n10.0.0.6 a.test\n",
+               "host 10.0.0.5 proxy.corp\nhost 10.0.0.6 a.test\n");
+        network.proxy = NULL;
+        expect("hosts", "10.0.0.5 proxy.corp\n", "");
+}
+
 static void test_files_that_are_none(void **state)
 {
         static const char *const names[] = {"missing", "dangling", "loop", "fifo", "directory"};
@@ -183,9 +193,13 @@ static void test_a_large_file(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_resolv_conf), cmocka_unit_test(test_more_servers_than_anybody_asks),
-            cmocka_unit_test(test_hosts),       cmocka_unit_test(test_files_that_are_none),
-            cmocka_unit_test(test_a_link),      cmocka_unit_test(test_a_large_file),
+            cmocka_unit_test(test_resolv_conf),
+            cmocka_unit_test(test_more_servers_than_anybody_asks),
+            cmocka_unit_test(test_hosts),
+            cmocka_unit_test(test_the_proxy),
+            cmocka_unit_test(test_files_that_are_none),
+            cmocka_unit_test(test_a_link),
+            cmocka_unit_test(test_a_large_file),
         };
         return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

@@ -3,6 +3,7 @@
  * Every way in which what a path leads to can change is noticed, in a made tree; and the process that watches
  * the host's own files.
  */
+#include "lib/clock.h"
 #include "lib/fd.h"
 #include "lib/str.h"
 #include "nat/wire.h"
@@ -165,6 +166,31 @@ static void test_a_circle_of_links(void **state)
         assert_false(noticed());
 }
 
+/* ---- reading ---- */
+
+/* How long it waited, at least. */
+static long long read_after(const char *resolv_conf, const char *told, const char *expected)
+{
+        static const struct network network;
+        autofree char *file = path_of("resolv.conf");
+        autofree char *hosts = path_of("hosts");
+        machine_make_file("/resolv.conf", resolv_conf);
+        long long before = clock_now_ms();
+        autofree char *names = names_watch_read(file, hosts, &network, told);
+        long long waited = clock_now_ms() - before;
+        assert_string_equal(names, expected);
+        return waited;
+}
+
+/* A configuration that has no name server any more is believed on the second look. */
+static void test_losing_the_last_name_server(void **state)
+{
+        (void)state;
+        assert_in_range(read_after("# none\n", "nameserver 1.1.1.1\n", ""), 100, 1 << 30);
+        (void)read_after("nameserver 9.9.9.9\n", "nameserver 1.1.1.1\n", "nameserver 9.9.9.9\n");
+        (void)read_after("# none\n", "", "");
+}
+
 /* ---- the process ---- */
 
 static int control;
@@ -249,6 +275,7 @@ int main(void)
             MADE(test_each_link_of_a_chain),
             MADE(test_absolute_links),
             MADE(test_a_circle_of_links),
+            MADE(test_losing_the_last_name_server),
             cmocka_unit_test(test_it_tells_what_is_new),
             cmocka_unit_test(test_it_ends_with_hutch_nat),
         };

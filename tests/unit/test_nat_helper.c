@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "stand_in.h"
 #include "unit.h"
 
 static char heard[4096];
@@ -197,6 +199,87 @@ static void test_its_last_words(void **state)
         assert_false(nat_helper_read(&helper, &run));
 }
 
+/* ---- its start ---- */
+
+/* hutch-nat, as this program stands in for it: says what it was given, then waits for the hang-up. */
+static void be_hutch_nat(void)
+{
+        char note[NAT_TEXT_MAX + sizeof(struct nat_message)];
+        struct nat_message *head = (void *)note;
+        struct nat_socket published = {0};
+        char *rules = NULL;
+        unsigned descriptors = 0;
+        char end;
+        for (int fd = 0; fd < 256; fd++)
+                descriptors += fcntl(fd, F_GETFD) >= 0;
+        (void)recv(NAT_SETUP, &published, sizeof(published), MSG_DONTWAIT);
+        if (lseek(NAT_RULES, 0, SEEK_SET) < 0 || fd_read_all(NAT_RULES, 2048, &rules) < 0)
+                _exit(1);
+        head->type = NAT_NOTE;
+        int length = snprintf(note + sizeof(*head), NAT_TEXT_MAX, "%u descriptors, port %u, rules %s",
+                              descriptors, published.port, rules);
+        if (send(NAT_SUPERVISOR, note, sizeof(*head) + (size_t)length, 0) < 0)
+                _exit(1);
+        (void)recv(NAT_SUPERVISOR, &end, 1, 0);
+        _exit(0);
+}
+
+/* A port of 127.0.0.1 that something listens on, and that is free once the descriptor is closed. */
+static int listen_somewhere(uint16_t *port)
+{
+        struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+        socklen_t size = sizeof(address);
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
+        assert_int_equal(listen(fd, 1), 0);
+        assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+        *port = ntohs(address.sin_port);
+        return fd;
+}
+
+static void expect_start(const struct box *box, int filter_end, const char *expected)
+{
+        struct error error = {0};
+        heard[0] = 0;
+        helper = NAT_HELPER_NONE;
+        assert_true(nat_helper_start(&helper, box, filter_end, &error));
+        assert_string_equal(error.text, "");
+        assert_true(helper.process > 0 && helper.control >= 0 && helper.setup >= 0);
+        struct pollfd news = {.fd = helper.control, .events = POLLIN};
+        assert_int_equal(poll(&news, 1, 20000), 1);
+        assert_true(nat_helper_read(&helper, &run));
+        if (!str_starts(heard, expected))
+                fail_msg("%s: %s", heard, expected);
+}
+
+static void test_starting_it(void **state)
+{
+        struct box box = {.log_path = (char *)"/log"};
+        struct port_pair pair = {.inside = 80};
+        struct error error = {0};
+        (void)state;
+        fd_close(&helper.control);
+        /* Three for /dev/null, and those of wire.h but the filter's. */
+        expect_start(&box, -1, "[hutch] 7 descriptors, port 0, rules log\\x0a");
+        assert_int_equal(helper.dialler, -1);
+        nat_helper_end(&helper, &run);
+        expect_start(&box, nat, "[hutch] 8 descriptors, port 0, rules log\\x0aexplain\\x0a");
+        nat_helper_end(&helper, &run);
+        box.network.publish = &pair;
+        box.network.publish_count = 1;
+        autoclose int taken = listen_somewhere(&pair.host);
+        helper = NAT_HELPER_NONE;
+        assert_false(nat_helper_start(&helper, &box, -1, &error));
+        assert_non_null(strstr(error.text, "Address already in use; stop the program"));
+        nat_helper_end(&helper, &run);
+        fd_close(&taken);
+        expect_start(&box, -1, "[hutch] 7 descriptors, port 80, rules log");
+        assert_true(helper.dialler >= 0);
+        nat_helper_end(&helper, &run);
+        assert_int_equal(helper.dialler, -1);
+        assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+}
+
 /* ---- its end ---- */
 
 /* A process in the helper's place. */
@@ -276,14 +359,17 @@ static void test_the_watcher_of_names(void **state)
 
 #define TALKING(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
-int main(void)
+int main(int argc, char **argv)
 {
+        (void)argc;
+        stand_in_begin(argv, "hutch-nat", be_hutch_nat);
         const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_rules),
             cmocka_unit_test(test_published_ports),
             TALKING(test_what_it_says),
             TALKING(test_it_has_ended),
             TALKING(test_its_last_words),
+            TALKING(test_starting_it),
             TALKING(test_flows_are_recorded_at_the_end),
             TALKING(test_without_a_log_nothing_is_asked_for),
             TALKING(test_the_set_up_is_closed),

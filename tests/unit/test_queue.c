@@ -194,6 +194,27 @@ static void slow_reader_gets_everything_in_order(void **state)
         assert_false(queue->dropping);
 }
 
+static void what_is_pending(void **state)
+{
+        struct queue *queue = *state;
+
+        assert_false(queue_is_pending(queue));
+        put(queue, "half");
+        assert_true(queue_is_pending(queue));
+        queue_settle(queue, true); /* nothing waits, so the server's line goes on */
+        assert_written(queue, "half");
+        assert_false(queue_is_pending(queue));
+        say(queue, "[hutch] a\n"); /* waits for the end of the line */
+        assert_true(queue_is_pending(queue));
+        put(queue, "\n");
+        assert_written(queue, "\n[hutch] a\n");
+        assert_false(queue_is_pending(queue));
+        queue_drop(queue, 1); /* is to be told */
+        assert_true(queue_is_pending(queue));
+        queue_forget(queue);
+        assert_false(queue_is_pending(queue));
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -203,6 +224,7 @@ int main(void)
             cmocka_unit_test_setup_teardown(many_waiting_lines_stay_whole, make_queue, free_queue),
             cmocka_unit_test_setup_teardown(full_queue_drops_and_tells, make_queue, free_queue),
             cmocka_unit_test_setup_teardown(own_lines_are_bounded_too, make_queue, free_queue),
+            cmocka_unit_test_setup_teardown(what_is_pending, make_queue, free_queue),
             cmocka_unit_test_setup_teardown(slow_reader_gets_everything_in_order, make_queue, free_queue),
         };
 
