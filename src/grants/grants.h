@@ -16,7 +16,7 @@
  *
  * Order, in resolve/resolve.c: the host tree (base.h); what the user grants, and the files of --file; once
  * all grants are known, grants_check_links(); what the command needs; certificates. What takes away follows
- * when the list is complete: hide.h, sockets.h, journals.h, then protect.h, which also pins the directories
+ * when the list is complete: hide.h, sockets.h, then protect.h, which also pins the directories
  * above every mount. mounts_sort() is last.
  */
 #ifndef HUTCH_GRANTS_GRANTS_H

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """--overlay: a directory that can be written, and nothing of it stays."""
-import contextlib
 import os
 import sqlite3
-import subprocess
 import tempfile
 
 import pytest
@@ -84,82 +82,6 @@ def test_a_database_with_a_journal_can_be_read(hutch):
     done = hutch("run", "--ro", hutch.directory, "--", PYTHON, "-c", script)
     assert done.status != 0 and "unable to open database file" in done.err, done
     assert listing(hutch.directory) == before and os.listdir(hutch.directory) == ["a.db"]
-
-
-# Opens a database, begins as asked, says so, and waits for its input to end.
-HOLD = """
-import sqlite3, sys
-database = sqlite3.connect(sys.argv[1], isolation_level=None)
-for statement in sys.argv[2:]:
-    database.execute(statement).fetchall()
-print(flush=True)
-sys.stdin.read()
-"""
-
-
-class Holder:
-    """Another program that has a database open."""
-
-    def __init__(self, *words):
-        self.process = subprocess.Popen([PYTHON, "-c", HOLD, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        assert self.process.stdout.readline() == b"\n"
-
-    def __enter__(self):
-        return self.process
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.communicate()
-
-
-@pytest.fixture
-def deep(hutch):
-    """A database some directories down."""
-    path = hutch.directory / "a/b/data.db"
-    path.parent.mkdir(parents=True)
-    with contextlib.closing(sqlite3.connect(path)) as database:
-        database.executescript("create table t(x); insert into t values(7)")
-    return path
-
-
-READ = "import sqlite3, sys\nprint(sqlite3.connect(sys.argv[1]).execute('select x from t').fetchall())"
-
-
-@pytest.mark.parametrize("statements", [["pragma journal_mode=wal", "insert into t values(8)"], ["pragma journal_mode=wal", "select * from t"],
-                                        ["pragma locking_mode=exclusive", "pragma journal_mode=wal", "insert into t values(8)"],
-                                        ["begin", "pragma cache_size=1", "insert into t values(8)", "pragma cache_spill=1"]])
-def test_a_live_journal_is_refused_and_a_left_one_is_not(hutch, deep, statements):
-    options = ["--overlay", hutch.directory, "--", PYTHON, "-c", READ, deep]
-    with Holder(deep, *statements) as process:
-        done = hutch("run", *options)
-        assert done.status == 125 and "another program is using the journal a/b/data.db-" in done.err and done.out == "", done
-        assert hutch("run", "--ro", hutch.directory, "--", "true").status == 0
-        assert hutch("run", "--rw", hutch.directory, "--", "true").status == 0
-        process.kill()  # a crash: its journal stays
-        process.wait()
-        assert [name for name in os.listdir(deep.parent) if name.endswith(("-wal", "-journal"))]
-        before = listing(hutch.directory)
-        done = hutch("run", *options)
-        assert done.status == 0 and done.out.startswith("[(7,)") and listing(hutch.directory) == before, done
-
-
-def test_a_database_that_is_open_without_a_journal_in_use_can_be_an_overlay(hutch, deep):
-    with Holder(deep, "select * from t"):
-        assert hutch("run", "--overlay", hutch.directory, "--", PYTHON, "-c", READ, deep).out == "[(7,)]\n"
-
-
-def test_names_of_journals_that_are_none(hutch):
-    os.mkfifo(hutch.directory / "a-shm")
-    (hutch.directory / "a-wal").write_text("")
-    (hutch.directory / "b-wal").mkdir()
-    (hutch.directory / "c-wal").symlink_to("/dev/zero")
-    (hutch.directory / "c-shm").symlink_to("/dev/zero")
-    (hutch.directory / "-wal").write_text("x")
-    (hutch.directory / "-journal").write_text("x")
-    (hutch.directory / "d-journal").write_text("x")
-    os.mkfifo(hutch.directory / "d")
-    assert hutch("run", "--overlay", hutch.directory, "--", "true", timeout=10).status == 0
 
 
 def test_what_cannot_be_an_overlay(hutch, project):
