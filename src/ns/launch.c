@@ -22,7 +22,7 @@
 #include "ns/userns.h"
 #include "seccomp/arguments.h"
 #include "seccomp/builtin.h"
-#include "seccomp/cache.h"
+#include "seccomp/compile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -169,7 +169,7 @@ static bool prepare_filters(const struct box *box, struct entering *entering, st
 {
         entering->init_filter = seccomp_for_init(entering->dialler >= 0);
         if (box->seccomp_path)
-                return seccomp_compile_cached(box->seccomp_path, box->seccomp_json, box->seccomp_length,
+                return seccomp_compile(box->seccomp_path, box->seccomp_json, box->seccomp_length,
                                               &entering->profile, error);
         entering->profile = seccomp_builtin(box->userns != USERNS_NONE);
         return true;

@@ -8,7 +8,6 @@
 #include "seccomp/compile.h"
 
 #include "lib/fd.h"
-#include "seccomp/ranges.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -557,8 +556,6 @@ bool seccomp_compile_for(uint32_t architecture, const struct seccomp_source *pro
                     refuse_profile(&compiler, "%s is not valid JSON", root ? changes->name : profile->name);
         else
                 done = compile(&compiler, root, changes_root, replaced, program);
-        if (done && !profile->keep_every_comparison)
-                seccomp_ranges(program, architecture);
         if (compiler.filter)
                 seccomp_release(compiler.filter);
         cJSON_Delete(replaced);

@@ -34,7 +34,6 @@ struct seccomp_source {
         const char *json;
         size_t length;
         bool must_start_programs;   /* refuse it when it permits no execve or no exit_group */
-        bool keep_every_comparison; /* leave the program as libseccomp wrote it; a test compares the two */
 };
 
 /* The same for `architecture` (a token of libseccomp such as SCMP_ARCH_X86_64): the build-time generator may

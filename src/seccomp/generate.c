@@ -9,6 +9,7 @@
 #include "lib/fd.h"
 #include "seccomp/compile.h"
 #include "seccomp/program.h"
+#include "seccomp/ranges.h"
 
 #include <seccomp.h>
 #include <stdio.h>
@@ -74,6 +75,7 @@ int main(int argc, char **argv)
                 fprintf(stderr, "seccomp-generate: %s\n", error.text);
                 return 1;
         }
+        seccomp_ranges(&program, architecture);
         written = write_array(argv[3], argv[2], &program);
         seccomp_free(&program);
         if (!written) {

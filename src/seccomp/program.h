@@ -5,7 +5,7 @@
  * Theory of operation. A profile in the OCI format is compiled to a program with libseccomp (compile.h) and
  * then shortened (ranges.h). The profiles of policy/seccomp are compiled at build time, by a native generator
  * for the target's architecture, and are embedded (builtin.h). The user's profile (`--seccomp FILE`) is
- * compiled at run time and cached (cache.h).
+ * compiled at run time.
  *
  * The server gets two stacked programs: (a) the profile, which is an allow-list, and (b) the argument filter,
  * a small program that permits everything but a few arguments (arguments.h). One libseccomp filter cannot do

@@ -166,11 +166,13 @@ static unsigned compare_programs(const char *name, const struct seccomp_program 
 static bool compile(const struct seccomp_source *profile, const struct seccomp_source *changes,
                     bool keep_every_comparison, struct seccomp_program *program)
 {
-        struct seccomp_source source = *profile;
         struct error error = {0};
 
-        source.keep_every_comparison = keep_every_comparison;
-        return seccomp_compile_for(seccomp_arch_native(), &source, changes, program, &error);
+        if (!seccomp_compile_for(seccomp_arch_native(), profile, changes, program, &error))
+                return false;
+        if (!keep_every_comparison)
+                seccomp_ranges(program, seccomp_arch_native());
+        return true;
 }
 
 /* Compiles both ways and compares. Returns for how many calls the arguments decided; *saved: instructions. */
