@@ -2,10 +2,10 @@
  *
  * System call filters: a classic BPF program, and loading it.
  *
- * Theory of operation. A profile in the OCI format is compiled to a program with libseccomp (compile.h) and
- * then shortened (ranges.h). The profiles of policy/seccomp are compiled at build time, by a native generator
- * for the target's architecture, and are embedded (builtin.h). The user's profile (`--seccomp FILE`) is
- * compiled at run time.
+ * Theory of operation. libseccomp compiles a profile in the OCI format to a program (compile.h). A native
+ * generator does so at build time with the profiles of policy/seccomp, for the target's architecture; it
+ * shortens the programs (ranges.h), and hutch embeds them (builtin.h). The user's profile (`--seccomp FILE`)
+ * is compiled at run time.
  *
  * The server gets two stacked programs: (a) the profile, which is an allow-list, and (b) the argument filter,
  * a small program that permits everything but a few arguments (arguments.h). One libseccomp filter cannot do
