@@ -266,8 +266,12 @@ static void reading_what_is_gone_already(void **state)
                 make_ends(kind, &reads, &writes);
                 endpoint_open(&endpoint, reads, O_RDONLY);
                 assert_int_equal(endpoint_read(&endpoint, &c, 1), -EAGAIN);
+                int private = endpoint.io;
+                assert_int_equal(private == reads, kind == SOCKET);
                 endpoint_close(&endpoint);
                 assert_int_equal(endpoint.fd, -1);
+                assert_true(fcntl(reads, F_GETFD) >= 0); /* the client's stays open */
+                assert_int_equal(fcntl(private, F_GETFD) >= 0, private == reads);
                 hang_up(&reads);
                 hang_up(&writes);
         }
