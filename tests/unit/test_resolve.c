@@ -408,14 +408,16 @@ static void test_files_that_the_server_may_have_written(void **state)
 {
         (void)state;
         tree_make_file("T/mine/profile.json", "{}", 0644);
-        tree_make_file("T/mine/template.json",
-                       "{\"description\": \"\", \"tree\": \"host\", \"path\": [\"/usr/bin\", \"/bin\"]}",
-                       0644);
+        tree_make_file(
+            "T/mine/template.json",
+            "{\"description\": \"a template\", \"tree\": \"host\", \"path\": [\"/usr/bin\", \"/bin\"]}",
+            0644);
         tree_make_file("T/mine/env", "A=1\n", 0600);
         tree_make_file("T/theirs/profile.json", "{}", 0644);
-        tree_make_file("T/theirs/template.json",
-                       "{\"description\": \"\", \"tree\": \"host\", \"path\": [\"/usr/bin\", \"/bin\"]}",
-                       0644);
+        tree_make_file(
+            "T/theirs/template.json",
+            "{\"description\": \"a template\", \"tree\": \"host\", \"path\": [\"/usr/bin\", \"/bin\"]}",
+            0644);
         tree_make_link("T/theirs/link.json", "T/mine/profile.json");
         tree_make_link("T/theirs/link.env", "T/mine/env");
         assert_made("--rw T/theirs --seccomp T/mine/profile.json -- sh");
