@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Fetching before a start: what hutch-fetch is asked for, what becomes of its lines, and when it must end.
+ * This program is the helper, too.
+ */
+#include "run/fetch_first.h"
+
+#include "lib/fd.h"
+#include "lib/messages.h"
+#include "lib/program.h"
+#include "lib/str.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "stand_in.h"
+#include "unit.h"
+
+/* What the helper does: "words" prints its arguments, "exit" fails, "lines" prints the rest of the value,
+ * "stay" waits for a signal. */
+#define ORDER "HUTCH_TEST_ORDER"
+
+static struct options options;
+static struct error error;
+static char heard[16384];
+
+static void hear(void *context, const char *line, size_t length)
+{
+        (void)context;
+        assert_true(strlen(heard) + length < sizeof(heard));
+        strncat(heard, line, length);
+}
+
+/* Is hutch-fetch: argv[0] is "fetch". */
+static void play_helper(char **argv)
+{
+        const char *order = getenv(ORDER);
+        if (str_equal(order, "exit"))
+                _exit(3);
+        if (str_equal(order, "stay"))
+                for (;;)
+                        pause();
+        if (str_starts(order, "lines"))
+                (void)fd_write_all(STDERR_FILENO, order + 5, strlen(order + 5));
+        for (char **word = argv; str_equal(order, "words") && *word; word++) {
+                autofree char *line = str_format("[hutch] %s\n", *word);
+                (void)fd_write_all(STDERR_FILENO, line, strlen(line));
+        }
+        _exit(0);
+}
+
+static bool fetch(const char *order, unsigned verbose, const char *const *command)
+{
+        setenv(ORDER, order, 1);
+        options_free(&options);
+        options = (struct options){.verbose = verbose};
+        for (; *command; command++)
+                str_list_add(&options.command, *command);
+        heard[0] = 0;
+        error = (struct error){0};
+        return fetch_first(&options, &error);
+}
+
+#define COMMAND(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static void assert_heard(const char *expected)
+{
+        autofree char *whole = str_format("[hutch] fetching first, once: %s", expected);
+        assert_string_equal(heard, whole);
+}
+
+/* What the function writes to its own standard error, instead of the test's. */
+static bool fetch_with_errors(const char *order, unsigned verbose, char *text, size_t size)
+{
+        int kept = dup(STDERR_FILENO), file = memfd_create("errors", MFD_CLOEXEC);
+        assert_true(kept >= 0 && file >= 0);
+        assert_true(dup2(file, STDERR_FILENO) >= 0);
+        bool fetched = fetch(order, verbose, COMMAND("npx", "x"));
+        assert_true(dup2(kept, STDERR_FILENO) >= 0);
+        ssize_t length = pread(file, text, size - 1, 0);
+        assert_true(length >= 0);
+        text[length] = 0;
+        close(kept);
+        close(file);
+        return fetched;
+}
+
+static void test_words_of_the_helper(void **state)
+{
+        (void)state;
+        assert_true(fetch("words", 0, COMMAND("npx", "-y", "tool@1")));
+        assert_heard("tool@1 is not here yet\n[hutch] fetch\n[hutch] --\n[hutch] npx\n[hutch] -y\n[hutch] "
+                     "tool@1\n");
+        char text[1024];
+        assert_true(fetch_with_errors("words", 2, text, sizeof(text)));
+        assert_string_equal(text, "[hutch] fetch\n[hutch] --verbose\n[hutch] --verbose\n[hutch] --\n[hutch] "
+                                  "npx\n[hutch] x\n");
+}
+
+static void test_description(void **state)
+{
+        (void)state;
+        assert_true(fetch("words", 0, COMMAND("uvx", "tool")));
+        assert_non_null(strstr(heard, "once: tool is not here yet\n"));
+        assert_true(fetch("words", 0, COMMAND("/opt/server", "x")));
+        assert_non_null(strstr(heard, "once: what /opt/server asks for is not here yet\n"));
+}
+
+static void test_project(void **state)
+{
+        char directory[] = "/tmp/hutch-fetch-first-XXXXXX";
+        (void)state;
+        assert_non_null(mkdtemp(directory));
+        autofree char *project = str_format("%s/pyproject.toml", directory);
+        int file = open(project, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        assert_true(file >= 0);
+        close(file);
+        bool fetched = fetch("words", 0, COMMAND("uv", "--directory", directory, "run", "server"));
+        unlink(project);
+        rmdir(directory);
+        assert_true(fetched);
+        autofree char *part = str_format("once: the environment of %s is not here yet\n", directory);
+        assert_non_null(strstr(heard, part));
+}
+
+/* Lines of hutch become messages; what a tool wrote is passed on as it is, and recorded nowhere. */
+static void test_lines(void **state)
+{
+        char text[16384];
+        (void)state;
+        assert_true(fetch_with_errors("lines[hutch] a\nnpm warn\n[hutch]\n[hutch] \n[hutch] b", 0, text,
+                                      sizeof(text)));
+        assert_heard("x is not here yet\n[hutch] a\n[hutch] b\n");
+        assert_string_equal(text, "npm warn\n[hutch]\n[hutch] \n");
+        assert_true(fetch_with_errors("lines[hutch] a\nend", 1, text, sizeof(text)));
+        assert_heard("x is not here yet\n");
+        assert_string_equal(text, "[hutch] a\nend\n");
+}
+
+/* A line that fills the buffer is cut there. Nothing of it is lost. */
+static void test_long_line(void **state)
+{
+        enum { BUFFER = 4096 };
+        char text[16384];
+        (void)state;
+        static const size_t lengths[] = {BUFFER - 1, BUFFER, BUFFER + 1, 2 * BUFFER + 1};
+        for (size_t i = 0; i < COUNT(lengths); i++) {
+                autofree char *order = str_format("lines%0*d\nafter\n", (int)lengths[i], 0);
+                assert_true(fetch_with_errors(order, 0, text, sizeof(text)));
+                size_t zeros = 0, lines = 0;
+                for (const char *at = text; *at; at++) {
+                        zeros += *at == '0';
+                        lines += *at == '\n';
+                }
+                assert_int_equal(zeros, lengths[i]);
+                assert_non_null(strstr(text, "\nafter\n"));
+                /* The line, its cuts, and "after". */
+                assert_int_equal(lines, lengths[i] / BUFFER + 2);
+        }
+}
+
+static void test_failure(void **state)
+{
+        (void)state;
+        assert_false(fetch("exit", 0, COMMAND("npx", "a b")));
+        assert_int_equal(error.status, EXIT_SETUP);
+        assert_non_null(strstr(error.text, "could not be fetched"));
+        assert_non_null(strstr(error.text, "hutch fetch -- npx 'a b'"));
+}
+
+/* The fetch of a client that has gone ends. A client that does not close its standard output is waited for.
+ */
+static void test_client_gone(void **state)
+{
+        int ends[2];
+        (void)state;
+        assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+        close(ends[0]);
+        pid_t child = fork();
+        if (child == 0) {
+                if (dup2(ends[1], STDOUT_FILENO) < 0)
+                        _exit(1);
+                _exit(fetch("stay", 0, COMMAND("npx", "x")) ? 1 : 2);
+        }
+        close(ends[1]);
+        int status;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 2);
+}
+
+static void test_client_that_waits(void **state)
+{
+        int ends[2];
+        (void)state;
+        assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+        pid_t child = fork();
+        if (child == 0) {
+                if (dup2(ends[1], STDOUT_FILENO) < 0)
+                        _exit(1);
+                _exit(fetch("words", 0, COMMAND("npx", "x")) ? 0 : 2);
+        }
+        close(ends[1]);
+        int status;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        close(ends[0]);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* A hutch without its helper. One that is installed on this machine would download. */
+static void test_no_helper(void **state)
+{
+        (void)state;
+        autofree char *self = str_or_die(realpath("/proc/self/exe", NULL));
+        autofree char *directory = path_parent(self);
+        autofree char *helper = str_format("%s/hutch-fetch", directory);
+        assert_int_equal(unlink(helper), 0);
+        autofree char *installed = program_find("hutch-fetch");
+        bool fetched = !installed && fetch("words", 0, COMMAND("npx", "x"));
+        assert_int_equal(link(self, helper), 0);
+        if (installed)
+                skip();
+        assert_false(fetched);
+        assert_int_equal(error.status, EXIT_SETUP);
+        assert_non_null(strstr(error.text, "reinstall hutch"));
+        assert_string_equal(heard, "");
+}
+
+static int tear_down(void **state)
+{
+        (void)state;
+        options_free(&options);
+        messages_send_to(NULL, NULL);
+        return 0;
+}
+
+int main(int count, char **argv)
+{
+        const struct CMUnitTest tests[] = {
+            cmocka_unit_test(test_words_of_the_helper),
+            cmocka_unit_test(test_description),
+            cmocka_unit_test(test_project),
+            cmocka_unit_test(test_lines),
+            cmocka_unit_test(test_long_line),
+            cmocka_unit_test(test_failure),
+            cmocka_unit_test(test_client_gone),
+            cmocka_unit_test(test_client_that_waits),
+            cmocka_unit_test(test_no_helper),
+        };
+        (void)count;
+        if (str_equal(argv[0], "fetch"))
+                play_helper(argv);
+        stand_in_begin(argv, "hutch-fetch", NULL);
+        messages_send_to(hear, NULL);
+        return cmocka_run_group_tests_name("fetch_first", tests, NULL, tear_down);
+}
