@@ -12,7 +12,6 @@
 #include "lib/messages.h"
 #include "lib/program.h"
 #include "lib/standard_fds.h"
-#include "lib/suggest.h"
 #include "ns/launch.h"
 #include "options/help.h"
 #include "options/options.h"

@@ -7,7 +7,6 @@
 
 #include "command/server_name.h"
 #include "lib/fd.h"
-#include "lib/messages.h"
 #include "run/run_store.h"
 
 #include <cjson/cJSON.h>

@@ -7,7 +7,6 @@
 #include "grants/mounts.h"
 #include "grants/sensitive_paths.h"
 #include "lib/fd.h"
-#include "lib/suggest.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>

@@ -6,8 +6,6 @@
  */
 #include "command/interpreters.h"
 
-#include "lib/fd.h"
-
 #include <stdbool.h>
 #include <stdlib.h>
 

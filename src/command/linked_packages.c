@@ -11,7 +11,6 @@
 #include "lib/fd.h"
 #include "lib/messages.h"
 #include "lib/str.h"
-#include "lib/suggest.h"
 
 #include <dirent.h>
 #include <glob.h>

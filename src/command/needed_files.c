@@ -12,7 +12,6 @@
 #include "grants/mounts.h"
 #include "grants/sensitive_paths.h"
 #include "lib/fd.h"
-#include "lib/suggest.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -6,10 +6,8 @@
 #include "command/runners.h"
 
 #include "command/interpreters.h"
-#include "command/versions.h"
 #include "grants/copy_in.h"
 #include "lib/fd.h"
-#include "lib/suggest.h"
 
 #include <stdlib.h>
 #include <unistd.h>

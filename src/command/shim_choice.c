@@ -7,7 +7,6 @@
 #include "command/search.h"
 #include "lib/fd.h"
 #include "lib/str.h"
-#include "lib/suggest.h"
 
 #include <ctype.h>
 #include <glob.h>

@@ -10,7 +10,6 @@
 #include "command/versions.h"
 #include "command/volta.h"
 #include "lib/fd.h"
-#include "lib/suggest.h"
 
 #include <limits.h>
 #include <stdlib.h>

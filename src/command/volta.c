@@ -6,7 +6,6 @@
 
 #include "lib/fd.h"
 #include "lib/str.h"
-#include "lib/suggest.h"
 
 /* ROOT/tools/image/TOOL/VERSION/bin/NAME, or NULL with an error. The caller frees. */
 static char *find_program(const struct shim_choice *choice, const char *tool, const char *version,

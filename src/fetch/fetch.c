@@ -14,7 +14,6 @@
 #include "lib/fd.h"
 #include "lib/homes.h"
 #include "lib/messages.h"
-#include "lib/suggest.h"
 #include "packages/entry.h"
 #include "packages/project.h"
 #include "packages/request.h"

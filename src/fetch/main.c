@@ -4,7 +4,6 @@
  * only it downloads: hutch starts a server without its code.
  */
 #include "fetch/fetch.h"
-#include "lib/fd.h"
 #include "lib/messages.h"
 #include "lib/standard_fds.h"
 #include "ns/launch.h"

@@ -5,11 +5,9 @@
 #include "fetch/npm.h"
 
 #include "command/search.h"
-#include "command/versions.h"
 #include "fetch/plan.h"
 #include "lib/fd.h"
 #include "lib/sha512.h"
-#include "lib/suggest.h"
 
 #include <cjson/cJSON.h>
 #include <dirent.h>

@@ -7,7 +7,6 @@
 #include "lib/clock.h"
 #include "lib/fd.h"
 #include "lib/homes.h"
-#include "lib/suggest.h"
 #include "policy/addresses.h"
 
 #include <ctype.h>

@@ -5,11 +5,8 @@
  */
 #include "fetch/project.h"
 
-#include "command/runners.h"
 #include "fetch/sandbox.h"
 #include "lib/fd.h"
-#include "lib/sha512.h"
-#include "lib/suggest.h"
 #include "packages/project.h"
 
 #include <errno.h>

@@ -6,12 +6,10 @@
 #include "fetch/sandbox.h"
 
 #include "fetch/tree_digest.h"
-#include "grants/protect.h"
 #include "lib/clock.h"
 #include "lib/fd.h"
 #include "lib/homes.h"
 #include "lib/messages.h"
-#include "lib/suggest.h"
 #include "resolve/resolve.h"
 #include "run/run_log.h"
 #include "run/supervise.h"

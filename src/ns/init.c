@@ -9,7 +9,6 @@
  */
 #include "ns/init.h"
 
-#include "lib/fd.h"
 #include "lib/pages.h"
 #include "ns/control.h"
 #include "ns/dial.h"

@@ -10,7 +10,6 @@
 #include "lib/messages.h"
 #include "ns/caps.h"
 #include "ns/cgroup_entry.h"
-#include "ns/control.h"
 #include "ns/copy_in.h"
 #include "ns/init.h"
 #include "ns/landlock.h"

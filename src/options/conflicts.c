@@ -5,7 +5,6 @@
 #include "options/conflicts.h"
 
 #include "lib/fd.h"
-#include "lib/suggest.h"
 
 #include <stdlib.h>
 

@@ -7,7 +7,6 @@
 #include "lib/fd.h"
 #include "lib/messages.h"
 #include "lib/str.h"
-#include "lib/suggest.h"
 #include "options/options.h"
 
 #include <errno.h>

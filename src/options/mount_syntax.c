@@ -5,7 +5,6 @@
 #include "options/mount_syntax.h"
 
 #include "lib/fd.h"
-#include "lib/suggest.h"
 #include "options/values.h"
 
 #include <stdlib.h>

@@ -4,7 +4,6 @@
  */
 #include "options/tool_options.h"
 
-#include "lib/suggest.h"
 #include "options/values.h"
 
 /* A filter that holds one message of each side must be able to hold an ordinary one, and not all memory. */

@@ -6,7 +6,6 @@
 
 #include "lib/fd.h"
 #include "lib/str.h"
-#include "lib/suggest.h"
 #include "limits/limits.h"
 
 #include <limits.h>

@@ -5,7 +5,6 @@
 #include "packages/entry.h"
 
 #include "lib/fd.h"
-#include "lib/suggest.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>

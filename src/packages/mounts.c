@@ -11,7 +11,6 @@
 #include "lib/homes.h"
 #include "lib/messages.h"
 #include "lib/real_path.h"
-#include "lib/suggest.h"
 #include "packages/entry.h"
 #include "packages/project.h"
 #include "packages/request.h"

@@ -5,10 +5,9 @@
  */
 #include "packages/program.h"
 
-#include "command/interpreters.h"
-#include "command/versions.h"
-#include "lib/fd.h"
 #include "packages/request.h"
+
+#include <stdlib.h>
 
 /* The value of the option `name` at *index, in the next word or after `=`; *index becomes the index of the
  * value's word. NULL when the word is another option, or the value is not a plain one. */

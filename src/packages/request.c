@@ -5,7 +5,6 @@
 #include "packages/request.h"
 
 #include "command/runners.h"
-#include "command/versions.h"
 #include "lib/fd.h"
 
 #include <stdlib.h>

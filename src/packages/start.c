@@ -6,13 +6,11 @@
  */
 #include "packages/start.h"
 
-#include "command/interpreters.h"
 #include "grants/copy_in.h"
 #include "lib/environment.h"
 #include "lib/fd.h"
 #include "lib/messages.h"
 #include "lib/real_path.h"
-#include "lib/suggest.h"
 #include "packages/program.h"
 #include "packages/request.h"
 

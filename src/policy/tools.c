@@ -4,8 +4,6 @@
  */
 #include "policy/tools.h"
 
-#include "lib/suggest.h"
-
 #include <stdlib.h>
 
 bool tool_pattern_check(const char *option, const char *pattern, struct error *error)

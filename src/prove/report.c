@@ -6,7 +6,6 @@
 
 #include "lib/fd.h"
 #include "lib/str.h"
-#include "packages/mounts.h"
 #include "policy/addresses.h"
 
 #include <cjson/cJSON.h>

@@ -5,7 +5,6 @@
  */
 #include "prove/attempts.h"
 
-#include "lib/fd.h"
 #include "prove/target.h"
 
 #include <errno.h>
@@ -16,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <termios.h>
+#include <unistd.h>
 
 /* The kernel uses the lower 32 bits of a request. A filter that compares more bits lets these through. */
 #define ONE_ABOVE  (1UL << 32)

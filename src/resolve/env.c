@@ -6,7 +6,6 @@
 
 #include "lib/environment.h"
 #include "lib/fd.h"
-#include "lib/suggest.h"
 
 #include <stdlib.h>
 #include <strings.h>

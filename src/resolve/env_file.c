@@ -8,9 +8,7 @@
 #include "lib/fd.h"
 #include "lib/messages.h"
 #include "lib/real_path.h"
-#include "lib/suggest.h"
 #include "options/values.h"
-#include "resolve/env.h"
 
 #include <errno.h>
 #include <fcntl.h>

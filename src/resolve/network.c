@@ -4,7 +4,6 @@
  */
 #include "resolve/network.h"
 
-#include "lib/fd.h"
 #include "policy/network.h"
 #include "resolve/proxy.h"
 

@@ -11,7 +11,6 @@
 #include "grants/sensitive_paths.h"
 #include "lib/fd.h"
 #include "lib/messages.h"
-#include "lib/suggest.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -17,7 +17,6 @@
 #include "lib/fd.h"
 #include "lib/homes.h"
 #include "lib/messages.h"
-#include "lib/suggest.h"
 #include "packages/mounts.h"
 #include "packages/persist.h"
 #include "packages/start.h"

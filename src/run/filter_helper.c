@@ -11,7 +11,6 @@
 #include "lib/messages.h"
 #include "lib/program.h"
 #include "lib/str.h"
-#include "lib/suggest.h"
 #include "mcp/buf.h"
 #include "mcp/pins.h"
 #include "mcp/wire.h"

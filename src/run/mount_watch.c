@@ -15,11 +15,9 @@
  */
 #include "run/mount_watch.h"
 
-#include "grants/sockets.h"
 #include "grants/watched_names.h"
 #include "lib/fd.h"
 #include "lib/messages.h"
-#include "lib/suggest.h"
 
 #include <errno.h>
 #include <fcntl.h>
