@@ -11,7 +11,6 @@
 #ifndef HUTCH_BOX_BOX_H
 #define HUTCH_BOX_BOX_H
 
-#include "lib/err.h"
 #include "lib/str.h"
 #include "limits/limits.h"
 #include "policy/rules.h"

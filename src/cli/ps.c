@@ -7,6 +7,7 @@
 
 #include "command/server_name.h"
 #include "lib/fd.h"
+#include "options/help.h"
 #include "run/run_store.h"
 
 #include <cjson/cJSON.h>

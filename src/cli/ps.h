@@ -7,7 +7,7 @@
 #define HUTCH_CLI_PS_H
 
 #include "lib/err.h"
-#include "options/help.h"
+#include "options/subcommands.h"
 
 /* argv[0] is the first word after the subcommand. Returns the exit status, or sets *error: 2 for a wrong
  * word; 1 if the state cannot be read, standard output cannot be written, or `logs NAME` finds no run of it.

@@ -8,7 +8,7 @@
 #ifndef HUTCH_ENFORCE_WATCHDOG_H
 #define HUTCH_ENFORCE_WATCHDOG_H
 
-#include "box/box.h"
+#include "limits/limits.h"
 
 #include <sys/types.h>
 

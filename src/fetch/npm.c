@@ -8,6 +8,7 @@
 #include "fetch/plan.h"
 #include "lib/fd.h"
 #include "lib/sha512.h"
+#include "packages/request.h"
 
 #include <cjson/cJSON.h>
 #include <dirent.h>

@@ -9,7 +9,6 @@
 
 #include "lib/err.h"
 #include "lib/str.h"
-#include "packages/request.h"
 
 #include <stdbool.h>
 

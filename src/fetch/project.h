@@ -7,7 +7,6 @@
 #ifndef HUTCH_FETCH_PROJECT_H
 #define HUTCH_FETCH_PROJECT_H
 
-#include "command/directories.h"
 #include "fetch/plan.h"
 #include "options/options.h"
 #include "packages/entry.h"

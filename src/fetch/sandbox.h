@@ -10,6 +10,7 @@
 #include "fetch/plan.h"
 #include "lib/err.h"
 #include "options/options.h"
+#include "packages/request.h"
 
 #include <stdbool.h>
 

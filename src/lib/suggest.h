@@ -5,12 +5,6 @@
 #ifndef HUTCH_LIB_SUGGEST_H
 #define HUTCH_LIB_SUGGEST_H
 
-#include "lib/err.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <string.h>
-
 /* The name in `names` (NULL-terminated) that is nearest to `text`, or NULL if none is near enough to be
  * meant. */
 const char *suggest_nearest(const char *text, const char *const *names);

@@ -10,6 +10,7 @@
 #include "lib/str.h"
 #include "nat/dns.h"
 #include "nat/loop.h"
+#include "nat/names.h"
 #include "nat/nat.h"
 #include "nat/packets.h"
 #include "nat/report.h"

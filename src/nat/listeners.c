@@ -9,6 +9,7 @@
 #include "lib/fd.h"
 #include "nat/tproxy.h"
 #include "nat/wire.h"
+#include "policy/network.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

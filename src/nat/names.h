@@ -6,7 +6,8 @@
 #ifndef HUTCH_NAT_NAMES_H
 #define HUTCH_NAT_NAMES_H
 
-#include "policy/destinations.h"
+#include <netinet/in.h>
+#include <stdbool.h>
 
 enum { NAMES_MAX = 65536 };
 

@@ -5,6 +5,7 @@
 #include "nat/nat.h"
 
 #include "lib/clock.h"
+#include "nat/names.h"
 
 #include <stdlib.h>
 

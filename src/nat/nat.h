@@ -39,12 +39,13 @@
 #ifndef HUTCH_NAT_NAT_H
 #define HUTCH_NAT_NAT_H
 
-#include "nat/names.h"
 #include "policy/rules.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct names;
 
 struct nat {
         struct rules rules;

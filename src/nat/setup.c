@@ -16,6 +16,7 @@
 #include "nat/listeners.h"
 #include "nat/netlink.h"
 #include "nat/tproxy.h"
+#include "policy/network.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -5,8 +5,6 @@
 #ifndef HUTCH_NAT_SETUP_H
 #define HUTCH_NAT_SETUP_H
 
-#include "policy/network.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -6,6 +6,7 @@
 #include "nat/target.h"
 
 #include "nat/host_routes.h"
+#include "nat/names.h"
 #include "nat/nat.h"
 #include "policy/addresses.h"
 

@@ -15,6 +15,7 @@
 #include "lib/str.h"
 #include "nat/setup.h"
 #include "ns/layers.h"
+#include "policy/network.h"
 
 #include <errno.h>
 #include <fcntl.h>

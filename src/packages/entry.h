@@ -7,7 +7,6 @@
 #define HUTCH_PACKAGES_ENTRY_H
 
 #include "lib/err.h"
-#include "lib/sha512.h"
 #include "lib/str.h"
 
 #include <stdbool.h>

@@ -2,6 +2,7 @@
  *
  * Synthetic addresses: one for each name, never two names for one, and none outside of hutch's own ranges.
  */
+#include "policy/network.h"
 #include "unit.h"
 
 #include "lib/fd.h"

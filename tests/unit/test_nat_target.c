@@ -2,6 +2,7 @@
  *
  * Which destinations hutch-nat permits: as the sandbox addresses them, and as a name resolves.
  */
+#include "nat/names.h"
 #include "nat_rig.h"
 
 #include "nat/host_routes.h"

@@ -6,6 +6,7 @@
  *
  * Each test is a child in a new user namespace; it plays the sandbox and hutch-nat at once.
  */
+#include "policy/network.h"
 #include "unit.h"
 
 #include "lib/fd.h"
