@@ -17,13 +17,14 @@ enum { CONFIG_MAX = 64 * 1024 };
 static bool grant_alone(struct finding *finding, const char *path, const char *why)
 {
         autofree char *real = realpath(path, NULL);
-        const char *danger = real ? sensitive_path_reason(real, finding->directories.real_home, false) : NULL;
+        const char *refusal =
+            real ? sensitive_path_reason(real, finding->directories.real_home, false) : NULL;
         /* The user has granted it already, with --unsafe-grant. */
-        if (danger && finding->caller->box && mounts_show(finding->caller->box, real))
+        if (refusal && finding->caller->box && mounts_show(finding->caller->box, real))
                 return true;
-        if (danger)
+        if (refusal)
                 return error_set(finding->error, EXIT_SETUP, "%s is needed as %s and cannot be granted: %s",
-                                 error_shown(path), why, danger);
+                                 error_shown(path), why, refusal);
         grant_list_add(&finding->result->grants, path, why);
         return true;
 }

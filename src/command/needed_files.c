@@ -131,14 +131,14 @@ static bool judge_step(struct finding *finding, const char *from, const char *ta
                 return true;
         finding->doubted = true;
         const char *home = finding->directories.real_home,
-                   *danger = sensitive_path_reason(real_end, home, false);
+                   *refusal = sensitive_path_reason(real_end, home, false);
         autofree char *shown_from = str_copy(error_shown(from));
         autofree char *shown =
             str_copy(error_shown(sensitive_path_reason(real, home, false) ? real_end : real));
-        if (danger)
+        if (refusal)
                 return error_set(finding->error, EXIT_SETUP,
                                  "%s leads to %s, which is needed as %s and cannot be granted: %s",
-                                 shown_from, shown, need->why, danger);
+                                 shown_from, shown, need->why, refusal);
         str_list_take(&finding->result->notes,
                       str_format("%s leads out of its project, to %s, which is not granted: a server that "
                                  "could write there in an earlier run may have made it so; --ro %s grants it",

@@ -44,10 +44,10 @@ void unseen_note(const struct str_list *paths, const struct box *box)
                         return;
                 }
                 autofree char *real = realpath(path, NULL);
-                const char *danger =
+                const char *refusal =
                     real ? sensitive_path_reason(real, real_home ? real_home : "", false) : NULL;
-                if (danger)
-                        message("note: %s is not visible inside (%s)", path, danger);
+                if (refusal)
+                        message("note: %s is not visible inside (%s)", path, refusal);
                 else
                         message(
                             "note: %s is not visible inside; --ro %s would grant it (--rw for writing too)",

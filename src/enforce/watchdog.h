@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 struct watchdog {
-        int sandbox_end; /* pid 1 sends through it what is to be measured (ns/limits.c); or -1 */
+        int sandbox_end; /* pid 1 sends through it what is to be measured (ns/memory_watch.c); or -1 */
         int sources_end; /* its other end, which the process inherits from watchdog_start(); or -1 */
         int control;     /* the supervisor's end, readable when there is a report; or -1 */
         pid_t process;   /* 0: none */

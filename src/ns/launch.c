@@ -142,13 +142,13 @@ static unsigned long new_namespaces(bool cgroup)
 static pid_t clone_child(const struct entering *entering, int *pidfd)
 {
         unsigned long namespaces = new_namespaces(!entering->cgroup_namespace);
-        struct clone_args arguments3 = {
+        struct clone_args clone_arguments = {
             .flags = namespaces | CLONE_PIDFD | (entering->group >= 0 ? CLONE_INTO_CGROUP : 0),
             .pidfd = (uintptr_t)pidfd,
             .exit_signal = SIGCHLD,
             .cgroup = entering->group >= 0 ? (unsigned)entering->group : 0,
         };
-        long child = syscall(SYS_clone3, &arguments3, sizeof(arguments3));
+        long child = syscall(SYS_clone3, &clone_arguments, sizeof(clone_arguments));
         /* A container's filter cannot read the structure of clone3. It answers ENOSYS, so that callers use
          * clone. */
         if (child < 0 && errno == ENOSYS) {

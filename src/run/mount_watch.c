@@ -208,10 +208,9 @@ bool mount_watch_begin(struct mount_watch *watch)
                 if (place->listener < 0 && errno != ENOENT)
                         error = errno;
         }
+        /* Where this fails, watched_names_report() still finds the names at the end. */
         for (size_t i = 0; watch->notify >= 0 && i < watch->directories.count; i++)
-                (void)listen_to(
-                    watch,
-                    watch->directories.values[i]); /* protect_report() finds them at the end in any case */
+                (void)listen_to(watch, watch->directories.values[i]);
         if (error)
                 message("note: some hidden or protected paths are not watched while the sandbox runs: "
                         "%s%s",

@@ -20,11 +20,12 @@
  *  - SCMP_ACT_KILL, KILL_THREAD and KILL_PROCESS kill, as written. The built-in profiles never do.
  *  - The engines' conditions, `includes` and `excludes`, are judged as in a container without a capability.
  *  - Calls that this libseccomp does not know are skipped, as the engines do, and so are rules with the
- * default action. Of the rules for one call, one without `args` wins. Refused, with a sentence and status
- * 125: text that is not JSON, an unknown action or operator, SCMP_ACT_TRACE and SCMP_ACT_NOTIFY, two
- * comparisons of one argument in one rule, a number over 2^53, a program longer than the kernel accepts, and
- * a profile under which no program can start (no execve, no exit_group). The caller frees the result with
- * seccomp_free(). */
+ *    default action. Of the rules for one call, one without `args` wins.
+ *
+ * Refused, with a sentence and status 125: text that is not JSON, an unknown action or operator,
+ * SCMP_ACT_TRACE and SCMP_ACT_NOTIFY, two comparisons of one argument in one rule, a number over 2^53, a
+ * program longer than the kernel accepts, and a profile under which no program can start (no execve, no
+ * exit_group). The caller frees the result with seccomp_free(). */
 bool seccomp_compile(const char *name, const char *json, size_t length, struct seccomp_program *program,
                      struct error *error);
 
