@@ -177,6 +177,9 @@ bool search_explain(const struct search_failure *failure, const char *name, cons
                     error, EXIT_NOT_FOUND,
                     "the command %s was not found: ~ is not expanded after --; write the whole path",
                     error_shown(name));
+        if (str_equal(name, failure->path))
+                return error_set(error, failure->status, "the command %s cannot be started: %s",
+                                 error_shown(name), failure->problem);
         if (strchr(name, '/') || failure->status == EXIT_NOT_EXECUTABLE)
                 return error_set(error, failure->status, "the command %s cannot be started: %s: %s",
                                  error_shown(name), error_shown(failure->path), failure->problem);

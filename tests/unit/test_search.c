@@ -189,6 +189,8 @@ static void test_sentences(void **state)
             {"~/tool", true, "~ is not expanded after --"},
             {"~/tool", false, "the command ~/tool cannot be started: /x: it is a directory"},
             {"./tool", true, "the command ./tool cannot be started: /x: there is no such file"},
+            {"/x", true, "the command /x cannot be started: there is no such file"},
+            {"/x", false, "the command /x cannot be started: it is a directory"},
             {"no-such-tool", true, "was not found on PATH (/p); install it, or name it by its path"},
             {"env", true, "was not found on PATH (/p); name it by its path: "},
         };
