@@ -193,7 +193,11 @@ static void test_exposure_by_another_path(void **state)
         mount.device++;
         assert_false(run_store_is_exposed(runs, &box));
         mount.device--;
-        mount.inode = 1; /* of no directory on the way up */
+        /* Of the same file system, and not on the way up; 1 would be the root of a tmpfs. */
+        autofree char *beside = path_of("beside");
+        assert_int_equal(mkdir(beside, 0700), 0);
+        assert_int_equal(stat(beside, &status), 0);
+        mount.inode = status.st_ino;
         assert_false(run_store_is_exposed(runs, &box));
 }
 
