@@ -103,10 +103,7 @@ bool help_write(const struct subcommand_row *row, FILE *out)
 char *help_usage(const struct subcommand_row *row)
 {
         if (!row)
-                return str_copy("hutch SUBCOMMAND [OPTIONS] …   (hutch --help lists the subcommands)");
-        if (row->options)
-                return str_format("hutch %s %s   (hutch %s --help lists the options)", row->name,
-                                  row->arguments, row->name);
+                return str_copy("hutch SUBCOMMAND [OPTIONS] …");
         return str_format("hutch %s%s%s", row->name, row->arguments[0] ? " " : "", row->arguments);
 }
 
@@ -115,7 +112,12 @@ int help_complain(const struct error *error, const struct subcommand_row *row)
         message("%s", error->text);
         if (error->status == EXIT_USAGE) {
                 autofree char *usage = help_usage(row);
-                message("usage: %s", usage);
+                if (!row)
+                        message("usage: %s   (hutch --help lists the subcommands)", usage);
+                else if (row->options)
+                        message("usage: %s   (hutch %s --help lists the options)", usage, row->name);
+                else
+                        message("usage: %s", usage);
         }
         return error->status;
 }

@@ -15,7 +15,7 @@
 /* Writes `hutch --help` (row NULL) or the help of one subcommand. False on a write error. */
 bool help_write(const struct subcommand_row *row, FILE *out);
 
-/* The one usage line that follows an error, without `usage:` and without a newline; row NULL: hutch itself.
+/* The usage line, without `usage:` and without a newline; row NULL: hutch itself.
  * The caller frees. */
 char *help_usage(const struct subcommand_row *row);
 

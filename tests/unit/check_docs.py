@@ -113,7 +113,7 @@ def check_overview(hutch, source):
     listed = re.findall(r"^  ([a-z]+)  ", output_of(hutch, "--help").split("Subcommands:")[1], re.M)
     check(len(listed) >= 9, f"hutch --help: only {listed} understood as subcommands")
     usages = [output_of(hutch, "help", subcommand).splitlines()[0] for subcommand in listed]
-    wanted = [usage.removeprefix("usage: hutch ").split("   (")[0] for usage in usages]
+    wanted = [usage.removeprefix("usage: hutch ") for usage in usages]
     forms = [[line.removeprefix(".").split() for line in form.splitlines()]
              for form in section_of(text, "SYNOPSIS").split(".Nm\n")[1:]]
     found = [" ".join(render(line) for line in form) for form in forms]
