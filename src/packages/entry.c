@@ -100,8 +100,10 @@ static bool read_object(const cJSON *object, struct entry *entry)
                 return false;
         entry->name = str_copy(name);
         entry->digest = str_copy(digest);
-        /* Older entries have neither. */
+        /* Older entries have neither, or the directory under another key. */
         const char *directory = text_at(object, "directory"), *program = text_at(object, "program");
+        if (!directory)
+                directory = text_at(object, "folder");
         entry->directory = str_copy(directory ? directory : "");
         entry->program = str_copy(program ? program : "");
         entry->fetched = (int64_t)fetched->valuedouble;

@@ -224,19 +224,25 @@ bool template_parse(const char *name, const char *file, const char *json, size_t
 
 /* ---- from files ---- */
 
-/* The directories that hold templates: those of a build tree, of an installed hutch whatever its prefix, and
- * of the prefix chosen at build time. */
+void template_list_directories(const char *program, struct str_list *directories)
+{
+        static const char helpers[] = "/libexec/hutch";
+        autofree char *directory = path_parent(program);
+        size_t length = strlen(directory);
+        str_list_take(directories, path_join(directory, "policy/templates"));
+        str_list_take(directories, path_join(directory, "../share/hutch/templates"));
+        /* Two levels above any other directory, another account or a server may be able to write. */
+        if (length >= strlen(helpers) && str_equal(directory + length - strlen(helpers), helpers))
+                str_list_take(directories, path_join(directory, "../../share/hutch/templates"));
+}
+
 static void list_directories(struct str_list *directories)
 {
         char program[4096];
         ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
         if (length > 0 && program[0] == '/') {
                 program[length] = 0;
-                autofree char *directory = path_parent(program);
-                str_list_take(directories, path_join(directory, "policy/templates"));
-                str_list_take(directories, path_join(directory, "../share/hutch/templates"));
-                /* libexec/hutch */
-                str_list_take(directories, path_join(directory, "../../share/hutch/templates"));
+                template_list_directories(program, directories);
         }
         str_list_add(directories, HUTCH_DATADIR "/templates");
 }

@@ -38,6 +38,10 @@ struct template
  * unknown name (the sentence lists the known ones); 125 when an existing file cannot be read. */
 bool template_load(const char *name_or_file, struct template *result, struct error *error);
 
+/* Adds the directories that may hold the templates of `program`, the absolute path of hutch or of one of its
+ * helper programs: those of a build tree, and those of an installed hutch whatever its prefix. */
+void template_list_directories(const char *program, struct str_list *directories);
+
 /* The same from text; `file` is its name in messages. */
 bool template_parse(const char *name, const char *file, const char *json, size_t length,
                     struct template *result, struct error *error);

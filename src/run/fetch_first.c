@@ -122,6 +122,7 @@ bool fetch_first(const struct options *options, struct error *error)
                     dup2(ends[1], 2) < 0)
                         _exit(EXIT_SETUP);
                 execv(program, words.values);
+                message("cannot start %s: %s; reinstall hutch", program, strerror(errno));
                 _exit(EXIT_SETUP);
         }
         close(ends[1]);

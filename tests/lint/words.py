@@ -23,8 +23,9 @@ TURNS = (
     ("stands", r"\b(?:stand|stands|stood|standing)\b"),
 )
 
-# Names that other programs chose. They are cut out before the search.
+# Names that other programs or older versions of hutch chose. They are cut out before the search.
 EXCEPTIONS = (
+    r"\Afolder\Z",  # a key in entry.json
     r"\$\{workspaceFolder\}",
 )
 

@@ -223,6 +223,32 @@ static void test_found_beside_the_program(void **state)
         assert_true(beside);
 }
 
+static void assert_directories(const char *program, const char *const *expected, size_t count)
+{
+        struct str_list directories = {0};
+        template_list_directories(program, &directories);
+        assert_int_equal(directories.count, count);
+        for (size_t i = 0; i < count; i++)
+                assert_string_equal(directories.values[i], expected[i]);
+        str_list_free(&directories);
+}
+
+/* Only helper programs are two levels below their prefix: another account can write to /tmp/share, where the
+ * second case must not look. */
+static void test_directories(void **state)
+{
+        (void)state;
+        static const char *const installed[] = {"/opt/bin/policy/templates", "/opt/share/hutch/templates"};
+        static const char *const build[] = {"/tmp/tree/build/policy/templates",
+                                            "/tmp/tree/share/hutch/templates"};
+        static const char *const helper[] = {"/opt/libexec/hutch/policy/templates",
+                                             "/opt/libexec/share/hutch/templates",
+                                             "/opt/share/hutch/templates"};
+        assert_directories("/opt/bin/hutch", installed, 2);
+        assert_directories("/tmp/tree/build/hutch", build, 2);
+        assert_directories("/opt/libexec/hutch/hutch-fetch", helper, 3);
+}
+
 static void hear(void *context, const char *line, size_t length)
 {
         char *heard = context;
@@ -257,13 +283,10 @@ static void test_missing_commands_are_noted(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_our_own),
-            cmocka_unit_test(test_all_keys),
-            cmocka_unit_test(test_refusals),
-            cmocka_unit_test(test_damaged),
-            cmocka_unit_test(test_names_and_files),
-            cmocka_unit_test(test_found_beside_the_program),
-            cmocka_unit_test(test_missing_commands_are_noted),
+            cmocka_unit_test(test_our_own),         cmocka_unit_test(test_all_keys),
+            cmocka_unit_test(test_refusals),        cmocka_unit_test(test_damaged),
+            cmocka_unit_test(test_names_and_files), cmocka_unit_test(test_found_beside_the_program),
+            cmocka_unit_test(test_directories),     cmocka_unit_test(test_missing_commands_are_noted),
         };
         return cmocka_run_group_tests_name("template", tests, NULL, NULL);
 }
