@@ -64,6 +64,29 @@ static void test_lines(void **state)
         assert_int_equal(variables.count, 0);
 }
 
+/* Container engines keep quotes, too; a shell does not. */
+static void test_quotes(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *text;
+                bool noted;
+        } rows[] = {
+            {"A=\"q\"", true}, {"A='q'", true}, {"A=\"\"", true},  {"A=''", true},
+            {"A=\"", false},   {"A='", false},  {"A=\"q'", false}, {"A=\"q", false},
+            {"A=q\"", false},  {"A=qq", false}, {"A=", false},     {"A=q", false},
+        };
+        for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+                struct str_list variables;
+                struct error error;
+                assert_true(read_text(rows[i].text, strlen(rows[i].text), 0600, &variables, &error));
+                assert_string_equal(variables.values[0], rows[i].text);
+                if ((strstr(notes, "the quotes are part of the value") != NULL) != rows[i].noted)
+                        fail_msg("%s: \"%s\"", rows[i].text, notes);
+                str_list_free(&variables);
+        }
+}
+
 static void test_others_can_read(void **state)
 {
         (void)state;
@@ -128,13 +151,20 @@ static void test_sizes(void **state)
 static void test_what_is_no_file(void **state)
 {
         (void)state;
-        static const char *const paths[] = {"/no/such/file", "/", "/dev/zero"};
-        for (size_t i = 0; i < 3; i++) {
+        static const struct {
+                const char *path, *part;
+        } rows[] = {
+            {"/no/such/file", "No such file"},
+            {"/", "Is a directory"},
+            {"/dev/zero", "it is not a regular file"},
+        };
+        for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
                 struct box box = {0};
                 struct str_list variables = {0};
                 struct error error = {0};
-                assert_false(env_file_read(&box, paths[i], &variables, &error));
+                assert_false(env_file_read(&box, rows[i].path, &variables, &error));
                 assert_int_equal(error.status, EXIT_SETUP);
+                assert_non_null(strstr(error.text, rows[i].part));
         }
 }
 
@@ -158,9 +188,9 @@ static int tear_down(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_lines),           cmocka_unit_test(test_others_can_read),
-            cmocka_unit_test(test_refusals),        cmocka_unit_test(test_sizes),
-            cmocka_unit_test(test_what_is_no_file),
+            cmocka_unit_test(test_lines),           cmocka_unit_test(test_quotes),
+            cmocka_unit_test(test_others_can_read), cmocka_unit_test(test_refusals),
+            cmocka_unit_test(test_sizes),           cmocka_unit_test(test_what_is_no_file),
         };
         return cmocka_run_group_tests_name("env_file", tests, set_up, tear_down);
 }

@@ -92,6 +92,37 @@ static void test_refused_urls(void **state)
         }
 }
 
+/* The first variable that is set decides, lower case first, and an empty one means no proxy. */
+static void test_which_variable(void **state)
+{
+        struct network network;
+        struct error error;
+        (void)state;
+        assert_true(take(&network, "", &error));
+        assert_null(network.proxy);
+        setenv("ALL_PROXY", "http://all", 1);
+        assert_true(proxy_take(&network, &error));
+        assert_null(network.proxy);
+        unsetenv("HTTPS_PROXY");
+        setenv("NO_PROXY", "a,b", 1);
+        assert_true(proxy_take(&network, &error));
+        assert_string_equal(network.proxy, "all 80");
+        assert_int_equal(network.no_proxy.count, 2);
+        network_free(&network);
+        setenv("https_proxy", "http://lower", 1);
+        setenv("no_proxy", "", 1);
+        network = (struct network){0};
+        assert_true(proxy_take(&network, &error));
+        assert_string_equal(network.proxy, "lower 80");
+        assert_int_equal(network.no_proxy.count, 0);
+        network_free(&network);
+        unsetenv("https_proxy");
+        unsetenv("ALL_PROXY");
+        network = (struct network){0};
+        assert_true(proxy_take(&network, &error));
+        assert_null(network.proxy);
+}
+
 static void test_long_credentials(void **state)
 {
         char url[4096] = "http://u:";
@@ -205,11 +236,9 @@ static void test_replies(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_urls),
-            cmocka_unit_test(test_refused_urls),
-            cmocka_unit_test(test_long_credentials),
-            cmocka_unit_test(test_forgotten),
-            cmocka_unit_test(test_no_proxy),
+            cmocka_unit_test(test_urls),           cmocka_unit_test(test_refused_urls),
+            cmocka_unit_test(test_which_variable), cmocka_unit_test(test_long_credentials),
+            cmocka_unit_test(test_forgotten),      cmocka_unit_test(test_no_proxy),
             cmocka_unit_test(test_replies),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
