@@ -599,9 +599,8 @@ static void test_steps_of_protection(void **state)
         assert_non_null(strstr(error.text, "it is in no writable grant"));
         assert_made("--rw T/project --no-protect -- sh");
         assert_null(find_mount("T/project/.mcp.json"));
-        tree_make_directory("T/project/sub");
-        assert_refused("--rw T/project --file T/project/kept:T/project/sub/.mcp.json -- sh", ".mcp.json");
-        assert_made("--rw T/project --no-protect --file T/project/kept:T/project/sub/.mcp.json -- sh");
+        assert_refused("--rw T/project --file T/project/kept:T/project/.envrc -- sh", ".envrc");
+        assert_made("--rw T/project --no-protect --file T/project/kept:T/project/.envrc -- sh");
         assert_int_equal(box.file_count, 1);
 }
 
