@@ -10,7 +10,9 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -55,7 +57,7 @@ static bool resolve(const char *words)
                 fail_msg("%s: %s", words, error.text);
         messages_set_verbose(options.verbose);
         bool made = resolve_box(&box, &held, BOX_MCP, &options, &error);
-        assert_int_equal(made, error.status == 0);
+        assert_int_equal(made, error.status == 0 && !box.fetch_first);
         options_free(&options);
         str_list_free(&argv);
         return made;
@@ -110,7 +112,6 @@ static int set_up_all(void **state)
         for (size_t i = 0; i < COUNT(unset); i++)
                 unsetenv(unset[i]);
         setenv("XDG_DATA_HOME", data, 1);
-        setenv("PATH", "/usr/bin:/bin", 1);
         tree_make_directory("T/work");
         heard = str_copy("");
         messages_send_to(collect, NULL);
@@ -129,6 +130,7 @@ static int set_up(void **state)
         autofree char *work = tree_path("T/work"), *home = tree_path("T/home");
         (void)state;
         setenv("HOME", home, 1);
+        setenv("PATH", "/usr/bin:/bin", 1);
         return chdir(work);
 }
 
@@ -306,6 +308,8 @@ static void test_command_is_not_granted(void **state)
         assert_made("-- T/tool/bin/tool");
         assert_false(find_mount("T/tool/bin") == NULL && find_mount("T/tool/bin/tool") == NULL);
         assert_refused("--no-auto-grant -- T/tool/bin/tool", "add --ro T/tool/bin/tool");
+        tree_make_link("T/toollink", "tool/bin/tool");
+        assert_refused("--no-auto-grant -- T/toollink", "add --ro T/tool/bin/tool");
         assert_made("--no-auto-grant --ro T/tool -- T/tool/bin/tool");
         assert_made("--no-auto-grant -- sh");
         /* A copy that is sent in is there without a grant. */
@@ -346,6 +350,10 @@ static void test_working_directory_that_is_named(void **state)
         assert_found(str_copy(box.cwd), "T/link/sub");
         assert_made("--ro T/named:/inside --cwd /inside/sub -- sh");
         assert_string_equal(box.cwd, "/inside/sub");
+        /* What the host has at that path does not matter. */
+        tree_make_link("T/outward", "/sys");
+        assert_made("--ro T/named:T/outward --cwd T/outward -- sh");
+        assert_found(str_copy(box.cwd), "T/outward");
 }
 
 /* Deleted: nothing relative has a meaning, and each option that is relative is named. */
@@ -481,7 +489,141 @@ static void test_what_verbose_names(void **state)
         messages_set_verbose(0);
 }
 
-/* ---- notes of a toolchain ---- */
+/* ---- every step has its effect, and ends the box when it fails ---- */
+
+static void test_steps_of_grants(void **state)
+{
+        (void)state;
+        tree_make_file("T/steps/file", "", 0644);
+        tree_make_file("T/steps/write/file", "", 0644);
+        tree_make_link("T/steps/write/out", "T/steps/file");
+        assert_refused("--file T/steps/none:/tmp/none -- sh", "T/steps/none");
+        assert_refused("--rw T/steps/write --ro T/steps/write/out -- sh", "T/steps/write/out");
+}
+
+static void test_step_of_the_network(void **state)
+{
+        (void)state;
+        assert_made("--network-allow a.test -- sh");
+        assert_true(box_has_network(&box));
+        setenv("HTTPS_PROXY", "socks5://proxy", 1);
+        assert_refused("--network-allow a.test -- sh", "HTTPS_PROXY");
+        setenv("HTTPS_PROXY", "http://u:CANARY@proxy", 1);
+        assert_made("--network-allow a.test -- sh");
+        assert_string_equal(getenv("HTTPS_PROXY"), "");
+        unsetenv("HTTPS_PROXY");
+}
+
+static void test_steps_of_persist(void **state)
+{
+        (void)state;
+        tree_make_file("T/visible/file", "", 0644);
+        assert_made("--persist name -- sh");
+        assert_int_equal(find_mount("T/home")->origin, ORIGIN_PERSIST);
+        autofree char *kept = str_format("%s/kept", find_mount("T/home")->source);
+        assert_made("--persist name --ro T/visible:T/home/kept/inner -- sh");
+        assert_int_equal(access(kept, F_OK), 0);
+        tree_make_file("T/no-data/hutch", "", 0600);
+        autofree char *data = tree_path("T/data"), *other = tree_path("T/no-data");
+        setenv("XDG_DATA_HOME", other, 1);
+        bool made = resolve("--persist name -- sh");
+        setenv("XDG_DATA_HOME", data, 1);
+        assert_false(made);
+        assert_non_null(strstr(error.text, "cannot make the home of --persist name"));
+        autofree char *inner = str_format("%s/inner", kept);
+        assert_int_equal(rmdir(inner), 0);
+        assert_int_equal(rmdir(kept), 0);
+        assert_int_equal(symlink("/etc", kept), 0);
+        assert_refused("--persist name --ro T/visible:T/home/kept/inner -- sh", "cannot make a place for");
+}
+
+static void test_steps_of_the_command(void **state)
+{
+        (void)state;
+        autofree char *path = tree_path("T/programs");
+        tree_make_file("T/programs/npx", "#!/bin/sh\n", 0755);
+        assert_false(resolve("-- no-such-command"));
+        assert_int_equal(error.status, EXIT_NOT_FOUND);
+        setenv("PATH", path, 1);
+        bool fetched = !resolve("-- npx -y a-package") && box.fetch_first;
+        bool refused =
+            !resolve("-- npx a-package") && strstr(error.text, "the command asks before it downloads");
+        assert_true(fetched);
+        assert_true(refused);
+}
+
+static void test_step_of_certificates(void **state)
+{
+        (void)state;
+        tree_make_file("T/certificates/ca.pem", "", 0644);
+        tree_make_file("T/home/.ssh/ca.pem", "", 0600);
+        assert_made("--env SSL_CERT_FILE=T/certificates/ca.pem -- sh");
+        assert_non_null(find_mount("T/certificates/ca.pem"));
+        assert_refused("--env SSL_CERT_FILE=T/home/.ssh/ca.pem -- sh", "it holds keys");
+}
+
+static void test_step_of_hidden_paths(void **state)
+{
+        (void)state;
+        tree_make_file("T/hidden/.env", "", 0600);
+        assert_made("--ro T/hidden --hide .env -- sh");
+        assert_int_equal(find_mount("T/hidden/.env")->kind, MOUNT_MASK);
+        tree_make_link("T/hidden-loop", "hidden-loop");
+        assert_refused("--hide T/hidden-loop -- sh", "hutch cannot hide it");
+}
+
+static void test_step_of_sockets(void **state)
+{
+        (void)state;
+        autofree char *path = tree_path("T/sockets/s");
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
+        tree_make_file("T/sockets/file", "", 0644);
+        snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+        autoclose int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof(address)), 0);
+        assert_int_equal(listen(listener, 1), 0);
+        assert_made("--rw T/sockets -- sh");
+        assert_int_equal(find_mount("T/sockets/s")->origin, ORIGIN_SOCKET);
+}
+
+static void test_step_of_journals(void **state)
+{
+        (void)state;
+        struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 120, .l_len = 1};
+        autofree char *path = tree_path("T/base/data.db");
+        tree_make_file("T/base/data.db", "x", 0644);
+        tree_make_file("T/base/data.db-journal", "x", 0644);
+        assert_made("--overlay T/base -- sh");
+        autoclose int file = open(path, O_RDWR | O_CLOEXEC);
+        assert_int_equal(fcntl(file, F_OFD_SETLK, &lock), 0);
+        assert_refused("--overlay T/base -- sh", "data.db-journal");
+}
+
+static void test_steps_of_protection(void **state)
+{
+        (void)state;
+        tree_make_file("T/project/.mcp.json", "{}", 0644);
+        tree_make_file("T/project/kept", "{}", 0644);
+        assert_made("--rw T/project --protect T/project/kept -- sh");
+        assert_false(find_mount("T/project/kept")->writable);
+        assert_int_equal(find_mount("T/project/.mcp.json")->origin, ORIGIN_PROTECT);
+        assert_false(resolve("--protect T/project/kept -- sh"));
+        assert_non_null(strstr(error.text, "it is in no writable grant"));
+        assert_made("--rw T/project --no-protect -- sh");
+        assert_null(find_mount("T/project/.mcp.json"));
+        tree_make_directory("T/project/sub");
+        assert_refused("--rw T/project --file T/project/kept:T/project/sub/.mcp.json -- sh", ".mcp.json");
+        assert_made("--rw T/project --no-protect --file T/project/kept:T/project/sub/.mcp.json -- sh");
+        assert_int_equal(box.file_count, 1);
+}
+
+static void test_order_of_mounts(void **state)
+{
+        (void)state;
+        tree_make_file("T/deep/a/b/file", "", 0644);
+        assert_made("--ro T/deep/a/b --ro T/deep -- sh");
+        assert_true(find_mount("T/deep") < find_mount("T/deep/a/b"));
+}
 
 static void test_notes(void **state)
 {
@@ -512,6 +654,16 @@ int main(void)
             TEST(test_files_that_the_server_may_have_written),
             TEST(test_user_namespaces),
             TEST(test_what_verbose_names),
+            TEST(test_steps_of_grants),
+            TEST(test_step_of_the_network),
+            TEST(test_steps_of_persist),
+            TEST(test_steps_of_the_command),
+            TEST(test_step_of_certificates),
+            TEST(test_step_of_hidden_paths),
+            TEST(test_step_of_sockets),
+            TEST(test_step_of_journals),
+            TEST(test_steps_of_protection),
+            TEST(test_order_of_mounts),
             TEST(test_notes),
         };
         return cmocka_run_group_tests_name("resolve", tests, set_up_all, tear_down_all);
