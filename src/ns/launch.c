@@ -169,7 +169,7 @@ static bool prepare_filters(const struct box *box, struct entering *entering, st
         entering->init_filter = seccomp_for_init(entering->dialler >= 0);
         if (box->seccomp_path)
                 return seccomp_compile(box->seccomp_path, box->seccomp_json, box->seccomp_length,
-                                              &entering->profile, error);
+                                       &entering->profile, error);
         entering->profile = seccomp_builtin(box->userns != USERNS_NONE);
         return true;
 }

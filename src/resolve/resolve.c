@@ -349,9 +349,8 @@ static bool fill(struct box *box, struct held_sources *held, const struct option
             !choose_cwd(box, wanted, cwd, error) || !read_profile(box, options->seccomp, cwd, error) ||
             !make_environment(box, options, cwd, template, &toolchain->front, error) ||
             !certificates_add(box, held, error) || !hide_add(box, &options->hide, cwd, error) ||
-            !sockets_hide(box, error) ||
-            !persist_make_mount_points(box, options, error) || !protect_add(box, held, options, cwd, error) ||
-            !copy_in_place(box, !options->no_protect, error))
+            !sockets_hide(box, error) || !persist_make_mount_points(box, options, error) ||
+            !protect_add(box, held, options, cwd, error) || !copy_in_place(box, !options->no_protect, error))
                 return false;
         package_start(box, toolchain, use);
         mounts_sort(box);

@@ -34,7 +34,7 @@ struct seccomp_source {
         const char *name;
         const char *json;
         size_t length;
-        bool must_start_programs;   /* refuse it when it permits no execve or no exit_group */
+        bool must_start_programs; /* refuse it when it permits no execve or no exit_group */
 };
 
 /* The same for `architecture` (a token of libseccomp such as SCMP_ARCH_X86_64): the build-time generator may
