@@ -21,10 +21,12 @@
 #include "unit.h"
 
 /* What the helper does: "words" prints its arguments, "exit" fails, "lines" prints the rest of the value,
- * "stay" waits for a signal. */
+ * "stay" prints a line and waits for a signal, "signals" interrupts its parent and fails. */
 #define ORDER "HUTCH_TEST_ORDER"
 
 static struct options options;
+static int client =
+    -1; /* the client's end of standard output: closed when a line is heard that asks for it */
 static struct error error;
 static char heard[16384];
 
@@ -33,6 +35,23 @@ static void hear(void *context, const char *line, size_t length)
         (void)context;
         assert_true(strlen(heard) + length < sizeof(heard));
         strncat(heard, line, length);
+        if (strstr(heard, "[hutch] go away\n"))
+                fd_close(&client);
+}
+
+/* Interrupts the system call in which hutch sleeps. */
+static void interrupt_parent(void)
+{
+        autofree char *path = str_format("/proc/%d/stat", (int)getppid());
+        for (;;) {
+                autofree char *text = NULL;
+                if (fd_read_file(path, 4096, &text) <= 0)
+                        _exit(4);
+                const char *name_end = strrchr(text, ')');
+                if (name_end && str_starts(name_end, ") S"))
+                        break;
+        }
+        (void)kill(getppid(), SIGUSR1);
 }
 
 /* Is hutch-fetch: argv[0] is "fetch". */
@@ -41,9 +60,21 @@ static void play_helper(char **argv)
         const char *order = getenv(ORDER);
         if (str_equal(order, "exit"))
                 _exit(3);
-        if (str_equal(order, "stay"))
+        if (str_equal(order, "stay")) {
+                static const char line[] = "[hutch] go away\n";
+                (void)fd_write_all(STDERR_FILENO, line, sizeof(line) - 1);
                 for (;;)
                         pause();
+        }
+        if (str_equal(order, "signals")) {
+                static const char line[] = "[hutch] after a signal\n";
+                interrupt_parent();
+                interrupt_parent();
+                (void)fd_write_all(STDERR_FILENO, line, sizeof(line) - 1);
+                close(STDERR_FILENO); /* now hutch waits for the end of this process */
+                interrupt_parent();
+                _exit(3);
+        }
         if (str_starts(order, "lines"))
                 (void)fd_write_all(STDERR_FILENO, order + 5, strlen(order + 5));
         for (char **word = argv; str_equal(order, "words") && *word; word++) {
@@ -172,25 +203,35 @@ static void test_failure(void **state)
         assert_non_null(strstr(error.text, "hutch fetch -- npx 'a b'"));
 }
 
-/* The fetch of a client that has gone ends. A client that does not close its standard output is waited for.
- */
-static void test_client_gone(void **state)
+/* Fetches in a new process, whose standard output has no reader, or one that goes when a line comes. */
+static void end_with_client(bool gone_at_once)
 {
         int ends[2];
-        (void)state;
         assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-        close(ends[0]);
         pid_t child = fork();
         if (child == 0) {
+                client = ends[0];
+                if (gone_at_once)
+                        fd_close(&client);
                 if (dup2(ends[1], STDOUT_FILENO) < 0)
                         _exit(1);
                 _exit(fetch("stay", 0, COMMAND("npx", "x")) ? 1 : 2);
         }
+        close(ends[0]);
         close(ends[1]);
         int status;
         assert_int_equal(waitpid(child, &status, 0), child);
         assert_true(WIFEXITED(status));
         assert_int_equal(WEXITSTATUS(status), 2);
+}
+
+/* The fetch of a client that has gone ends. A client that does not close its standard output is waited for.
+ */
+static void test_client_gone(void **state)
+{
+        (void)state;
+        end_with_client(true);
+        end_with_client(false);
 }
 
 static void test_client_that_waits(void **state)
@@ -210,6 +251,22 @@ static void test_client_that_waits(void **state)
         close(ends[0]);
         assert_true(WIFEXITED(status));
         assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void ignore_signal(int number)
+{
+        (void)number;
+}
+
+static void test_signals_lose_nothing(void **state)
+{
+        (void)state;
+        struct sigaction action = {.sa_handler = ignore_signal}, before;
+        assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
+        bool fetched = fetch("signals", 0, COMMAND("npx", "x"));
+        assert_int_equal(sigaction(SIGUSR1, &before, NULL), 0);
+        assert_false(fetched);
+        assert_heard("x is not here yet\n[hutch] after a signal\n");
 }
 
 /* A hutch without its helper. One that is installed on this machine would download. */
@@ -250,6 +307,7 @@ int main(int count, char **argv)
             cmocka_unit_test(test_failure),
             cmocka_unit_test(test_client_gone),
             cmocka_unit_test(test_client_that_waits),
+            cmocka_unit_test(test_signals_lose_nothing),
             cmocka_unit_test(test_no_helper),
         };
         (void)count;
