@@ -155,6 +155,8 @@ static bool choose_cwd(struct box *box, const char *wanted, const char *callers,
         }
         autofree char *real = realpath(wanted, NULL);
         const struct mount *mount = box_find_mount(box, wanted);
+        /* A link of the host that does not exist inside: the sandbox shows only what it leads to. */
+        const char *visible = !mount && real ? real : wanted;
         if (!mount && real)
                 mount = box_find_mount(box, real);
         if (!mount)
@@ -163,7 +165,7 @@ static bool choose_cwd(struct box *box, const char *wanted, const char *callers,
                     "the working directory %s is not visible inside the sandbox: grant it with --ro or "
                     "--rw",
                     wanted);
-        box->cwd = str_copy(wanted);
+        box->cwd = str_copy(visible);
         return true;
 }
 

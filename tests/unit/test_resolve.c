@@ -347,7 +347,7 @@ static void test_working_directory_that_is_named(void **state)
         assert_made("--ro T/named --cwd ../named/sub -- sh");
         assert_found(str_copy(box.cwd), "T/named/sub");
         assert_made("--ro T/named --cwd T/link/sub -- sh");
-        assert_found(str_copy(box.cwd), "T/link/sub");
+        assert_found(str_copy(box.cwd), "T/named/sub");
         assert_made("--ro T/named:/inside --cwd /inside/sub -- sh");
         assert_string_equal(box.cwd, "/inside/sub");
         /* What the host has at that path does not matter. */
