@@ -155,17 +155,16 @@ static bool choose_cwd(struct box *box, const char *wanted, const char *callers,
         }
         autofree char *real = realpath(wanted, NULL);
         const struct mount *mount = box_find_mount(box, wanted);
+        bool is_empty = !mount || mount->kind == MOUNT_MEMORY;
         /* A link of the host that does not exist inside: the sandbox shows only what it leads to. */
-        const char *visible = !mount && real ? real : wanted;
-        if (!mount && real)
-                mount = box_find_mount(box, real);
-        if (!mount)
+        bool use_target = is_empty && real && mounts_show(box, real);
+        if (!mount && !use_target)
                 return error_set(
                     error, EXIT_SETUP,
                     "the working directory %s is not visible inside the sandbox: grant it with --ro or "
                     "--rw",
                     wanted);
-        box->cwd = str_copy(visible);
+        box->cwd = str_copy(use_target ? real : wanted);
         return true;
 }
 
