@@ -3,6 +3,7 @@
  * From the words of the options to a finished box, on the host tree of this machine: the home, the working
  * directory, the grants, and above all what is refused.
  */
+#include "grants/watched_names.h"
 #include "resolve/resolve.h"
 
 #include "lib/messages.h"
@@ -34,6 +35,7 @@ static void collect(void *context, const char *line, size_t length)
 static void release(void)
 {
         held_sources_release(&held);
+        watched_names_release(&held);
         box_free(&box);
         held = (struct held_sources){0};
         box = (struct box){0};
