@@ -39,7 +39,7 @@ static int set_up(void **state)
         machine_make_file("/granted/sub/deep/secret", "old");
         mounts[0] = (struct mount){.kind = MOUNT_BIND,
                                    .source = str_format("%s/granted", machine_directory),
-                                   .destination = (char *)"/work",
+                                   .destination = (char *)"/inside",
                                    .writable = true,
                                    .is_directory = true,
                                    .origin = ORIGIN_OPTION,
@@ -105,7 +105,7 @@ static void test_nothing_to_watch(void **state)
         add_mask("/elsewhere/secret", "--hide secret");
         assert_null(mount_watch_new(&box, &held, false));
         /* Nor does one below what hutch itself shows, or on an overlay. */
-        mounts[box.mount_count - 1].destination = (char *)"/work/secret";
+        mounts[box.mount_count - 1].destination = (char *)"/inside/secret";
         mounts[0].origin = ORIGIN_BASE;
         assert_null(mount_watch_new(&box, &held, false));
         mounts[0].origin = ORIGIN_OPTION;
@@ -132,7 +132,7 @@ static void test_which_mounts_matter(void **state)
         for (size_t i = 0; i < COUNT(cases); i++) {
                 mounts[1] = (struct mount){.kind = cases[i].kind,
                                            .source = (char *)"/usr/share",
-                                           .destination = (char *)"/work/secret",
+                                           .destination = (char *)"/inside/secret",
                                            .writable = cases[i].writable,
                                            .origin = origin_of(cases[i].why),
                                            .why = (char *)cases[i].why};
@@ -147,7 +147,7 @@ static void test_which_mounts_matter(void **state)
 static void test_what_was_asked_for_ends_the_sandbox(void **state)
 {
         (void)state;
-        add_mask("/work/secret", "--hide secret");
+        add_mask("/inside/secret", "--hide secret");
         struct mount_watch *watch = mount_watch_new(&box, &held, false);
         assert_int_equal(mount_watch_descriptor(watch), -1);
         assert_true(mount_watch_begin(watch));
@@ -161,7 +161,7 @@ static void test_what_was_asked_for_ends_the_sandbox(void **state)
         replace("granted/secret");
         assert_false(mount_watch_read(watch));
         assert_non_null(strstr(
-            heard, "/granted/secret was replaced while the sandbox ran, so /work/secret (--hide secret)"));
+            heard, "/granted/secret was replaced while the sandbox ran, so /inside/secret (--hide secret)"));
         assert_non_null(strstr(heard, "status 125"));
         heard[0] = 0;
         replace("granted/secret"); /* said once */
@@ -173,8 +173,8 @@ static void test_what_was_asked_for_ends_the_sandbox(void **state)
 static void test_what_hutch_did_is_reported(void **state)
 {
         (void)state;
-        add_mask("/work/secret", "hidden by default");
-        add_bind("granted/sub/deep/secret", "/work/sub/deep/secret", false, "protected by default");
+        add_mask("/inside/secret", "hidden by default");
+        add_bind("granted/sub/deep/secret", "/inside/sub/deep/secret", false, "protected by default");
         mounts[0].writable = true;
         struct mount_watch *watch = mount_watch_new(&box, &held, false);
         assert_true(mount_watch_begin(watch));
@@ -182,7 +182,7 @@ static void test_what_hutch_did_is_reported(void **state)
         assert_true(mount_watch_read(watch));
         assert_non_null(strstr(heard,
                                "/granted/secret was replaced while the sandbox runs, so the command can use "
-                               "/work/secret (hidden by default)"));
+                               "/inside/secret (hidden by default)"));
         assert_non_null(strstr(heard, "start it again to hide the new object"));
         heard[0] = 0;
         replace("granted/sub/deep/secret");
@@ -195,8 +195,8 @@ static void test_what_hutch_did_is_reported(void **state)
 static void test_a_directory_above(void **state)
 {
         (void)state;
-        add_mask("/work/sub/deep/secret", "hidden by default");
-        add_mask("/work/sub/deep/other", "--hide other");
+        add_mask("/inside/sub/deep/secret", "hidden by default");
+        add_mask("/inside/sub/deep/other", "--hide other");
         machine_make_file("/granted/sub/deep/other", "");
         machine_make_file("/new/deep/secret", "");
         struct mount_watch *watch = mount_watch_new(&box, &held, false);
@@ -217,7 +217,7 @@ static void test_a_directory_above(void **state)
 static void test_what_happened_before_the_watch(void **state)
 {
         (void)state;
-        add_mask("/work/secret", "--hide secret");
+        add_mask("/inside/secret", "--hide secret");
         struct mount_watch *watch = mount_watch_new(&box, &held, false);
         replace("granted/secret");
         assert_false(mount_watch_begin(watch));
@@ -257,7 +257,7 @@ static void test_a_mount_that_changes_nothing(void **state)
 {
         (void)state;
         mounts[0].writable = false;
-        add_bind("granted/secret", "/work/secret", false, "--ro");
+        add_bind("granted/secret", "/inside/secret", false, "--ro");
         struct mount_watch *watch = mount_watch_new(&box, &held, false);
         assert_null(watch == NULL ? NULL : strstr("x", "y"));
         size_t places = watch != NULL;

@@ -17,11 +17,11 @@ static struct toolchain toolchain;
 static struct error error;
 static struct toolchain_caller caller;
 
-/* A finding without a PATH; T/work is the working directory. */
+/* A finding without a PATH; T/caller is the working directory. */
 static struct finding make_finding(const struct box *box)
 {
         static char work[80];
-        autofree char *path = tree_path("T/work");
+        autofree char *path = tree_path("T/caller");
         assert_true(strlen(path) < sizeof(work));
         memcpy(work, path, strlen(path) + 1);
         toolchain_free(&toolchain);

@@ -13,13 +13,13 @@
 static struct box box;
 static struct heard heard;
 
-/* A box whose command starts in T/work, the caller's working directory. */
+/* A box whose command starts in T/caller, the caller's working directory. */
 static int set_up(void **state)
 {
         if (tree_set_up(state) != 0)
                 return -1;
-        tree_make_directory("T/work");
-        box = (struct box){.cwd = tree_path("T/work"), .home = tree_path("T/home")};
+        tree_make_directory("T/caller");
+        box = (struct box){.cwd = tree_path("T/caller"), .home = tree_path("T/home")};
         heard = (struct heard){""};
         messages_send_to(hear, &heard);
         return 0;
@@ -36,7 +36,7 @@ static int tear_down(void **state)
 
 static void say(const char *command, bool fetches)
 {
-        autofree char *cwd = tree_path("T/work");
+        autofree char *cwd = tree_path("T/caller");
         str_list_free(&box.argv);
         box.argv = tree_words(command);
         heard = (struct heard){""};
@@ -103,13 +103,13 @@ static void test_tilde(void **state)
 static void test_relative_path(void **state)
 {
         (void)state;
-        tree_make_file("T/work/src/server.py", "", 0644);
-        tree_make_file("T/work/plain.py", "", 0644);
-        tree_make_file("T/work/-x/y", "", 0644);
+        tree_make_file("T/caller/src/server.py", "", 0644);
+        tree_make_file("T/caller/plain.py", "", 0644);
+        tree_make_file("T/caller/-x/y", "", 0644);
         assert_quiet("python3 src/server.py");
         start_in("T/home");
         assert_note("python3 src/server.py",
-                    "the working directory T/work is not visible inside; the command "
+                    "the working directory T/caller is not visible inside; the command "
                     "starts in T/home; --ro . would grant it");
         assert_note("python3 -u none/x src/server.py", "is not visible inside");
         /* The command word, a name, an option, what is not there, and an absolute path. */
@@ -117,14 +117,14 @@ static void test_relative_path(void **state)
         assert_quiet("python3 plain.py");
         assert_quiet("python3 -x/y");
         assert_quiet("python3 src/none.py");
-        assert_quiet("python3 T/work/src/server.py");
+        assert_quiet("python3 T/caller/src/server.py");
 }
 
 static void test_python_module(void **state)
 {
         (void)state;
-        tree_make_file("T/work/package/__init__.py", "", 0644);
-        tree_make_file("T/work/single.py", "", 0644);
+        tree_make_file("T/caller/package/__init__.py", "", 0644);
+        tree_make_file("T/caller/single.py", "", 0644);
         assert_quiet("python3 -m package");
         start_in("T/home");
         assert_note("python3 -m package", "--ro . would grant it");

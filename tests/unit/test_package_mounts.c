@@ -64,7 +64,7 @@ static int tear_down(void **state)
 /* Adds the packages that the command needs. */
 static bool add(const char *command)
 {
-        autofree char *work = tree_path("T/work");
+        autofree char *work = tree_path("T/caller");
         package_mounts_release(&use);
         str_list_free(&box.argv);
         box.argv = tree_words(command);
@@ -308,12 +308,12 @@ static void test_programs_of_a_fetch(void **state)
 {
         (void)state;
         autofree char *executable = tree_path("T/other/bin/npx");
-        tree_make_file("T/work/file", "", 0644);
+        tree_make_file("T/caller/file", "", 0644);
         tree_make_file("T/tools/npm", "", 0755);
         tree_make_file("T/other/bin/npx", "", 0755);
         autofree char *path = tree_path("T/bin:T/tools");
         setenv("PATH", path, 1);
-        tree_add_grant(&box, "T/work", true, "--rw");
+        tree_add_grant(&box, "T/caller", true, "--rw");
         assert_false(add("npx -y hello"));
         assert_true(box.fetch_first && error.status == 0);
         /* A directory of PATH, one of the programs in it, or what it leads to is writable. */
@@ -321,9 +321,9 @@ static void test_programs_of_a_fetch(void **state)
                 const char *grant, *link, *text;
         } cases[] = {
             {"T/tools", NULL, NULL},
-            {"T/work", "T/tools/node", "../work/file"},
+            {"T/caller", "T/tools/node", "../caller/file"},
             {"T/bin", NULL, NULL},
-            {"T/work", "T/work/out", "../tools/npm"},
+            {"T/caller", "T/caller/out", "../tools/npm"},
         };
         for (size_t i = 0; i < COUNT(cases); i++) {
                 keep_mounts(1);
@@ -333,7 +333,7 @@ static void test_programs_of_a_fetch(void **state)
                 if (i == 3) {
                         autofree char *in_work = tree_path("T/bin");
                         setenv("PATH", in_work, 1);
-                        tree_make_link("T/bin/uv", "../work/out");
+                        tree_make_link("T/bin/uv", "../caller/out");
                 }
                 assert_false(add("npx -y hello"));
                 assert_failed("refusing to fetch: a program of");
@@ -352,10 +352,10 @@ static void test_programs_of_a_fetch(void **state)
         assert_failed("refusing to fetch");
         keep_mounts(1);
         autofree char *odd = tree_path("T/other/bin/odd");
-        tree_make_link("T/other/bin/odd", "../../work/file");
+        tree_make_link("T/other/bin/odd", "../../caller/file");
         free(toolchain.executable);
         toolchain.executable = str_copy(odd);
-        tree_add_grant(&box, "T/work", true, "--rw");
+        tree_add_grant(&box, "T/caller", true, "--rw");
         assert_false(add("npx -y hello"));
         assert_failed("refusing to fetch");
         /* Reading is no harm. */
@@ -415,7 +415,7 @@ static char *request_name(const char *command)
         struct fetch_request request;
         struct str_list words = tree_words(command);
         const struct directories directories = tree_directories(NULL);
-        autofree char *work = tree_path("T/work");
+        autofree char *work = tree_path("T/caller");
         char *name = NULL;
         if (package_project_request(&words, &directories, work, &request)) {
                 assert_int_equal(request.tool, FETCH_UV_PROJECT);

@@ -26,17 +26,17 @@ static int set_up(void **state)
         tree_make_link("T/node/bin/npx", "../lib/node_modules/npm/bin/npx-cli.js");
         tree_make_file(CACHE "/_npx/1/node_modules/hello/cli.js", "#!/usr/bin/env node\n", 0755);
         tree_make_link(CACHE "/" BIN "/hello", "../hello/cli.js");
-        tree_make_file("T/work/deep/file", "", 0644);
+        tree_make_file("T/caller/deep/file", "", 0644);
         box = (struct box){
             .home = tree_path("T/home"),
-            .cwd = tree_path("T/work/deep"),
+            .cwd = tree_path("T/caller/deep"),
             .argv = tree_words("npx -y hello@1.0 a -b"),
             .executable = str_copy("/usr/bin/npx"),
         };
         box.started = tree_words("npx -y hello@1.0 a -b");
         str_list_add(&box.environment, "PATH=/usr/bin");
         str_list_add(&box.environment, "npm_config_offline=true");
-        tree_add_grant(&box, "T/work", false, "--ro");
+        tree_add_grant(&box, "T/caller", false, "--ro");
         tree_add_grant(&box, "T/home", false, "--ro");
         toolchain = (struct toolchain){.executable = tree_path("T/node/bin/npx")};
         use = (struct package_mounts){
@@ -100,10 +100,10 @@ static void test_npx(void **state)
         assert_list(&box.started, LIST("hello", "a", "-b"));
         assert_string_equal(box.started.values[1], "a");
         autofree char *path =
-            tree_path("T/home/.npm/" BIN ":T/work/deep/node_modules/.bin:T/work/node_modules/.bin:"
+            tree_path("T/home/.npm/" BIN ":T/caller/deep/node_modules/.bin:T/caller/node_modules/.bin:"
                       "T/node_modules/.bin:/tmp/node_modules/.bin:/node_modules/.bin:/usr/bin");
         assert_string_equal(environment_find(&box.environment, "PATH"), path);
-        autofree char *cwd = tree_path("T/work/deep");
+        autofree char *cwd = tree_path("T/caller/deep");
         assert_string_equal(environment_find(&box.environment, "INIT_CWD"), cwd);
         assert_string_equal(environment_find(&box.environment, "npm_command"), "exec");
         assert_string_equal(environment_find(&box.environment, "npm_lifecycle_event"), "npx");
@@ -131,7 +131,7 @@ static void test_uvx(void **state)
         replace(&use.entry.program, "");
         type("uvx hello x");
         /* npm's settings, projects and global packages mean nothing to uv. */
-        tree_make_file("T/work/.npmrc", "", 0644);
+        tree_make_file("T/caller/.npmrc", "", 0644);
         str_list_add(&box.environment, "npm_config_x=1");
         assert_true(starts());
         assert_found(str_copy(box.executable), "T/home/.npm/archive/x/bin/hello");
@@ -297,21 +297,21 @@ static void test_projects(void **state)
                 const char *file, *content;
                 bool starts;
         } cases[] = {
-            {"T/work/deep/.npmrc", "", false},
-            {"T/work/.npmrc", "", false},
+            {"T/caller/deep/.npmrc", "", false},
+            {"T/caller/.npmrc", "", false},
             {"T/home/.npmrc", "", false},
             {"T/.npmrc", "", true}, /* not visible inside */
-            {"T/work/deep/node_modules/.bin/hello@1.0", "", false},
-            {"T/work/node_modules/hello/x", "", false},
-            {"T/work/node_modules/other/x", "", true},
-            {"T/work/deep/package.json", "{}", true},
-            {"T/work/package.json", "{\"name\": \"other\", \"bin\": {\"other\": \"x\"}}", true},
-            {"T/work/package.json", "{\"name\": \"hello\"}", false},
-            {"T/work/package.json", "{\"name\": \"@s/hello\"}", false},
-            {"T/work/package.json", "{\"bin\": {\"hello\": \"x\"}}", false},
-            {"T/work/package.json", "{\"directories\": {\"bin\": \"x\"}}", false},
-            {"T/work/package.json", "{", false},
-            {"T/work/package.json", "[]", false},
+            {"T/caller/deep/node_modules/.bin/hello@1.0", "", false},
+            {"T/caller/node_modules/hello/x", "", false},
+            {"T/caller/node_modules/other/x", "", true},
+            {"T/caller/deep/package.json", "{}", true},
+            {"T/caller/package.json", "{\"name\": \"other\", \"bin\": {\"other\": \"x\"}}", true},
+            {"T/caller/package.json", "{\"name\": \"hello\"}", false},
+            {"T/caller/package.json", "{\"name\": \"@s/hello\"}", false},
+            {"T/caller/package.json", "{\"bin\": {\"hello\": \"x\"}}", false},
+            {"T/caller/package.json", "{\"directories\": {\"bin\": \"x\"}}", false},
+            {"T/caller/package.json", "{", false},
+            {"T/caller/package.json", "[]", false},
         };
         for (size_t i = 0; i < COUNT(cases); i++) {
                 tree_make_file(cases[i].file, cases[i].content, 0644);
@@ -329,15 +329,16 @@ static void test_projects(void **state)
         }
         /* A manifest that cannot be read as a file is not known to be harmless. */
         tree_make_file("T/manifest", "{}", 0644);
-        tree_make_link("T/work/package.json", "T/manifest");
+        tree_make_link("T/caller/package.json", "T/manifest");
         assert_false(starts());
-        tree_remove_file("T/work/package.json");
-        autofree char *manifest = tree_path("T/work/package.json");
+        tree_remove_file("T/caller/package.json");
+        autofree char *manifest = tree_path("T/caller/package.json");
         assert_int_equal(mkfifo(manifest, 0644), 0);
         assert_false(starts());
-        tree_remove_file("T/work/package.json");
+        tree_remove_file("T/caller/package.json");
         /* --file may bring one. */
-        struct copy_in file = {.source = tree_path("T/manifest"), .destination = tree_path("T/work/.npmrc")};
+        struct copy_in file = {.source = tree_path("T/manifest"),
+                               .destination = tree_path("T/caller/.npmrc")};
         box.files = &file;
         box.file_count = 1;
         bool direct = starts();
@@ -353,15 +354,15 @@ static void test_projects(void **state)
 static void test_what_the_sandbox_shows(void **state)
 {
         (void)state;
-        tree_make_file("T/work/deep/.npmrc", "", 0644);
+        tree_make_file("T/caller/deep/.npmrc", "", 0644);
         tree_make_file("T/elsewhere/.npmrc", "", 0644);
         box_add_mount(&box, &(struct mount){.kind = MOUNT_MEMORY,
-                                            .destination = tree_path("T/work/deep"),
+                                            .destination = tree_path("T/caller/deep"),
                                             .why = str_copy("--tmpfs")});
         assert_direct();
         box_add_mount(&box, &(struct mount){.kind = MOUNT_OVERLAY,
                                             .source = tree_path("T/elsewhere"),
-                                            .destination = tree_path("T/work/deep"),
+                                            .destination = tree_path("T/caller/deep"),
                                             .why = str_copy("--overlay")});
         assert_false(starts());
 }

@@ -115,10 +115,10 @@ static void test_pins_at_another_destination(void **state)
         (void)state;
         make_file("w/a/.keep", "");
         make_directory("w/a/b");
-        grant("w", "/work", true, "--rw");
-        grant("w/a/b", "/work/a/b", false, "--ro");
+        grant("w", "/inside", true, "--rw");
+        grant("w/a/b", "/inside/a/b", false, "--ro");
         assert_true(protect());
-        const struct mount *pin = mounts_find_exact(&rig.box, "/work/a");
+        const struct mount *pin = mounts_find_exact(&rig.box, "/inside/a");
         assert_non_null(pin);
         assert_string_equal(pin->source, at("w/a"));
         assert_true(pin->writable);
@@ -301,14 +301,14 @@ static void test_asked_for(void **state)
         options.no_protect = true;
         grant("w", NULL, true, "--rw");
         grant("w/a/dir", "/mnt", true, "--rw");
-        grant("w", "/work", true, "--rw");
+        grant("w", "/inside", true, "--rw");
         assert_true(protect());
         expect_protected("w/a/key");
         assert_string_equal(mount_at("w/a/key")->why, "--protect");
         expect_protected("w/a/dir");
         expect_pinned("w/a", "w/a/key");
         assert_false(mounts_find_exact(&rig.box, "/mnt")->writable);
-        assert_false(mounts_find_exact(&rig.box, "/work/a/key")->writable);
+        assert_false(mounts_find_exact(&rig.box, "/inside/a/key")->writable);
         assert_true(mount_at("w")->writable);
         assert_string_equal(rig.said, "");
         /* What is read-only by now needs no mount for a default name. */

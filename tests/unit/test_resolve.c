@@ -102,7 +102,7 @@ static const struct mount *find_mount(const char *place)
         return mount && str_equal(mount->destination, path) ? mount : NULL;
 }
 
-/* One tree for all tests, because caller_homes() is read once; the caller's working directory is T/work. */
+/* One tree for all tests, because caller_homes() is read once; the caller's working directory is T/caller. */
 static int set_up_all(void **state)
 {
         if (tree_set_up(state) != 0)
@@ -114,7 +114,7 @@ static int set_up_all(void **state)
         for (size_t i = 0; i < COUNT(unset); i++)
                 unsetenv(unset[i]);
         setenv("XDG_DATA_HOME", data, 1);
-        tree_make_directory("T/work");
+        tree_make_directory("T/caller");
         heard = str_copy("");
         messages_send_to(collect, NULL);
         return 0;
@@ -129,7 +129,7 @@ static int tear_down_all(void **state)
 
 static int set_up(void **state)
 {
-        autofree char *work = tree_path("T/work"), *home = tree_path("T/home");
+        autofree char *work = tree_path("T/caller"), *home = tree_path("T/home");
         (void)state;
         setenv("HOME", home, 1);
         setenv("PATH", "/usr/bin:/bin", 1);
@@ -234,8 +234,8 @@ static void test_files_that_are_named(void **state)
 {
         (void)state;
         assert_made("--log a.log --pin pins.json -- sh");
-        assert_found(str_copy(box.log_path), "T/work/a.log");
-        assert_found(str_copy(box.tools.pins), "T/work/pins.json");
+        assert_found(str_copy(box.log_path), "T/caller/a.log");
+        assert_found(str_copy(box.tools.pins), "T/caller/pins.json");
 }
 
 /* hutch raises its own limit of open files, and the server gets the caller's. */
@@ -324,18 +324,18 @@ static void test_command_is_not_granted(void **state)
 static void test_callers_working_directory(void **state)
 {
         (void)state;
-        tree_make_file("T/work/sub/file", "", 0644);
+        tree_make_file("T/caller/sub/file", "", 0644);
         assert_made("-- sh");
         assert_found(str_copy(box.cwd), "T/home");
         assert_made("--ro . -- sh");
-        assert_found(str_copy(box.cwd), "T/work");
+        assert_found(str_copy(box.cwd), "T/caller");
         /* Something below it is visible, at the same path. */
         assert_made("--ro sub -- sh");
-        assert_found(str_copy(box.cwd), "T/work");
+        assert_found(str_copy(box.cwd), "T/caller");
         assert_made("--ro sub:/elsewhere -- sh");
         assert_found(str_copy(box.cwd), "T/home");
         assert_int_equal(chdir("/"), 0);
-        assert_made("--ro T/work/sub -- sh");
+        assert_made("--ro T/caller/sub -- sh");
         assert_found(str_copy(box.cwd), "T/home");
 }
 
@@ -399,14 +399,14 @@ static void test_profile(void **state)
 {
         (void)state;
         enum { MOST = 1 << 20 };
-        tree_make_file("T/work/profile.json", "{}", 0644);
+        tree_make_file("T/caller/profile.json", "{}", 0644);
         assert_made("--seccomp profile.json -- sh");
-        assert_found(str_copy(box.seccomp_path), "T/work/profile.json");
+        assert_found(str_copy(box.seccomp_path), "T/caller/profile.json");
         assert_int_equal(box.seccomp_length, 2);
         assert_memory_equal(box.seccomp_json, "{}", 2);
         assert_refused("--seccomp none.json -- sh",
-                       "cannot read the seccomp profile T/work/none.json: No such");
-        autofree char *path = tree_path("T/work/profile.json");
+                       "cannot read the seccomp profile T/caller/none.json: No such");
+        autofree char *path = tree_path("T/caller/profile.json");
         assert_int_equal(truncate(path, MOST), 0);
         assert_made("--seccomp profile.json -- sh");
         assert_int_equal(truncate(path, MOST + 1), 0);

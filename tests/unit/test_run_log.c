@@ -42,7 +42,7 @@ static int set_up(void **state)
         messages_send_to(hear, NULL);
         for (size_t i = 0; i < COUNT(mounts); i++)
                 mounts[i] = (struct mount){.kind = MOUNT_BIND,
-                                           .source = (char *)"/work",
+                                           .source = (char *)"/inside",
                                            .origin = ORIGIN_OPTION,
                                            .why = (char *)"--ro"};
         box = (struct box){.kind = BOX_MCP, .mounts = mounts, .limits = {.memory_bytes = 1 << 30, .pids = 7}};
@@ -118,9 +118,9 @@ static void test_a_run(void **state)
         assert_int_equal(number_of(lines, 0, "pid"), getpid());
         assert_int_equal(number_of(lines, 0, "grant_count"), 3);
         cJSON *grants = cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(lines, 0), "grants");
-        assert_string_equal(cJSON_GetStringValue(cJSON_GetArrayItem(grants, 0)), "rw /work");
-        assert_string_equal(cJSON_GetStringValue(cJSON_GetArrayItem(grants, 1)), "overlay /work");
-        assert_string_equal(cJSON_GetStringValue(cJSON_GetArrayItem(grants, 2)), "ro /work");
+        assert_string_equal(cJSON_GetStringValue(cJSON_GetArrayItem(grants, 0)), "rw /inside");
+        assert_string_equal(cJSON_GetStringValue(cJSON_GetArrayItem(grants, 1)), "overlay /inside");
+        assert_string_equal(cJSON_GetStringValue(cJSON_GetArrayItem(grants, 2)), "ro /inside");
         assert_string_equal(text_of(lines, 1, "text"), "before there is a file");
         assert_string_equal(text_of(lines, 2, "text"), "during the run");
         assert_string_equal(text_of(lines, 3, "event"), "end");

@@ -9,13 +9,13 @@
 
 #include <stdlib.h>
 
-/* What the command uses, with T/work as the working directory. */
+/* What the command uses, with T/caller as the working directory. */
 static struct runner_needs find(const char *words, const struct box *box)
 {
         struct runner_needs needs = {0};
         struct str_list command = tree_words(words);
         const struct directories directories = tree_directories(box);
-        autofree char *work = tree_path("T/work"), *home = tree_path("T/home");
+        autofree char *work = tree_path("T/caller"), *home = tree_path("T/home");
         runners_find_needs(&command, &directories, work, home, &needs);
         str_list_free(&command);
         return needs;
@@ -88,7 +88,7 @@ static void make_uv_project(void)
         tree_make_file("T/p/.venv/pyvenv.cfg", "", 0644);
         tree_make_file("T/p/main.py", "", 0644);
         tree_make_file("T/p/deep/other.py", "", 0644);
-        tree_make_file("T/work/x", "", 0644);
+        tree_make_file("T/caller/x", "", 0644);
 }
 
 static void test_uv_run(void **state)
@@ -100,7 +100,7 @@ static void test_uv_run(void **state)
             "uv --directory=T/p run -q --with x main.py",
             "uv run --directory T/p main.py",
             "uv run --project T/p T/p/main.py",
-            "uv run --directory T/work --project ../p T/p/main.py",
+            "uv run --directory T/caller --project ../p T/p/main.py",
             "uv run --project T/nowhere --project T/p T/p/main.py",
             "uv run --directory T/p -- main.py",
             "/opt/bin/uv --project ../p run ../p/main.py",
@@ -118,21 +118,21 @@ static void test_uv_run(void **state)
                 assert_needs(without_script[i], NULL, LIST("T/p/.venv/bin/python"), LIST("T/p", "T/p"),
                              environment);
         /* The working directory is not a project, and nothing names one. */
-        assert_needs("uv run x", NULL, LIST("T/work/x"), NULL, LIST("UV_OFFLINE=1"));
-        assert_needs("uv --directory T/work run x", NULL, LIST("T/work/x"), LIST("T/work"),
+        assert_needs("uv run x", NULL, LIST("T/caller/x"), NULL, LIST("UV_OFFLINE=1"));
+        assert_needs("uv --directory T/caller run x", NULL, LIST("T/caller/x"), LIST("T/caller"),
                      LIST("UV_OFFLINE=1"));
         assert_needs("uv --directory T/none run x", NULL, NULL, NULL, LIST("UV_OFFLINE=1"));
         assert_needs("uv --directory T/p sync", NULL, NULL, NULL, NULL);
         /* Without a project the nearest environment counts. */
-        tree_make_file("T/work/.venv/pyvenv.cfg", "", 0644);
-        assert_needs("uv run y", NULL, LIST("T/work/.venv/bin/python"), LIST("T/work"), environment);
+        tree_make_file("T/caller/.venv/pyvenv.cfg", "", 0644);
+        assert_needs("uv run y", NULL, LIST("T/caller/.venv/bin/python"), LIST("T/caller"), environment);
         /* With a network uv may look for updates. */
         struct port_pair port = {1, 1};
         const struct box online = {.network = {.host_ports = &port, .host_port_count = 1}};
         const struct box offline = {0};
-        assert_needs("uv run y", &online, LIST("T/work/.venv/bin/python"), LIST("T/work"),
+        assert_needs("uv run y", &online, LIST("T/caller/.venv/bin/python"), LIST("T/caller"),
                      LIST("UV_NO_SYNC=1"));
-        assert_needs("uv run y", &offline, LIST("T/work/.venv/bin/python"), LIST("T/work"), environment);
+        assert_needs("uv run y", &offline, LIST("T/caller/.venv/bin/python"), LIST("T/caller"), environment);
         /* The host's file at a place of --file is another one. */
         struct copy_in file = {.source = (char[]){"/x"}, .destination = tree_path("T/p/main.py")};
         const struct box with_file = {.files = &file, .file_count = 1};
@@ -182,7 +182,7 @@ static void test_unsynced_projects(void **state)
         tree_make_file("T/w/pyproject.toml", "[tool.uv.workspace]\n", 0644);
         tree_make_file("T/w/m/pyproject.toml", "", 0644);
         const struct directories directories = tree_directories(NULL);
-        autofree char *work = tree_path("T/work");
+        autofree char *work = tree_path("T/caller");
         for (size_t i = 0; i < COUNT(cases); i++) {
                 struct str_list command = tree_words(cases[i].words);
                 assert_found(runners_find_unsynced(&command, &directories, work), cases[i].project);
@@ -261,25 +261,25 @@ static void assert_npx(const char *words, const struct box *box, const char *pro
 static void test_npx(void **state)
 {
         (void)state;
-        tree_make_file("T/work/package.json", "{}", 0644);
-        tree_make_file("T/work/node_modules/.bin/tool", "", 0755);
-        tree_make_file("T/work/node_modules/@s/p/package.json", "{}", 0644);
-        tree_make_file("T/work/node_modules/lib/package.json", "{}", 0644);
-        assert_npx("npx tool", NULL, "T/work/node_modules/.bin/tool", NULL);
-        assert_npx("npx -y tool@1.0 x", NULL, "T/work/node_modules/.bin/tool", NULL);
-        assert_npx("npm exec -- tool", NULL, "T/work/node_modules/.bin/tool", NULL);
-        assert_npx("npx -p @s/p@1 tool", NULL, "T/work/node_modules/@s/p/package.json", NULL);
-        assert_npx("npx --package=lib tool", NULL, "T/work/node_modules/lib/package.json", NULL);
+        tree_make_file("T/caller/package.json", "{}", 0644);
+        tree_make_file("T/caller/node_modules/.bin/tool", "", 0755);
+        tree_make_file("T/caller/node_modules/@s/p/package.json", "{}", 0644);
+        tree_make_file("T/caller/node_modules/lib/package.json", "{}", 0644);
+        assert_npx("npx tool", NULL, "T/caller/node_modules/.bin/tool", NULL);
+        assert_npx("npx -y tool@1.0 x", NULL, "T/caller/node_modules/.bin/tool", NULL);
+        assert_npx("npm exec -- tool", NULL, "T/caller/node_modules/.bin/tool", NULL);
+        assert_npx("npx -p @s/p@1 tool", NULL, "T/caller/node_modules/@s/p/package.json", NULL);
+        assert_npx("npx --package=lib tool", NULL, "T/caller/node_modules/lib/package.json", NULL);
         assert_npx("npx other", NULL, NULL, NULL);
         /* The options' values and the words after the package are not the package. */
         assert_npx("npx -w tool other", NULL, NULL, NULL);
         assert_npx("npx other tool", NULL, NULL, NULL);
 
         /* A directory that is not the program's own is not searched. */
-        tree_set_mode("T/work", 0777);
+        tree_set_mode("T/caller", 0777);
         assert_npx("npx tool", NULL, NULL, NULL);
-        tree_set_mode("T/work", 0755);
-        tree_set_mode("T/work/node_modules", 0777);
+        tree_set_mode("T/caller", 0755);
+        tree_set_mode("T/caller/node_modules", 0777);
         assert_npx("npx tool", NULL, NULL, NULL);
 }
 
@@ -325,17 +325,17 @@ static void test_npx_searches_upward(void **state)
 static void test_modules(void **state)
 {
         (void)state;
-        tree_make_file("T/work/pkg/__main__.py", "", 0644);
-        tree_make_file("T/work/single.py", "", 0644);
+        tree_make_file("T/caller/pkg/__main__.py", "", 0644);
+        tree_make_file("T/caller/single.py", "", 0644);
         tree_make_file("T/private.py", "", 0644);
-        assert_needs("python3 -m pkg", NULL, NULL, LIST("T/work"), NULL);
-        assert_needs("python3 -m pkg.sub", NULL, NULL, LIST("T/work"), NULL);
-        assert_needs("python3 -m single", NULL, NULL, LIST("T/work"), NULL);
+        assert_needs("python3 -m pkg", NULL, NULL, LIST("T/caller"), NULL);
+        assert_needs("python3 -m pkg.sub", NULL, NULL, LIST("T/caller"), NULL);
+        assert_needs("python3 -m single", NULL, NULL, LIST("T/caller"), NULL);
         assert_needs("python3 -m json.tool", NULL, NULL, NULL, NULL);
         assert_needs("python3 -m ../private", NULL, NULL, NULL, NULL);
         tree_make_file("T/setup.py", "", 0644);
-        assert_needs("python3 -m single", NULL, NULL, LIST("T/work"), NULL);
-        tree_set_mode("T/work", 0777);
+        assert_needs("python3 -m single", NULL, NULL, LIST("T/caller"), NULL);
+        tree_set_mode("T/caller", 0777);
         assert_needs("python3 -m single", NULL, NULL, NULL, NULL);
 }
 

@@ -13,7 +13,7 @@
 
 static char *find_on_path(const char *path, const char *name, struct search_failure *failure)
 {
-        autofree char *directories = tree_path(path), *cwd = tree_path("T/work");
+        autofree char *directories = tree_path(path), *cwd = tree_path("T/caller");
         return search_path(directories, cwd, name, failure);
 }
 
@@ -22,16 +22,16 @@ static void test_path(void **state)
         (void)state;
         tree_make_file("T/one/plain", "", 0644);
         tree_make_file("T/two/plain", "", 0755);
-        tree_make_file("T/work/here", "", 0755);
-        tree_make_file("T/work/sub/there", "", 0755);
+        tree_make_file("T/caller/here", "", 0755);
+        tree_make_file("T/caller/sub/there", "", 0755);
         assert_found(find_on_path("T/one:T/two", "plain", NULL), "T/two/plain");
         assert_found(find_on_path("T/two:T/one", "plain", NULL), "T/two/plain");
         assert_found(find_on_path("T/one", "plain", NULL), NULL);
         /* An empty directory of PATH is the working directory, wherever it is in the list. */
-        assert_found(find_on_path("T/one:", "here", NULL), "T/work/here");
-        assert_found(find_on_path(":T/one", "here", NULL), "T/work/here");
-        assert_found(find_on_path("T/one::T/two", "here", NULL), "T/work/here");
-        assert_found(find_on_path("sub", "there", NULL), "T/work/sub/there");
+        assert_found(find_on_path("T/one:", "here", NULL), "T/caller/here");
+        assert_found(find_on_path(":T/one", "here", NULL), "T/caller/here");
+        assert_found(find_on_path("T/one::T/two", "here", NULL), "T/caller/here");
+        assert_found(find_on_path("sub", "there", NULL), "T/caller/sub/there");
         assert_found(find_on_path("T/two", "", NULL), NULL);
 }
 
@@ -57,7 +57,7 @@ static void test_best_reason(void **state)
 static void assert_problem(const char *name, int status, const char *problem)
 {
         struct search_failure failure = {0};
-        autofree char *cwd = tree_path("T/work"), *file = tree_path(name);
+        autofree char *cwd = tree_path("T/caller"), *file = tree_path(name);
         assert_found(search_file(cwd, file, &failure), NULL);
         if (failure.status != status || !strstr(failure.problem, problem))
                 fail_msg("%s: %d, %s", name, failure.status, failure.problem);
@@ -67,22 +67,22 @@ static void assert_problem(const char *name, int status, const char *problem)
 static void test_files(void **state)
 {
         (void)state;
-        autofree char *cwd = tree_path("T/work"), *absolute = tree_path("T/work/tool");
-        tree_make_file("T/work/tool", "", 0755);
-        tree_make_file("T/work/plain", "", 0644);
+        autofree char *cwd = tree_path("T/caller"), *absolute = tree_path("T/caller/tool");
+        tree_make_file("T/caller/tool", "", 0755);
+        tree_make_file("T/caller/plain", "", 0644);
         tree_make_file("T/real/deep/tool", "", 0755);
-        tree_make_link("T/work/link", "../real/deep");
-        assert_found(search_file(cwd, "./tool", NULL), "T/work/./tool");
-        assert_found(search_file("/", absolute, NULL), "T/work/tool");
-        assert_found(search_file("/", absolute + 1, NULL), "T/work/tool");
+        tree_make_link("T/caller/link", "../real/deep");
+        assert_found(search_file(cwd, "./tool", NULL), "T/caller/./tool");
+        assert_found(search_file("/", absolute, NULL), "T/caller/tool");
+        assert_found(search_file("/", absolute + 1, NULL), "T/caller/tool");
         /* The kernel follows `..` behind a link, so it stays. */
-        assert_found(search_file(cwd, "link/../deep/tool", NULL), "T/work/link/../deep/tool");
+        assert_found(search_file(cwd, "link/../deep/tool", NULL), "T/caller/link/../deep/tool");
         assert_problem("./plain", EXIT_NOT_EXECUTABLE, "not executable");
         assert_problem("./none", EXIT_NOT_FOUND, "there is no such file");
         assert_problem("./plain/none", EXIT_NOT_FOUND, "there is no such file");
-        assert_problem("T/work", EXIT_NOT_EXECUTABLE, "it is a directory");
+        assert_problem("T/caller", EXIT_NOT_EXECUTABLE, "it is a directory");
         assert_problem("/dev/null", EXIT_NOT_EXECUTABLE, "it is not a regular file");
-        tree_make_link("T/work/loop", "loop");
+        tree_make_link("T/caller/loop", "loop");
         assert_problem("./loop", EXIT_NOT_FOUND, "symbolic links");
 }
 

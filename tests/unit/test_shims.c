@@ -24,16 +24,16 @@ static int set_up(void **state)
         for (size_t i = 0; i < COUNT(variables); i++)
                 unsetenv(variables[i]);
         int failed = tree_set_up(state);
-        tree_make_directory("T/work");
+        tree_make_directory("T/caller");
         return failed;
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tree_tear_down)
 
-/* Follows the shim at `path` with T/work as the working directory. */
+/* Follows the shim at `path` with T/caller as the working directory. */
 static bool follow(const char *path, const struct box *box, struct shim *shim, struct error *error)
 {
-        autofree char *file = tree_path(path), *work = tree_path("T/work"), *home = tree_path("T/home");
+        autofree char *file = tree_path(path), *work = tree_path("T/caller"), *home = tree_path("T/home");
         autofree char *search = tree_path("T/home/.pyenv/shims:T/other:/usr/bin");
         const struct directories directories = tree_directories(box);
         const struct toolchain_caller caller = {
@@ -96,9 +96,9 @@ static void test_pyenv(void **state)
         tree_make_file("T/.python-version", "# the newest\n3.12\n", 0644);
         assert_starts(PYENV "/shims/python3", NULL, PYENV "/versions/3.12.10/bin/python3", NULL);
         /* The nearest file decides, and in it the first version that has the program. */
-        tree_make_file("T/work/.python-version", "3.9.0\n3.12.1\n3.11.9\n", 0644);
+        tree_make_file("T/caller/.python-version", "3.9.0\n3.12.1\n3.11.9\n", 0644);
         assert_starts(PYENV "/shims/python3", NULL, PYENV "/versions/3.12.1/bin/python3", NULL);
-        tree_make_file("T/work/.python-version", "#\n", 0644);
+        tree_make_file("T/caller/.python-version", "#\n", 0644);
         assert_starts(PYENV "/shims/python3", NULL, PYENV "/versions/3.12.10/bin/python3", NULL);
         assert_int_equal(setenv("PYENV_VERSION", "3.11.9", 1), 0);
         assert_starts(PYENV "/shims/python3", NULL, PYENV "/versions/3.11.9/bin/python3", NULL);
@@ -123,7 +123,7 @@ static void test_system_version(void **state)
         (void)state;
         make_pyenv();
         tree_make_link("T/elsewhere", "home/.pyenv/shims");
-        autofree char *shim = tree_path(PYENV "/shims/python3"), *work = tree_path("T/work");
+        autofree char *shim = tree_path(PYENV "/shims/python3"), *work = tree_path("T/caller");
         autofree char *path = tree_path("T/none:T/elsewhere:T/other");
         const struct directories directories = tree_directories(NULL);
         struct toolchain_caller caller = {.path = path, .cwd = work, .work = work, .home = work};
@@ -165,15 +165,15 @@ static void test_asdf(void **state)
         (void)state;
         make_asdf();
         assert_starts(ASDF "/shims/node", NULL, ASDF "/installs/nodejs/20.1.0/bin/node", NULL);
-        tree_make_file("T/work/.tool-versions", "nodejs 19.0.0 18.0.0\n", 0644);
+        tree_make_file("T/caller/.tool-versions", "nodejs 19.0.0 18.0.0\n", 0644);
         assert_starts(ASDF "/shims/node", NULL, ASDF "/installs/nodejs/18.0.0/bin/node", NULL);
         assert_int_equal(setenv("ASDF_NODEJS_VERSION", "20.1.0", 1), 0);
         assert_starts(ASDF "/shims/node", NULL, ASDF "/installs/nodejs/20.1.0/bin/node", NULL);
         unsetenv("ASDF_NODEJS_VERSION");
         /* The first plugin of the shim that has a version decides. */
-        tree_make_file("T/work/.tool-versions", "nodejs 18.0.0\nother 1\n", 0644);
+        tree_make_file("T/caller/.tool-versions", "nodejs 18.0.0\nother 1\n", 0644);
         assert_starts(ASDF "/shims/node", NULL, ASDF "/installs/other/1/bin/node", NULL);
-        tree_make_file("T/work/.tool-versions", "ruby 3.3.0\n", 0644);
+        tree_make_file("T/caller/.tool-versions", "ruby 3.3.0\n", 0644);
         tree_remove_file("T/home/.tool-versions");
         assert_refused(ASDF "/shims/node", NULL, EXIT_NOT_FOUND,
                        "shim of asdf, and nothing says which version");
@@ -183,18 +183,18 @@ static void test_asdf_with_files_of_other_tools(void **state)
 {
         (void)state;
         make_asdf();
-        tree_make_file("T/work/.nvmrc", "v18.0.0\n", 0644);
+        tree_make_file("T/caller/.nvmrc", "v18.0.0\n", 0644);
         assert_starts(ASDF "/shims/node", NULL, ASDF "/installs/nodejs/20.1.0/bin/node", NULL);
         tree_make_file("T/home/.asdfrc", "legacy_version_file = yes\n", 0644);
         assert_starts(ASDF "/shims/node", NULL, ASDF "/installs/nodejs/18.0.0/bin/node", NULL);
         /* asdf's own file of the same directory comes first; that of a directory above does not. */
-        tree_make_file("T/work/.tool-versions", "nodejs 20.1.0\n", 0644);
+        tree_make_file("T/caller/.tool-versions", "nodejs 20.1.0\n", 0644);
         assert_starts(ASDF "/shims/node", NULL, ASDF "/installs/nodejs/20.1.0/bin/node", NULL);
-        tree_remove_file("T/work/.tool-versions");
+        tree_remove_file("T/caller/.tool-versions");
         tree_make_file("T/.tool-versions", "nodejs 20.1.0\n", 0644);
         assert_starts(ASDF "/shims/node", NULL, ASDF "/installs/nodejs/18.0.0/bin/node", NULL);
         /* The files belong to one tool. */
-        tree_make_file("T/work/.python-version", "1\n", 0644);
+        tree_make_file("T/caller/.python-version", "1\n", 0644);
         assert_starts(ASDF "/shims/node", NULL, ASDF "/installs/nodejs/18.0.0/bin/node", NULL);
         tree_make_file("T/home/.asdfrc", "legacy_version_file = no\n", 0644);
         assert_starts(ASDF "/shims/node", NULL, ASDF "/installs/nodejs/20.1.0/bin/node", NULL);
@@ -238,18 +238,18 @@ static void test_volta(void **state)
         assert_starts(VOLTA "/bin/pnpm", NULL, IMAGE "/pnpm/9.0.0/bin/pnpm", IMAGE "/node/20.1.0/bin/node");
         assert_refused(VOLTA "/bin/yarn", NULL, EXIT_NOT_FOUND, "yarn (none), which it would start");
         /* volta pin */
-        tree_make_file("T/work/package.json",
+        tree_make_file("T/caller/package.json",
                        "{\"volta\": {\"node\": \"18.0.0\", \"npm\": \"10.0.0\", \"yarn\": \"1.0.0\"}}", 0644);
         assert_starts(VOLTA "/bin/node", NULL, IMAGE "/node/18.0.0/bin/node", NULL);
         assert_starts(VOLTA "/bin/npx", NULL, IMAGE "/npm/10.0.0/bin/npx", IMAGE "/node/18.0.0/bin/node");
         assert_starts(VOLTA "/bin/npm", NULL, IMAGE "/npm/10.0.0/bin/npm", IMAGE "/node/18.0.0/bin/node");
         assert_starts(VOLTA "/bin/yarn", NULL, IMAGE "/yarn/1.0.0/bin/yarn", IMAGE "/node/18.0.0/bin/node");
-        tree_make_file("T/work/package.json", "{\"volta\": {\"node\": \"19.0.0\"}}", 0644);
+        tree_make_file("T/caller/package.json", "{\"volta\": {\"node\": \"19.0.0\"}}", 0644);
         assert_refused(VOLTA "/bin/node", NULL, EXIT_NOT_FOUND,
                        "node 19.0.0, which it would start, is not installed");
         assert_refused(VOLTA "/bin/npx", NULL, EXIT_NOT_FOUND,
                        "node 19.0.0, which it would start, is not installed");
-        tree_make_file("T/work/package.json", "{\"volta\": {\"node\": \"../node/18.0.0\"}}", 0644);
+        tree_make_file("T/caller/package.json", "{\"volta\": {\"node\": \"../node/18.0.0\"}}", 0644);
         assert_refused(VOLTA "/bin/node", NULL, EXIT_NOT_FOUND, "../node/18.0.0");
 }
 
@@ -332,7 +332,7 @@ static void test_mise(void **state)
                        "shim of mise, and nothing says which version");
         assert_refused(MISE "/shims/none", NULL, EXIT_NOT_FOUND, "nothing says which version");
         for (size_t i = 0; i < COUNT(cases); i++) {
-                autofree char *file = str_format("T/work/%s", cases[i].file);
+                autofree char *file = str_format("T/caller/%s", cases[i].file);
                 tree_make_file(file, cases[i].text, 0644);
                 struct shim shim;
                 struct error error;
@@ -353,19 +353,19 @@ static void test_mise(void **state)
         assert_starts(MISE "/shims/node", NULL, MISE "/installs/node/22.3.0/bin/node", NULL);
         unsetenv("MISE_NODE_VERSION");
         /* The project's file comes before the user's, and mise's own name before asdf's. */
-        tree_make_file("T/work/.tool-versions", "nodejs 20.1.0\n", 0644);
+        tree_make_file("T/caller/.tool-versions", "nodejs 20.1.0\n", 0644);
         assert_starts(MISE "/shims/node", NULL, MISE "/installs/node/20.1.0/bin/node", NULL);
         tree_make_file("T/.tool-versions", "node 22.3.0\n", 0644);
         assert_starts(MISE "/shims/node", NULL, MISE "/installs/node/22.3.0/bin/node", NULL);
-        tree_make_file("T/work/.tool-versions", "golang 1.0\n", 0644);
+        tree_make_file("T/caller/.tool-versions", "golang 1.0\n", 0644);
         assert_starts(MISE "/shims/go", NULL, MISE "/installs/go/1.0/bin/go", NULL);
         tree_make_link(MISE "/installs/go/latest", "./1.2");
         tree_make_file(MISE "/installs/go/1.2/x", "", 0644);
-        tree_remove_file("T/work/.tool-versions");
+        tree_remove_file("T/caller/.tool-versions");
         assert_refused(MISE "/shims/go", NULL, EXIT_NOT_FOUND, MISE "/installs/go names (latest) has go");
         /* Of two tools with the program, the one that has a version; the only installed one is no choice. */
         assert_refused(MISE "/shims/both", NULL, EXIT_NOT_FOUND, "nothing says which version");
-        tree_make_file("T/work/.tool-versions", "b 2\n", 0644);
+        tree_make_file("T/caller/.tool-versions", "b 2\n", 0644);
         assert_starts(MISE "/shims/both", NULL, MISE "/installs/b/2/bin/both", NULL);
 }
 
@@ -374,7 +374,7 @@ static void test_mise_with_files_of_other_tools(void **state)
         (void)state;
         static const char setting[] = "MISE_IDIOMATIC_VERSION_FILE_ENABLE_TOOLS";
         make_mise();
-        tree_make_file("T/work/.nvmrc", "v20.1.0\n", 0644);
+        tree_make_file("T/caller/.nvmrc", "v20.1.0\n", 0644);
         assert_starts(MISE "/shims/node", NULL, MISE "/installs/node/latest/bin/node", NULL);
         assert_int_equal(setenv(setting, "python,node", 1), 0);
         assert_starts(MISE "/shims/node", NULL, MISE "/installs/node/20.1.0/bin/node", NULL);
@@ -432,26 +432,26 @@ static void test_writable_files_do_not_choose(void **state)
         make_pyenv();
         make_volta();
         tree_make_file(PYENV "/version", "3.11.9\n", 0644);
-        tree_make_file("T/work/.python-version", "3.12.1\n", 0644);
-        tree_make_file("T/work/package.json", "{\"volta\": {\"node\": \"18.0.0\"}}", 0644);
+        tree_make_file("T/caller/.python-version", "3.12.1\n", 0644);
+        tree_make_file("T/caller/package.json", "{\"volta\": {\"node\": \"18.0.0\"}}", 0644);
         assert_starts(PYENV "/shims/python3", &box, PYENV "/versions/3.12.1/bin/python3", NULL);
-        tree_add_grant(&box, "T/work", true, "--rw");
+        tree_add_grant(&box, "T/caller", true, "--rw");
         assert_refused(PYENV "/shims/python3", &box, EXIT_SETUP,
-                       "T/work/.python-version, which chooses what it starts");
+                       "T/caller/.python-version, which chooses what it starts");
         assert_refused(VOLTA "/bin/node", &box, EXIT_SETUP,
-                       "T/work/package.json, which chooses what it starts");
+                       "T/caller/package.json, which chooses what it starts");
         assert_refused(VOLTA "/bin/yarn", &box, EXIT_SETUP,
-                       "T/work/package.json, which chooses what it starts");
+                       "T/caller/package.json, which chooses what it starts");
         /* A file that names no version chooses nothing. */
-        tree_make_file("T/work/.python-version", "# none\n", 0644);
+        tree_make_file("T/caller/.python-version", "# none\n", 0644);
         assert_starts(PYENV "/shims/python3", &box, PYENV "/versions/3.11.9/bin/python3", NULL);
-        tree_make_file("T/work/package.json", "{}", 0644);
+        tree_make_file("T/caller/package.json", "{}", 0644);
         assert_starts(VOLTA "/bin/node", &box, IMAGE "/node/20.1.0/bin/node", NULL);
         /* Nor does a shim that the command may have written, or a file behind a link into what it may write.
          */
-        tree_remove_file("T/work/.python-version");
-        tree_make_file("T/work/real", "3.12.1\n", 0644);
-        tree_make_link("T/.python-version", "work/real");
+        tree_remove_file("T/caller/.python-version");
+        tree_make_file("T/caller/real", "3.12.1\n", 0644);
+        tree_make_link("T/.python-version", "caller/real");
         assert_refused(PYENV "/shims/python3", &box, EXIT_SETUP,
                        "/.python-version, which chooses what it starts");
         box_free(&box);
@@ -488,23 +488,23 @@ static void test_writable_settings_do_not_choose(void **state)
         unsetenv("ASDF_CONFIG_FILE");
         unsetenv("XDG_CONFIG_HOME");
         /* The other files that asdf and mise read. */
-        tree_make_file("T/work/.tool-versions", "nodejs 20.1.0\nnode 20.1.0\n", 0644);
-        tree_add_grant(&box, "T/work", true, "--rw");
-        assert_refused(ASDF "/shims/node", &box, EXIT_SETUP, "T/work/.tool-versions, which chooses");
-        assert_refused(MISE "/shims/node", &box, EXIT_SETUP, "T/work/.tool-versions, which chooses");
-        tree_make_file("T/work/.tool-versions", "nodejs 20.1.0\n", 0644);
-        assert_refused(MISE "/shims/node", &box, EXIT_SETUP, "T/work/.tool-versions, which chooses");
-        tree_remove_file("T/work/.tool-versions");
+        tree_make_file("T/caller/.tool-versions", "nodejs 20.1.0\nnode 20.1.0\n", 0644);
+        tree_add_grant(&box, "T/caller", true, "--rw");
+        assert_refused(ASDF "/shims/node", &box, EXIT_SETUP, "T/caller/.tool-versions, which chooses");
+        assert_refused(MISE "/shims/node", &box, EXIT_SETUP, "T/caller/.tool-versions, which chooses");
+        tree_make_file("T/caller/.tool-versions", "nodejs 20.1.0\n", 0644);
+        assert_refused(MISE "/shims/node", &box, EXIT_SETUP, "T/caller/.tool-versions, which chooses");
+        tree_remove_file("T/caller/.tool-versions");
         tree_remove_file("T/home/.tool-versions");
-        tree_make_link("T/home/.tool-versions", "../work/versions");
-        tree_make_file("T/work/versions", "nodejs 20.1.0\n", 0644);
+        tree_make_link("T/home/.tool-versions", "../caller/versions");
+        tree_make_file("T/caller/versions", "nodejs 20.1.0\n", 0644);
         assert_refused(ASDF "/shims/node", &box, EXIT_SETUP, "T/home/.tool-versions, which chooses");
-        tree_make_link(PYENV "/version", "../../work/python");
-        tree_make_file("T/work/python", "3.12.1\n", 0644);
+        tree_make_link(PYENV "/version", "../../caller/python");
+        tree_make_file("T/caller/python", "3.12.1\n", 0644);
         assert_refused(PYENV "/shims/python3", &box, EXIT_SETUP, "/.pyenv/version, which chooses");
         /* A shim that is a link's target in a writable place says nothing. */
-        tree_make_file("T/work/shim", "#!/bin/sh\nexec \"T/libexec/pyenv\" exec \"$program\"\n", 0755);
-        tree_make_link(PYENV "/shims/sly", "T/work/shim");
+        tree_make_file("T/caller/shim", "#!/bin/sh\nexec \"T/libexec/pyenv\" exec \"$program\"\n", 0755);
+        tree_make_link(PYENV "/shims/sly", "T/caller/shim");
         assert_starts(PYENV "/shims/sly", &box, NULL, NULL);
         box_free(&box);
 }

@@ -17,7 +17,7 @@
 struct question {
         const char *const *words;
         const char *path; /* "T/bin:/usr/bin" */
-        const char *work; /* or NULL: T/work */
+        const char *work; /* or NULL: T/caller */
         const struct box *box;
 };
 
@@ -26,8 +26,8 @@ static bool ask(const struct question *question, struct toolchain *toolchain, st
         struct str_list command = {0};
         autofree char *path = tree_path(question->path ? question->path : "/usr/bin:/bin");
         autofree char *home = tree_path("T/home");
-        autofree char *cwd = tree_path("T/work");
-        autofree char *work = tree_path(question->work ? question->work : "T/work");
+        autofree char *cwd = tree_path("T/caller");
+        autofree char *work = tree_path(question->work ? question->work : "T/caller");
         for (const char *const *word = question->words; *word; word++)
                 str_list_take(&command, tree_path(*word));
         const struct toolchain_caller caller = {
@@ -90,17 +90,17 @@ static void assert_program(const char *word, const char *const *grants)
 static void test_nothing_is_granted_when_so_asked(void **state)
 {
         (void)state;
-        tree_make_file("T/work/tool", "#!/usr/bin/env no-such-interpreter\n", 0755);
+        tree_make_file("T/caller/tool", "#!/usr/bin/env no-such-interpreter\n", 0755);
         struct str_list command = {0};
-        str_list_take(&command, tree_path("T/work/tool"));
-        str_list_take(&command, tree_path("T/work/tool"));
-        autofree char *cwd = tree_path("T/work");
+        str_list_take(&command, tree_path("T/caller/tool"));
+        str_list_take(&command, tree_path("T/caller/tool"));
+        autofree char *cwd = tree_path("T/caller");
         struct toolchain_caller caller = {.cwd = cwd, .work = cwd, .home = "/", .grant_nothing = true};
         struct toolchain toolchain;
         struct error error = {0};
         assert_true(toolchain_find(&command, &caller, &toolchain, &error));
         assert_grants(&toolchain, LIST());
-        assert_list(&toolchain.data, LIST("T/work/tool"));
+        assert_list(&toolchain.data, LIST("T/caller/tool"));
         toolchain_free(&toolchain);
         caller.grant_nothing = false;
         assert_false(toolchain_find(&command, &caller, &toolchain, &error));
@@ -180,14 +180,14 @@ static void test_search_goes_on(void **state)
         struct toolchain toolchain;
         tree_make_file("T/one/tool", "", 0644);
         tree_make_file("T/two/tool", "", 0755);
-        tree_make_file("T/work/here", "", 0755);
+        tree_make_file("T/caller/here", "", 0755);
         assert_asked(&(struct question){LIST("tool"), "T/one:T/two", NULL, NULL}, &toolchain);
         assert_grants(&toolchain, LIST("T/two"));
         assert_list(&toolchain.front, LIST("T/two"));
         toolchain_free(&toolchain);
         /* An empty directory of PATH is the working directory. */
         assert_asked(&(struct question){LIST("here"), "/usr/bin:", NULL, NULL}, &toolchain);
-        assert_grants(&toolchain, LIST("T/work"));
+        assert_grants(&toolchain, LIST("T/caller"));
         toolchain_free(&toolchain);
         assert_asked(&(struct question){LIST("../two/./tool"), NULL, NULL, NULL}, &toolchain);
         assert_grants(&toolchain, LIST("T/two"));
@@ -303,9 +303,9 @@ static void make_python(void)
 {
         tree_make_file("T/base/bin/python3.11", "ELF", 0755);
         tree_make_file("T/base/lib/python3.11/os.py", "", 0644);
-        tree_make_link("T/work/.venv/bin/python", "python3");
-        tree_make_link("T/work/.venv/bin/python3", "T/base/bin/python3.11");
-        tree_make_file("T/work/.venv/pyvenv.cfg", "home = T/base/bin\nversion = 3.11\n", 0644);
+        tree_make_link("T/caller/.venv/bin/python", "python3");
+        tree_make_link("T/caller/.venv/bin/python3", "T/base/bin/python3.11");
+        tree_make_file("T/caller/.venv/pyvenv.cfg", "home = T/base/bin\nversion = 3.11\n", 0644);
 }
 
 static void test_virtual_environment(void **state)
@@ -313,16 +313,16 @@ static void test_virtual_environment(void **state)
         (void)state;
         struct toolchain toolchain;
         make_python();
-        tree_make_file("T/work/server.py", "", 0644);
+        tree_make_file("T/caller/server.py", "", 0644);
         assert_asked(&(struct question){LIST(".venv/bin/python", "-m", "pkg"), NULL, NULL, NULL}, &toolchain);
-        assert_grants(&toolchain, LIST("T/work", "T/base"));
-        autofree char *executable = tree_path("T/work/.venv/bin/python");
+        assert_grants(&toolchain, LIST("T/caller", "T/base"));
+        autofree char *executable = tree_path("T/caller/.venv/bin/python");
         assert_string_equal(toolchain.executable, executable);
         toolchain_free(&toolchain);
 
-        tree_make_file("T/work/.venv/bin/tool", "#!T/work/.venv/bin/python\n", 0755);
-        assert_asked(&(struct question){LIST("T/work/.venv/bin/tool"), NULL, NULL, NULL}, &toolchain);
-        assert_grants(&toolchain, LIST("T/work", "T/base"));
+        tree_make_file("T/caller/.venv/bin/tool", "#!T/caller/.venv/bin/python\n", 0755);
+        assert_asked(&(struct question){LIST("T/caller/.venv/bin/tool"), NULL, NULL, NULL}, &toolchain);
+        assert_grants(&toolchain, LIST("T/caller", "T/base"));
         toolchain_free(&toolchain);
 
         /* One that holds a copy of the interpreter still needs its library. */
@@ -490,7 +490,7 @@ static void test_command_that_is_a_shim(void **state)
         tree_make_file("T/home/.volta/tools/image/node/20.1.0/bin/node", "ELF", 0755);
         tree_make_file("T/home/.volta/tools/image/node/20.1.0/lib/x", "", 0644);
         tree_make_file("T/home/.volta/tools/image/npm/10.0.0/bin/npx", "#!/usr/bin/env node\n", 0755);
-        tree_make_file("T/work/package.json", "{\"volta\": {\"npm\": \"10.0.0\"}}", 0644);
+        tree_make_file("T/caller/package.json", "{\"volta\": {\"npm\": \"10.0.0\"}}", 0644);
         const struct question question = {LIST("npx"), "T/home/.volta/bin", NULL, NULL};
         assert_asked(&question, &toolchain);
         assert_grants(&toolchain,
@@ -510,10 +510,10 @@ static void test_command_that_is_a_shim(void **state)
                       LIST("T/home/.volta/tools/image/node/20.1.0",
                            "T/home/.volta/bin/node -> T/home/.volta/tools/image/node/20.1.0/bin/node"));
         toolchain_free(&toolchain);
-        tree_make_file("T/work/package.json", "{\"volta\": {\"node\": \"1\"}}", 0644);
+        tree_make_file("T/caller/package.json", "{\"volta\": {\"node\": \"1\"}}", 0644);
         assert_refused(&node, EXIT_NOT_FOUND, "node 1, which it would start");
         /* The runtime needs its files too. */
-        tree_make_file("T/work/package.json", "{\"volta\": {\"npm\": \"10.0.0\"}}", 0644);
+        tree_make_file("T/caller/package.json", "{\"volta\": {\"npm\": \"10.0.0\"}}", 0644);
         tree_make_file("T/home/.volta/tools/image/node/20.1.0/bin/node", "#!/nowhere\n", 0755);
         assert_refused(&question, EXIT_NOT_FOUND, "/nowhere");
 }
@@ -562,14 +562,14 @@ static void test_runners(void **state)
         struct toolchain toolchain;
         tree_make_file("T/bin/npx", "ELF", 0755);
         tree_make_file("T/bin/uv", "ELF", 0755);
-        tree_make_file("T/work/node_modules/tool/cli.js", "#!/bin/sh\n", 0755);
-        tree_make_link("T/work/node_modules/.bin/tool", "../tool/cli.js");
+        tree_make_file("T/caller/node_modules/tool/cli.js", "#!/bin/sh\n", 0755);
+        tree_make_link("T/caller/node_modules/.bin/tool", "../tool/cli.js");
         const struct question npx = {LIST("npx", "-y", "tool"), "T/bin", NULL, NULL};
         assert_asked(&npx, &toolchain);
-        assert_grants(&toolchain, LIST("T/bin", "T/work/node_modules"));
+        assert_grants(&toolchain, LIST("T/bin", "T/caller/node_modules"));
         assert_false(toolchain.fetches || toolchain.missing);
         toolchain_free(&toolchain);
-        tree_make_file("T/work/node_modules/tool/cli.js", "#!/nowhere\n", 0755);
+        tree_make_file("T/caller/node_modules/tool/cli.js", "#!/nowhere\n", 0755);
         assert_refused(&npx, EXIT_NOT_FOUND, "/nowhere");
         const struct question other = {LIST("npx", "-y", "other"), "T/bin", NULL, NULL};
         assert_asked(&other, &toolchain);
@@ -647,13 +647,13 @@ static void test_writable_grants_decide_nothing(void **state)
         (void)state;
         struct toolchain toolchain;
         struct box box = {0};
-        tree_make_directory("T/work");
-        tree_add_grant(&box, "T/work", true, "--rw");
+        tree_make_directory("T/caller");
+        tree_add_grant(&box, "T/caller", true, "--rw");
         tree_make_file("T/private/diary.txt", "", 0644);
         tree_make_file("T/private/package.json", "{}", 0644);
         tree_make_file("T/private/bin/python3", "", 0755);
-        tree_make_link("T/work/index.js", "T/private/diary.txt");
-        tree_make_link("T/work/out", "T/private");
+        tree_make_link("T/caller/index.js", "T/private/diary.txt");
+        tree_make_link("T/caller/out", "T/private");
         const struct question link = {LIST("sh", "index.js"), NULL, NULL, &box};
         assert_asked(&link, &toolchain);
         assert_list(&toolchain.data, LIST("T/private/diary.txt"));
@@ -665,17 +665,17 @@ static void test_writable_grants_decide_nothing(void **state)
         for (size_t i = 0; i < toolchain.grants.count; i++)
                 assert_null(strstr(toolchain.grants.values[i].path, "private"));
         toolchain_free(&toolchain);
-        tree_make_file("T/work/run", "#!T/private/bin/python3\n", 0755);
-        const struct question line = {LIST("T/work/run"), NULL, NULL, &box};
+        tree_make_file("T/caller/run", "#!T/private/bin/python3\n", 0755);
+        const struct question line = {LIST("T/caller/run"), NULL, NULL, &box};
         assert_asked(&line, &toolchain);
         assert_list(&toolchain.data, LIST("T/private/bin/python3"));
-        assert_grants(&toolchain, LIST("T/work"));
+        assert_grants(&toolchain, LIST("T/caller"));
         toolchain_free(&toolchain);
         /* An installed interpreter is no secret. */
         make_python();
-        const struct question venv = {LIST("T/work/.venv/bin/python"), NULL, NULL, &box};
+        const struct question venv = {LIST("T/caller/.venv/bin/python"), NULL, NULL, &box};
         assert_asked(&venv, &toolchain);
-        assert_grants(&toolchain, LIST("T/work", "T/base"));
+        assert_grants(&toolchain, LIST("T/caller", "T/base"));
         assert_list(&toolchain.data, LIST());
         toolchain_free(&toolchain);
         box_free(&box);
@@ -687,12 +687,13 @@ static void test_writable_grants_decide_nothing(void **state)
 static void test_what_is_sent_in_is_not_the_hosts(void **state)
 {
         (void)state;
-        static const char *const places[] = {"T/work/x/sent.py", "T/work/x/app/__main__.py", "T/work/x/tool"};
+        static const char *const places[] = {"T/caller/x/sent.py", "T/caller/x/app/__main__.py",
+                                             "T/caller/x/tool"};
         struct toolchain toolchain;
         struct copy_in files[3];
         tree_make_file("T/private/tool", "#!T/private/bin/python3\n", 0755);
         tree_make_file("T/private/bin/python3", "", 0755);
-        tree_make_file("T/work/x/package.json", "{}", 0644);
+        tree_make_file("T/caller/x/package.json", "{}", 0644);
         for (size_t i = 0; i < 3; i++) {
                 tree_make_file(places[i], "#!/bin/sh\n", 0755);
                 files[i] = (struct copy_in){.source = tree_path("T/private/tool"),
@@ -701,9 +702,9 @@ static void test_what_is_sent_in_is_not_the_hosts(void **state)
         struct box box = {.files = files, .file_count = 3};
         static const char *const commands[][4] = {
             {"sh", "x/sent.py", NULL},
-            {"sh", "T/work/x/sent.py", "x/sent.py", NULL},
+            {"sh", "T/caller/x/sent.py", "x/sent.py", NULL},
             {"sh", "x/app", NULL},
-            {"sh", "-c", "true", "T/work/x/sent.py"},
+            {"sh", "-c", "true", "T/caller/x/sent.py"},
             {"sh", "x/app/__main__.py", NULL},
         };
         for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
@@ -717,7 +718,7 @@ static void test_what_is_sent_in_is_not_the_hosts(void **state)
         }
         /* Of a command, what its own #! line names comes along. */
         const struct question command = {LIST("x/tool"), NULL, NULL, &box};
-        autofree char *executable = tree_path("T/work/x/tool");
+        autofree char *executable = tree_path("T/caller/x/tool");
         assert_asked(&command, &toolchain);
         assert_string_equal(toolchain.executable, executable);
         assert_grants(&toolchain, LIST("T/private/bin"));
@@ -734,7 +735,7 @@ static void test_data_is_listed(void **state)
 {
         (void)state;
         struct toolchain toolchain;
-        tree_make_file("T/work/build/x", "", 0644);
+        tree_make_file("T/caller/build/x", "", 0644);
         tree_make_file("T/data/file", "", 0644);
         tree_make_file("T/seen/file", "", 0644);
         tree_make_file("T/home/.ssh/key", "", 0600);
