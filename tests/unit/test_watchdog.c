@@ -221,6 +221,7 @@ static void test_it_exits_with_its_supervisor(void **state)
         watchdog.process = 0;
         /* And its own end is reported. */
         start(&limits, 2);
+        assert_true(watchdog.process > 0);
         assert_int_equal(kill(watchdog.process, SIGKILL), 0);
         expect_report(WATCHDOG_EVENT_GONE, 0);
         assert_int_equal(watchdog_read(&watchdog, &value), WATCHDOG_EVENT_GONE);
