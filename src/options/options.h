@@ -37,6 +37,11 @@ enum option_group {
 };
 
 struct options;
+struct option_row;
+
+/* Checks `value` ("" for none) and stores it. Status 2 with a sentence for what cannot be meant. */
+typedef bool option_reader(struct options *options, const struct option_row *row, const char *value,
+                           struct error *error);
 
 struct option_row {
         enum option_group group;
@@ -52,9 +57,7 @@ struct option_row {
         bool fetch;       /* `hutch fetch` has it besides those in `only` */
         const char *only; /* the subcommands that have it, blanks between them; NULL: every one that starts a
                              sandbox */
-        /* Checks `value` ("" for none) and stores it. Status 2 with a sentence for what cannot be meant. */
-        bool (*read)(struct options *options, const struct option_row *row, const char *value,
-                     struct error *error);
+        option_reader *read;
         size_t field;     /* of struct options: where `read` stores a flag, a text, a path or a list */
         const char *help; /* one line, no final stop */
 };
