@@ -108,7 +108,9 @@ bool limits_pid_max_is_own(void)
 
 /* ---- control groups ---- */
 
-int limits_own_cgroup(char *path)
+/* The directory of the caller's control group, where all controllers are in version 2; else a negative errno.
+ * For `path` of LIMITS_PATH_SIZE bytes. */
+static int find_own_cgroup(char *path)
 {
         struct statfs file_system;
         if (statfs(CGROUP_ROOT, &file_system) < 0)
@@ -155,7 +157,7 @@ static bool has_controllers(const char *directory, bool processors)
  * group with processes, and hutch does not move other processes. */
 static bool find_delegated(char *directory, bool processors)
 {
-        if (limits_own_cgroup(directory) < 0)
+        if (find_own_cgroup(directory) < 0)
                 return false;
         for (;;) {
                 autofree char *procs = str_format("%s/cgroup.procs", directory);
@@ -187,7 +189,8 @@ int limits_systemd_socket(uid_t caller, char *path)
 
 /* ---- choosing ---- */
 
-enum limit_mechanism limits_choose_processors(const struct limits *limits)
+/* What holds the processors where no control group does. */
+static enum limit_mechanism choose_processors(const struct limits *limits)
 {
         if (!limits->cpus)
                 return LIMIT_UNASKED;
@@ -201,13 +204,13 @@ void limits_choose_without_cgroup(struct limits *limits, uid_t caller, bool proc
         limits->memory = proc ? LIMIT_WATCHDOG : LIMIT_NONE;
         /* The kernel exempts root from the resource limit. */
         limits->processes = caller ? LIMIT_RLIMIT : limits_pid_max_is_own() ? LIMIT_PID_MAX : LIMIT_NONE;
-        limits->processors = limits_choose_processors(limits);
+        limits->processors = choose_processors(limits);
 }
 
 void limits_choose(struct limits *limits, uid_t caller, bool proc)
 {
         char path[LIMITS_PATH_SIZE];
-        int own = limits_own_cgroup(path);
+        int own = find_own_cgroup(path);
         if (own < 0) {
                 limits_choose_without_cgroup(
                     limits, caller, proc,
@@ -234,7 +237,7 @@ void limits_settle(struct limits *limits, unsigned holds, uid_t caller, bool pro
         if (!(holds & CGROUP_HOLDS))
                 limits_choose_without_cgroup(limits, caller, proc, why);
         else if (!(holds & CGROUP_HOLDS_PROCESSORS))
-                limits->processors = limits_choose_processors(limits);
+                limits->processors = choose_processors(limits);
 }
 
 static bool refuse(const struct limits *limits, const char *what, enum limit_mechanism mechanism,

@@ -84,9 +84,6 @@ enum {
 /* Settles what will hold each limit, by these bits. */
 void limits_settle(struct limits *limits, unsigned holds, uid_t caller, bool proc, const char *why);
 
-/* What holds the processors where no control group does. */
-enum limit_mechanism limits_choose_processors(const struct limits *limits);
-
 /* False with a sentence when what is required would not be enforced: a watchdog does not count. */
 bool limits_check(const struct limits *limits, unsigned required, struct error *error);
 
@@ -113,10 +110,6 @@ bool limits_pid_max_is_own(void);
 /* The socket of the systemd that manages the caller's processes: 0, or a negative errno. For `path` of
  * LIMITS_PATH_SIZE bytes. */
 int limits_systemd_socket(uid_t caller, char *path);
-
-/* The directory of the caller's control group, where all controllers are in version 2; else a negative errno.
- */
-int limits_own_cgroup(char *path);
 
 /* Of --stop-grace: the end of input ends nothing. */
 #define LIMIT_NO_GRACE UINT_MAX
