@@ -47,30 +47,29 @@ bool directory_exists(const char *path)
         return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-bool directory_is_own(const struct directories *directories, const char *directory)
+bool directory_is_own(const struct resolver *resolver, const char *directory)
 {
         /* In addition to the sensitive paths. */
         static const char *const shared[] = {"/opt", "/srv", "/mnt", "/media", "/home", "/root", "/boot"};
-        autofree char *real = realpath(directory, NULL);
-        struct stat status;
-        if (!real || stat(real, &status) < 0 || !S_ISDIR(status.st_mode))
+        const struct walked *walked = path_walk(resolver_walker(resolver), directory);
+        const char *real = walked->real;
+        if (walked->problem || !S_ISDIR(walked->status.st_mode))
                 return false;
         for (size_t i = 0; i < sizeof(shared) / sizeof(*shared); i++)
                 if (str_equal(real, shared[i]))
                         return false;
         /* In a directory such as /tmp, anybody may make a package.json. */
-        if (status.st_mode & S_IWOTH)
+        if (walked->status.st_mode & S_IWOTH)
                 return false;
-        return !sensitive_path_reason(real, directories->real_home, false);
+        return !sensitive_path_reason(real, resolver_real_home(resolver), false);
 }
 
-bool directory_is_writable_grant(const struct directories *directories, const char *directory)
+bool directory_is_writable_grant(const struct resolver *resolver, const char *directory)
 {
         autofree char *real = realpath(directory, NULL);
         autofree char *above = real ? path_parent(real) : NULL;
-        const struct mount *grant =
-            real && directories->box ? mounts_find_writable(directories->box, real) : NULL;
-        return grant && mounts_find_writable(directories->box, above) != grant;
+        const struct mount *grant = real && resolver->box ? mounts_find_writable(resolver, real) : NULL;
+        return grant && mounts_find_writable(resolver, above) != grant;
 }
 
 bool directory_is_package(const char *directory)
@@ -111,21 +110,20 @@ static bool is_homebrew(const char *directory)
                directory_has(directory, "bin");
 }
 
-char *directory_find_whole_prefix(const struct directories *directories, const char *start)
+char *directory_find_whole_prefix(const struct resolver *resolver, const char *start)
 {
         if (path_is_below(start, NIX_STORE))
-                return directory_is_own(directories, NIX_STORE) ? str_copy(NIX_STORE) : NULL;
-        return directory_find_above(directories, start, is_homebrew);
+                return directory_is_own(resolver, NIX_STORE) ? str_copy(NIX_STORE) : NULL;
+        return directory_find_above(resolver, start, is_homebrew);
 }
 
-char *directory_find_above(const struct directories *directories, const char *start,
-                           bool (*matches)(const char *))
+char *directory_find_above(const struct resolver *resolver, const char *start, bool (*matches)(const char *))
 {
         char *directory = str_copy(start);
-        while (directory_is_own(directories, directory)) {
+        while (directory_is_own(resolver, directory)) {
                 if (matches(directory))
                         return directory;
-                if (directory_is_writable_grant(directories, directory))
+                if (directory_is_writable_grant(resolver, directory))
                         break;
                 char *parent = path_parent(directory);
                 free(directory);
@@ -136,26 +134,25 @@ char *directory_find_above(const struct directories *directories, const char *st
 }
 
 /* The outermost node_modules at or above `start`, else the nearest package root or installation. */
-static char *find_nearest_root(const struct directories *directories, const char *start)
+static char *find_nearest_root(const struct resolver *resolver, const char *start)
 {
         autofree char *nearest = NULL, *modules = NULL;
         char *directory = str_copy(start);
         bool in_bin = directory_path_has_name(directory, "bin");
-        while (directory_is_own(directories, directory)) {
+        while (directory_is_own(resolver, directory)) {
                 if (directory_path_has_name(directory, "node_modules")) {
                         free(modules);
                         modules = str_copy(directory);
                 }
                 char *parent = path_parent(directory);
-                bool ends_here = directory_is_writable_grant(directories, directory);
+                bool ends_here = directory_is_writable_grant(resolver, directory);
                 if (!nearest && (ends_here || directory_is_package(directory)))
                         nearest = str_copy(directory);
                 if (ends_here) {
                         free(parent);
                         break;
                 }
-                if (!nearest && in_bin && directory_has(parent, "lib") &&
-                    directory_is_own(directories, parent))
+                if (!nearest && in_bin && directory_has(parent, "lib") && directory_is_own(resolver, parent))
                         nearest = str_copy(parent);
                 in_bin = false;
                 free(directory);
@@ -168,13 +165,13 @@ static char *find_nearest_root(const struct directories *directories, const char
         return root;
 }
 
-char *directory_find_root(const struct directories *directories, const char *start)
+char *directory_find_root(const struct resolver *resolver, const char *start)
 {
-        char *whole = directory_find_whole_prefix(directories, start);
-        char *root = whole ? whole : find_nearest_root(directories, start);
+        char *whole = directory_find_whole_prefix(resolver, start);
+        char *root = whole ? whole : find_nearest_root(resolver, start);
         char *workspace = NULL;
         if (root && !whole && directory_has(root, "package.json"))
-                workspace = directory_find_above(directories, root, is_package_workspace);
+                workspace = directory_find_above(resolver, root, is_package_workspace);
         if (!workspace)
                 return root;
         free(root);
@@ -193,18 +190,17 @@ bool directory_is_runtime(const char *directory)
         return found;
 }
 
-bool directory_may_be_written(const struct directories *directories, const char *path)
+bool directory_may_be_written(const struct resolver *resolver, const char *path)
 {
         /* The last component stays unresolved: writing a link needs its own directory, not its target's. */
         autofree char *directory = path_parent(path);
-        autofree char *real = realpath(directory, NULL);
+        const char *real = path_walk_real(resolver_walker(resolver), directory);
         autofree char *place = real ? path_join(real, strrchr(path, '/') + 1) : NULL;
-        return place && directories->box && mounts_find_writable(directories->box, place);
+        return place && mounts_find_writable(resolver, place);
 }
 
-bool directory_content_may_be_written(const struct directories *directories, const char *path)
+bool directory_content_may_be_written(const struct resolver *resolver, const char *path)
 {
-        autofree char *real = realpath(path, NULL);
-        return directory_may_be_written(directories, path) ||
-               (real && directories->box && mounts_find_writable(directories->box, real));
+        const char *real = path_walk_real(resolver_walker(resolver), path);
+        return directory_may_be_written(resolver, path) || (real && mounts_find_writable(resolver, real));
 }

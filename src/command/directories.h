@@ -8,14 +8,9 @@
 #ifndef HUTCH_COMMAND_DIRECTORIES_H
 #define HUTCH_COMMAND_DIRECTORIES_H
 
-#include "box/box.h"
+#include "grants/resolver.h"
 
 #include <stdbool.h>
-
-struct directories {
-        const struct box *box; /* with the user's grants in it, or NULL */
-        const char *real_home; /* "" when there is none */
-};
 
 /* True for paths that the sandbox's view of the host's /usr shows unchanged. */
 bool directory_in_host_tree(const char *path);
@@ -40,32 +35,31 @@ bool directory_is_runtime(const char *directory);
 
 /* True when a directory may be granted because one program in it was named. False for directories that many
  * programs or users share, for those that everybody may write to, and for sensitive paths. */
-bool directory_is_own(const struct directories *directories, const char *directory);
+bool directory_is_own(const struct resolver *resolver, const char *directory);
 
 /* True when `directory` is the top of a writable grant. A search upward must not go above it: a server that
  * removes the package.json in its own directory would otherwise get the directory of the next one granted. */
-bool directory_is_writable_grant(const struct directories *directories, const char *directory);
+bool directory_is_writable_grant(const struct resolver *resolver, const char *directory);
 
 /* The directory that a program at or in `start` belongs to: a whole Homebrew or the Nix store; else the
  * outermost node_modules above it, whose packages need each other; else the nearest package root, or the
  * workspace around that; else the nearest installation (bin with lib beside it). NULL when there is none. The
  * caller frees. */
-char *directory_find_root(const struct directories *directories, const char *start);
+char *directory_find_root(const struct resolver *resolver, const char *start);
 
 /* The Homebrew or Nix store that holds `start`, or NULL. Programs there load libraries of other packages. The
  * caller frees. */
-char *directory_find_whole_prefix(const struct directories *directories, const char *start);
+char *directory_find_whole_prefix(const struct resolver *resolver, const char *start);
 
 /* The nearest directory at or above `start` for which `matches` is true. The search ends at the top of a
  * writable grant and below the first directory that is not a program's own; then it returns NULL. The caller
  * frees. */
-char *directory_find_above(const struct directories *directories, const char *start,
-                           bool (*matches)(const char *));
+char *directory_find_above(const struct resolver *resolver, const char *start, bool (*matches)(const char *));
 
 /* True when an earlier run of the command may have made the entry at `path`: a writable grant has it. */
-bool directory_may_be_written(const struct directories *directories, const char *path);
+bool directory_may_be_written(const struct resolver *resolver, const char *path);
 
 /* The same for the entry or the content of the file that it leads to. */
-bool directory_content_may_be_written(const struct directories *directories, const char *path);
+bool directory_content_may_be_written(const struct resolver *resolver, const char *path);
 
 #endif

@@ -16,15 +16,16 @@ enum { CONFIG_MAX = 64 * 1024 };
 /* Grants the file itself and nothing beside it. */
 static bool grant_alone(struct finding *finding, const char *path, const char *why)
 {
-        autofree char *real = realpath(path, NULL);
+        const char *real = path_walk_real(resolver_walker(finding->resolver), path);
         const char *refusal =
-            real ? sensitive_path_reason(real, finding->directories.real_home, false) : NULL;
+            real ? sensitive_path_reason(real, resolver_real_home(finding->resolver), false) : NULL;
         /* The user has granted it already, with --unsafe-grant. */
-        if (refusal && finding->caller->box && mounts_show(finding->caller->box, real))
+        if (refusal && mounts_show(finding->resolver->box, real))
                 return true;
         if (refusal)
-                return error_set(finding->error, EXIT_SETUP, "%s is needed as %s and cannot be granted: %s",
-                                 error_shown(path), why, refusal);
+                return error_set(finding->resolver->error, EXIT_SETUP,
+                                 "%s is needed as %s and cannot be granted: %s", error_shown(path), why,
+                                 refusal);
         grant_list_add(&finding->result->grants, path, why);
         return true;
 }
@@ -47,10 +48,10 @@ static void grant_venv_base(struct finding *finding, const char *venv)
                         return;
                 autofree char *bin = path_join("/", value);
                 autofree char *prefix = path_parent(bin);
-                autofree char *installed = trust_find_installation(&finding->directories, prefix);
+                autofree char *installed = trust_find_installation(finding->resolver, prefix);
                 autofree char *why = str_format("base of the virtual environment %s", venv);
                 if (!directory_in_host_tree(bin) && installed && directory_is_runtime(prefix) &&
-                    directory_is_own(&finding->directories, prefix))
+                    directory_is_own(finding->resolver, prefix))
                         grant_list_add(&finding->result->grants, prefix, why);
                 return;
         }
@@ -61,9 +62,9 @@ static void grant_venv_base(struct finding *finding, const char *venv)
 static void grant_venv(struct finding *finding, const char *venv)
 {
         autofree char *above = path_parent(venv);
-        autofree char *project = directory_find_root(&finding->directories, above);
+        autofree char *project = directory_find_root(finding->resolver, above);
         grant_list_add(&finding->result->grants, venv, "virtual environment of the command");
-        if (project && trust_way(&finding->trust, project, NULL, NULL))
+        if (project && trust_way(finding->resolver, project, NULL, NULL))
                 grant_list_add(&finding->result->grants, project, "project of the virtual environment");
 }
 
@@ -71,12 +72,11 @@ static void grant_venv(struct finding *finding, const char *venv)
  * /tmp and similar directories, which have the sticky bit, are not projects and need no note. */
 static void note_shared_directory(struct finding *finding, const char *directory, const char *path)
 {
-        struct stat status;
-        const struct box *box = finding->caller->box;
-        autofree char *real = realpath(directory, NULL);
-        if (!real || stat(real, &status) < 0 || !(status.st_mode & S_IWOTH) || (status.st_mode & S_ISVTX))
+        const struct walked *walked = path_walk(resolver_walker(finding->resolver), directory);
+        mode_t mode = walked->status.st_mode;
+        if (walked->problem || !(mode & S_IWOTH) || (mode & S_ISVTX))
                 return;
-        if (!box || !mounts_show(box, real))
+        if (!mounts_show(finding->resolver->box, walked->real))
                 str_list_take(
                     &finding->result->notes,
                     str_format("only the file %s is granted, because everybody may write in its "
@@ -88,9 +88,9 @@ static void note_shared_directory(struct finding *finding, const char *directory
 /* True when the directory may be granted because of a file in it. */
 static bool may_grant_directory(const struct finding *finding, const char *directory, bool trusted)
 {
-        if (trusted && trust_way(&finding->trust, directory, NULL, NULL))
+        if (trusted && trust_way(finding->resolver, directory, NULL, NULL))
                 return true;
-        autofree char *installation = trust_find_installation(&finding->directories, directory);
+        autofree char *installation = trust_find_installation(finding->resolver, directory);
         return installation != NULL;
 }
 
@@ -98,9 +98,9 @@ bool file_grants_add(struct finding *finding, const char *path, bool has_link, c
 {
         autofree char *directory = path_parent(path);
         autofree char *above = path_parent(directory);
-        autofree char *root = directory_find_root(&finding->directories, directory);
+        autofree char *root = directory_find_root(finding->resolver, directory);
         bool in_venv = directory_path_has_name(directory, "bin") && directory_is_venv(above) &&
-                       directory_is_own(&finding->directories, above);
+                       directory_is_own(finding->resolver, above);
         if (in_venv)
                 grant_venv_base(finding, above);
         if (in_venv && trusted && may_grant_directory(finding, above, trusted)) {
@@ -109,7 +109,7 @@ bool file_grants_add(struct finding *finding, const char *path, bool has_link, c
         }
         if (!trusted) {
                 free(root);
-                root = trust_find_installation(&finding->directories, path);
+                root = trust_find_installation(finding->resolver, path);
         }
         if (root && may_grant_directory(finding, root, trusted)) {
                 grant_list_add(&finding->result->grants, root, why);
@@ -122,7 +122,7 @@ bool file_grants_add(struct finding *finding, const char *path, bool has_link, c
                         str_list_add(&finding->result->data, path);
                 return true;
         }
-        if (directory_is_own(&finding->directories, directory)) {
+        if (directory_is_own(finding->resolver, directory)) {
                 grant_list_add(&finding->result->grants, directory, why);
                 return true;
         }

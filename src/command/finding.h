@@ -5,19 +5,15 @@
 #ifndef HUTCH_COMMAND_FINDING_H
 #define HUTCH_COMMAND_FINDING_H
 
-#include "command/caller.h"
 #include "command/directories.h"
 #include "command/toolchain.h"
 #include "command/trust.h"
-#include "lib/err.h"
+#include "grants/resolver.h"
 
 struct finding {
-        const struct toolchain_caller *caller;
-        struct directories directories;
-        struct trust trust;
+        const struct resolver *resolver;
         bool doubted; /* a note already names a reference that is not followed; one note is enough */
         struct toolchain *result;
-        struct error *error;
 };
 
 #endif

@@ -35,7 +35,8 @@ static void free_grant(struct program_grant *grant)
 
 /* True when the directory of `other` holds `grant`, both by its spelling and by its real path: a link on the
  * way may leave the directory. */
-static bool covers(const struct program_grant *other, const struct program_grant *grant)
+static bool covers(struct walker *walker, const struct program_grant *other,
+                   const struct program_grant *grant)
 {
         if (str_equal(grant->path, other->path))
                 return true;
@@ -43,22 +44,22 @@ static bool covers(const struct program_grant *other, const struct program_grant
                 return false;
         /* A granted link is an entry of its parent directory, wherever the link leads. */
         autofree char *place = grant->link ? path_parent(grant->path) : str_copy(grant->path);
-        autofree char *real_place = realpath(place, NULL);
-        autofree char *real_other = realpath(other->path, NULL);
+        const char *real_place = path_walk_real(walker, place);
+        const char *real_other = path_walk_real(walker, other->path);
         return real_place && real_other && path_is_below(real_place, real_other);
 }
 
-void grant_list_drop_covered(struct grant_list *list)
+void grant_list_drop_covered(struct grant_list *list, struct walker *walker)
 {
         size_t kept = 0;
         for (size_t i = 0; i < list->count; i++) {
                 struct program_grant grant = list->values[i];
                 bool covered = false;
                 for (size_t j = 0; j < kept && !covered; j++)
-                        covered = covers(&list->values[j], &grant);
+                        covered = covers(walker, &list->values[j], &grant);
                 for (size_t j = i + 1; j < list->count && !covered; j++)
-                        covered =
-                            covers(&list->values[j], &grant) && !str_equal(list->values[j].path, grant.path);
+                        covered = covers(walker, &list->values[j], &grant) &&
+                                  !str_equal(list->values[j].path, grant.path);
                 if (covered)
                         free_grant(&grant);
                 else

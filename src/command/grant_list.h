@@ -5,6 +5,8 @@
 #ifndef HUTCH_COMMAND_GRANT_LIST_H
 #define HUTCH_COMMAND_GRANT_LIST_H
 
+#include "lib/path_walk.h"
+
 #include <stddef.h>
 
 struct program_grant {
@@ -27,7 +29,7 @@ void grant_list_add(struct grant_list *list, const char *path, const char *why);
 void grant_list_add_link(struct grant_list *list, const char *path, const char *text, const char *why);
 
 /* Drops every grant that another one holds already, and of two equal ones the later. */
-void grant_list_drop_covered(struct grant_list *list);
+void grant_list_drop_covered(struct grant_list *list, struct walker *walker);
 
 void grant_list_free(struct grant_list *list);
 

@@ -22,11 +22,11 @@ enum {
 };
 
 /* Prints a note unless `real` is visible inside or must not be granted. `how` is the verb between both. */
-static void note_package(const struct box *box, const char *place, const char *how, const char *real,
-                         size_t *notes)
+static void note_package(const struct resolver *resolver, const char *place, const char *how,
+                         const char *real, size_t *notes)
 {
-        if (mounts_show(box, real) || directory_in_host_tree(real) || sensitive_path_any_home(real, false) ||
-            *notes == PACKAGE_NOTES_MAX)
+        if (mounts_show(resolver->box, real) || directory_in_host_tree(real) ||
+            sensitive_path_any_home(real, false) || *notes == PACKAGE_NOTES_MAX)
                 return;
         ++*notes;
         autofree char *shown = str_copy(error_shown(place));
@@ -35,7 +35,7 @@ static void note_package(const struct box *box, const char *place, const char *h
 }
 
 /* Notes the links among the packages of `modules`, and of each @scope in it. */
-static void note_links(const struct box *box, const char *modules, bool scoped, size_t *notes)
+static void note_links(const struct resolver *resolver, const char *modules, bool scoped, size_t *notes)
 {
         autoclosedir DIR *directory = opendir(modules);
         for (const struct dirent *entry; directory && (entry = readdir(directory));) {
@@ -43,15 +43,16 @@ static void note_links(const struct box *box, const char *modules, bool scoped, 
                         continue;
                 autofree char *place = path_join(modules, entry->d_name);
                 if (entry->d_type == DT_DIR && entry->d_name[0] == '@' && !scoped)
-                        note_links(box, place, true, notes);
-                autofree char *real = entry->d_type == DT_LNK ? realpath(place, NULL) : NULL;
+                        note_links(resolver, place, true, notes);
+                const char *real =
+                    entry->d_type == DT_LNK ? path_walk_real(resolver_walker(resolver), place) : NULL;
                 if (real)
-                        note_package(box, place, "leads to", real, notes);
+                        note_package(resolver, place, "leads to", real, notes);
         }
 }
 
 /* Notes the lines that are paths in the *.pth files of a virtual environment (Python's module site). */
-static void note_paths(const struct box *box, const char *venv, size_t *notes)
+static void note_paths(const struct resolver *resolver, const char *venv, size_t *notes)
 {
         autofree char *escaped = search_escape(venv);
         autofree char *pattern = str_format("%s/lib/python3*/site-packages/*.pth", escaped);
@@ -63,16 +64,18 @@ static void note_paths(const struct box *box, const char *venv, size_t *notes)
                         continue;
                 char *rest = NULL;
                 for (char *line = strtok_r(text, "\r\n", &rest); line; line = strtok_r(NULL, "\r\n", &rest)) {
-                        autofree char *real = line[0] == '/' ? realpath(line, NULL) : NULL;
+                        const char *real =
+                            line[0] == '/' ? path_walk_real(resolver_walker(resolver), line) : NULL;
                         if (real)
-                                note_package(box, files.gl_pathv[i], "names", real, notes);
+                                note_package(resolver, files.gl_pathv[i], "names", real, notes);
                 }
         }
         globfree(&files);
 }
 
-void linked_packages_note_unseen(const struct box *box)
+void linked_packages_note_unseen(const struct resolver *resolver)
 {
+        const struct box *box = resolver->box;
         size_t notes = 0;
         for (size_t i = 0; i < box->mount_count; i++) {
                 const struct mount *mount = &box->mounts[i];
@@ -82,10 +85,10 @@ void linked_packages_note_unseen(const struct box *box)
                                              ? str_copy(mount->source)
                                              : path_join(mount->source, "node_modules");
                 autofree char *venv = path_join(mount->source, ".venv");
-                note_links(box, modules, false, &notes);
+                note_links(resolver, modules, false, &notes);
                 if (directory_is_venv(mount->source))
-                        note_paths(box, mount->source, &notes);
+                        note_paths(resolver, mount->source, &notes);
                 else if (directory_is_venv(venv))
-                        note_paths(box, venv, &notes);
+                        note_paths(resolver, venv, &notes);
         }
 }

@@ -8,9 +8,9 @@
 #ifndef HUTCH_COMMAND_LINKED_PACKAGES_H
 #define HUTCH_COMMAND_LINKED_PACKAGES_H
 
-#include "box/box.h"
+#include "grants/resolver.h"
 
 /* Prints one note for each such package of a finished box, up to a bound. */
-void linked_packages_note_unseen(const struct box *box);
+void linked_packages_note_unseen(const struct resolver *resolver);
 
 #endif

@@ -44,7 +44,7 @@ static bool ask_tool(const struct shim_choice *choice, const char *tool, struct 
         const char *configuration = getenv("XDG_CONFIG_HOME");
         autofree char *global = configuration && configuration[0] == '/'
                                     ? path_join(configuration, "mise/config.toml")
-                                    : path_join(choice->caller->home, ".config/mise/config.toml");
+                                    : path_join(choice->resolver->home, ".config/mise/config.toml");
         autofree char *variable = shim_choice_variable_name("MISE", tool);
         bool shared = false;
         shim_choice_ask_variable(variable, wanted);

@@ -13,9 +13,7 @@
 #include "grants/sensitive_paths.h"
 #include "lib/fd.h"
 
-#include <limits.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -23,46 +21,31 @@ enum {
         INTERPRETERS_MAX = 5, /* as the kernel: a script's interpreter may be a script */
 };
 
-static bool same_file(const char *one, const char *other)
-{
-        struct stat first, second;
-        return stat(one, &first) == 0 && stat(other, &second) == 0 && first.st_dev == second.st_dev &&
-               first.st_ino == second.st_ino;
-}
-
 char *needed_files_spell(const struct finding *finding, const char *base, const char *word, bool *trusted)
 {
+        struct walker *walker = resolver_walker(finding->resolver);
         char *folded = path_join(base, word);
         autofree char *plain = word[0] == '/' ? str_copy(word) : str_format("%s/%s", base, word);
-        if (str_equal(folded, plain) || same_file(folded, plain))
+        if (str_equal(folded, plain))
                 return folded;
-        char *real = realpath(plain, NULL);
-        if (!real)
+        const char *real = path_walk_real(walker, plain), *other = path_walk_real(walker, folded);
+        if (!real || (other && str_equal(real, other)))
                 return folded;
         free(folded);
-        *trusted = *trusted && !(finding->caller->box && mounts_any_writable(finding->caller->box)) &&
-                   trust_spelled_way(&finding->trust, plain);
-        return real;
+        *trusted = *trusted && !mounts_any_writable(finding->resolver->box) &&
+                   trust_spelled_way(finding->resolver, plain);
+        return str_copy(real);
 }
 
-/* Finds the first symbolic link among the components of a normal path, and its text. The caller frees both.
- */
-static bool find_link(const char *path, char **link, char **text)
+/* Finds the first symbolic link among the components of a normal path, and its text. */
+static bool find_link(const struct finding *finding, const char *path, const char **link, const char **text)
 {
-        char buffer[PATH_MAX];
-        for (const char *end = path + 1;; end++) {
-                end += strcspn(end, "/");
-                autofree char *prefix = str_copy_n(path, (size_t)(end - path));
-                ssize_t length = readlink(prefix, buffer, sizeof(buffer));
-                if (length > 0 && (size_t)length < sizeof(buffer)) {
-                        *link = prefix;
-                        prefix = NULL;
-                        *text = str_copy_n(buffer, (size_t)length);
-                        return true;
-                }
-                if (!*end)
-                        return false;
-        }
+        const struct walked *walked = path_walk(resolver_walker(finding->resolver), path);
+        if (!walked->links.count)
+                return false;
+        *link = walked->links.values[0];
+        *text = walked->texts.values[0];
+        return true;
 }
 
 /* `path` with its first link, `link`, replaced by the link's text. */
@@ -82,7 +65,7 @@ static char *find_env_program(const struct finding *finding, const char *script,
         if (!word)
                 return NULL;
         if (strchr(word, '/'))
-                return needed_files_spell(finding, finding->caller->work, word, trusted);
+                return needed_files_spell(finding, finding->resolver->work, word, trusted);
         const struct str_list *front = &finding->result->front;
         for (size_t i = 0; i < front->count; i++) {
                 char *found = search_path(front->values[i], "/", word, NULL);
@@ -90,9 +73,9 @@ static char *find_env_program(const struct finding *finding, const char *script,
                         return found;
         }
         autofree char *directory = path_parent(script);
-        const char *const places[] = {directory, finding->caller->path, SEARCH_SYSTEM_PATH};
+        const char *const places[] = {directory, finding->resolver->search_path, SEARCH_SYSTEM_PATH};
         for (size_t i = 0; i < 3; i++) {
-                char *found = places[i] ? search_path(places[i], finding->caller->cwd, word, NULL) : NULL;
+                char *found = places[i] ? search_path(places[i], finding->resolver->cwd, word, NULL) : NULL;
                 if (found)
                         return found;
         }
@@ -103,7 +86,7 @@ void needed_files_put_on_path(struct finding *finding, const char *program, enum
 {
         struct str_list *front = &finding->result->front;
         autofree char *directory = path_parent(program);
-        if (directory_in_host_tree(directory) || !directory_is_own(&finding->directories, directory) ||
+        if (directory_in_host_tree(directory) || !directory_is_own(finding->resolver, directory) ||
             str_list_has(front, directory))
                 return;
         str_list_add(front, directory);
@@ -121,22 +104,22 @@ static bool judge_step(struct finding *finding, const char *from, const char *ta
 {
         if (!need->trusted)
                 return true;
-        need->trusted = !directory_may_be_written(&finding->directories, from);
-        if (!need->trusted || trust_reference(&finding->trust, from, target))
+        need->trusted = !directory_may_be_written(finding->resolver, from);
+        if (!need->trusted || trust_reference(finding->resolver, from, target))
                 return true;
         need->trusted = false;
-        autofree char *real = realpath(target, NULL);
-        autofree char *real_end = realpath(end, NULL);
-        if (finding->doubted || !real || !real_end || trust_shows_nothing_new(&finding->directories, real))
+        const char *real = path_walk_real(resolver_walker(finding->resolver), target);
+        const char *real_end = path_walk_real(resolver_walker(finding->resolver), end);
+        if (finding->doubted || !real || !real_end || trust_shows_nothing_new(finding->resolver, real))
                 return true;
         finding->doubted = true;
-        const char *home = finding->directories.real_home,
+        const char *home = resolver_real_home(finding->resolver),
                    *refusal = sensitive_path_reason(real_end, home, false);
         autofree char *shown_from = str_copy(error_shown(from));
         autofree char *shown =
             str_copy(error_shown(sensitive_path_reason(real, home, false) ? real_end : real));
         if (refusal)
-                return error_set(finding->error, EXIT_SETUP,
+                return error_set(finding->resolver->error, EXIT_SETUP,
                                  "%s leads to %s, which is needed as %s and cannot be granted: %s",
                                  shown_from, shown, need->why, refusal);
         str_list_take(&finding->result->notes,
@@ -149,7 +132,7 @@ static bool judge_step(struct finding *finding, const char *from, const char *ta
 bool needed_files_judge_way(struct finding *finding, const char *path, struct need *need)
 {
         autofree char *from = NULL, *to = NULL;
-        return trust_way(&finding->trust, path, &from, &to) || judge_step(finding, from, to, path, need);
+        return trust_way(finding->resolver, path, &from, &to) || judge_step(finding, from, to, path, need);
 }
 
 /* pnpm writes shell scripts that start node, where npm makes links. */
@@ -182,19 +165,19 @@ bool needed_files_add_interpreter(struct finding *finding, const char *called, c
         if (!script_read_line(file, &line))
                 return true;
         if (need.depth == INTERPRETERS_MAX)
-                return error_set(finding->error, EXIT_NOT_EXECUTABLE,
+                return error_set(finding->resolver->error, EXIT_NOT_EXECUTABLE,
                                  "%s cannot be started: its #! line leads through more than %d interpreters",
                                  error_shown(called), INTERPRETERS_MAX);
 
         autofree char *program = NULL;
         autofree char *why = str_format("interpreter of %s", called);
         autofree char *spelled =
-            needed_files_spell(finding, finding->caller->work, line.interpreter, &need.trusted);
+            needed_files_spell(finding, finding->resolver->work, line.interpreter, &need.trusted);
         if (directory_path_has_name(spelled, "env") && directory_in_host_tree(spelled)) {
                 program = find_env_program(finding, called, line.words, &need.trusted);
                 if (!program)
                         return error_set(
-                            finding->error, EXIT_NOT_FOUND,
+                            finding->resolver->error, EXIT_NOT_FOUND,
                             "%s is started by /usr/bin/env, and what its #! line names is neither beside it "
                             "nor on PATH",
                             error_shown(called));
@@ -205,7 +188,7 @@ bool needed_files_add_interpreter(struct finding *finding, const char *called, c
         struct search_failure failure = {0};
         autofree char *usable = search_file("/", program, &failure);
         if (!usable)
-                return error_set(finding->error, failure.status,
+                return error_set(finding->resolver->error, failure.status,
                                  "the interpreter of %s cannot be started: %s: %s", error_shown(called),
                                  error_shown(program), failure.problem);
         if (!judge_step(finding, file, program, program, &need))
@@ -220,7 +203,7 @@ bool needed_files_add_interpreter(struct finding *finding, const char *called, c
 static bool add_shim(struct finding *finding, const char *path, struct need need, char **program)
 {
         struct shim shim;
-        bool found = shims_follow(path, finding->caller, &finding->directories, &shim, finding->error);
+        bool found = shims_follow(path, finding->resolver, &shim);
         autofree char *runtime = shim.runtime;
         *program = shim.program;
         if (!found || !shim.program)
@@ -238,7 +221,7 @@ bool needed_files_add(struct finding *finding, const char *path, struct need nee
 {
         autofree char *current = str_copy(path);
         for (unsigned links = 0; links < LINKS_MAX; links++) {
-                autofree char *link = NULL, *text = NULL;
+                const char *link, *text;
                 autofree char *shimmed = NULL;
                 if (need.executable && !directory_in_host_tree(current) &&
                     !add_shim(finding, current, need, &shimmed))
@@ -249,16 +232,16 @@ bool needed_files_add(struct finding *finding, const char *path, struct need nee
                         shimmed = NULL;
                         continue;
                 }
-                bool has_link = find_link(current, &link, &text);
+                bool has_link = find_link(finding, current, &link, &text);
                 if (!directory_in_host_tree(current) &&
                     !file_grants_add(finding, current, has_link, need.why, need.trusted))
                         return false;
                 if (!has_link)
                         return !need.executable || needed_files_add_interpreter(finding, path, current, need);
                 /* Behind a step in doubt a link is shown only where it leads to what is visible. */
-                autofree char *real = realpath(current, NULL);
+                const char *real = path_walk_real(resolver_walker(finding->resolver), current);
                 if (!directory_in_host_tree(link) &&
-                    (need.trusted || (real && trust_shows_nothing_new(&finding->directories, real))))
+                    (need.trusted || (real && trust_shows_nothing_new(finding->resolver, real))))
                         grant_list_add_link(&finding->result->grants, link, text, need.why);
                 autofree char *place = replace_link(finding, link, link, text, &need.trusted);
                 char *target = replace_link(finding, current, link, text, &need.trusted);
@@ -267,5 +250,5 @@ bool needed_files_add(struct finding *finding, const char *path, struct need nee
                 if (!judge_step(finding, link, place, current, &need))
                         return false;
         }
-        return error_set(finding->error, EXIT_SETUP, "%s: too many links", error_shown(path));
+        return error_set(finding->resolver->error, EXIT_SETUP, "%s: too many links", error_shown(path));
 }

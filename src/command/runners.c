@@ -16,9 +16,7 @@ enum { PROJECT_MAX = 1 << 20 };
 
 struct reading {
         const struct str_list *command;
-        const struct directories *directories;
-        const char *work;
-        const char *home;
+        const struct resolver *resolver;
         struct runner_needs *result;
 };
 
@@ -107,17 +105,17 @@ static bool is_uv_workspace(const char *directory)
 static char *find_venv_holder(const struct reading *reading, const char *start, const char *project)
 {
         if (!project)
-                return directory_find_above(reading->directories, start, holds_venv);
+                return directory_find_above(reading->resolver, start, holds_venv);
         if (holds_venv(project))
                 return str_copy(project);
-        autofree char *workspace = directory_find_above(reading->directories, project, is_uv_workspace);
+        autofree char *workspace = directory_find_above(reading->resolver, project, is_uv_workspace);
         return workspace && holds_venv(workspace) ? str_copy(workspace) : NULL;
 }
 
 /* Without a network, uv would try to reach the registry for a while before it uses what is installed. */
 static void stay_offline(const struct reading *reading)
 {
-        if (!reading->directories->box || !box_has_network(reading->directories->box))
+        if (!box_has_network(reading->resolver->box))
                 str_list_add(&reading->result->environment, "UV_OFFLINE=1");
 }
 
@@ -127,7 +125,7 @@ static void find_start(const struct reading *reading, size_t program, char **bas
 {
         const char *directory = find_value(reading, 1, program, "--directory");
         const char *project = find_value(reading, 1, program, "--project");
-        *base = path_join(reading->work, directory ? directory : ".");
+        *base = path_join(reading->resolver->work, directory ? directory : ".");
         *start = path_join(*base, project ? project : ".");
 }
 
@@ -153,10 +151,10 @@ static char *find_unsynced(const struct reading *reading, size_t run)
         size_t program = skip_options(reading, run + 1, uv_value_words);
         autofree char *base = NULL, *start = NULL;
         find_start(reading, program, &base, &start);
-        autofree char *root = directory_find_above(reading->directories, start, is_uv_project);
+        autofree char *root = directory_find_above(reading->resolver, start, is_uv_project);
         autofree char *holder = find_venv_holder(reading, start, root);
         autofree char *workspace =
-            root ? directory_find_above(reading->directories, root, is_uv_workspace) : NULL;
+            root ? directory_find_above(reading->resolver, root, is_uv_workspace) : NULL;
         return root && !holder && !workspace && is_plain_run(reading, run, program) ? str_copy(root) : NULL;
 }
 
@@ -172,14 +170,13 @@ static void read_uv_run(const struct reading *reading, size_t run)
 
         if (program < reading->command->count) {
                 autofree char *script = path_join(base, reading->command->values[program]);
-                bool is_sent =
-                    reading->directories->box && copy_in_lead_to(reading->directories->box, script);
+                bool is_sent = copy_in_lead_to(reading->resolver->box, script);
                 bool is_script = !is_sent && !has_option(reading, run, program, "-m", "--module") &&
                                  !directory_exists(script) && access(script, F_OK) == 0;
                 if (is_script)
                         str_list_add(&result->programs, script);
         }
-        autofree char *root = directory_find_above(reading->directories, start, is_uv_project);
+        autofree char *root = directory_find_above(reading->resolver, start, is_uv_project);
         autofree char *holder = find_venv_holder(reading, start, root);
         if (root)
                 str_list_add(&result->directories, root);
@@ -226,8 +223,9 @@ static void read_uvx(const struct reading *reading, size_t options)
         autofree char *name = request ? plain_tool_name(request) : NULL;
         const char *directory = getenv("UV_TOOL_DIR"), *data = getenv("XDG_DATA_HOME");
         autofree char *tools = directory && directory[0] == '/' ? path_join("/", directory)
-                               : data && data[0] == '/'         ? path_join(data, "uv/tools")
-                                                        : path_join(reading->home, ".local/share/uv/tools");
+                               : data && data[0] == '/'
+                                   ? path_join(data, "uv/tools")
+                                   : path_join(reading->resolver->home, ".local/share/uv/tools");
         autofree char *installed = name ? path_join(tools, name) : NULL;
         if (!installed || !directory_is_venv(installed)) {
                 reading->result->fetches = request != NULL;
@@ -284,12 +282,12 @@ static bool is_package_name(const char *name)
 }
 
 /* The command `name`, or else the package, in `directory`/node_modules; NULL when it has neither. */
-static char *find_in_modules(const struct directories *directories, const char *directory, const char *name)
+static char *find_in_modules(const struct resolver *resolver, const char *directory, const char *name)
 {
         autofree char *modules = path_join(directory, "node_modules");
         autofree char *command = str_format("%s/.bin/%s", modules, name);
         autofree char *package = str_format("%s/%s/package.json", modules, name);
-        if (!directory_is_own(directories, modules))
+        if (!directory_is_own(resolver, modules))
                 return NULL;
         if (!strchr(name, '/') && access(command, F_OK) == 0)
                 return str_copy(command);
@@ -320,21 +318,22 @@ static void read_npx(const struct reading *reading, size_t options)
         if (!name || !is_package_name(name))
                 return;
         reading->result->missing = true;
-        autofree char *directory = str_copy(reading->work);
+        autofree char *directory = str_copy(reading->resolver->work);
         /* The search passes through the home, which hutch does not grant but nobody else writes. */
-        while (directory[1] &&
-               (directory_is_own(reading->directories, directory) || str_equal(directory, reading->home))) {
-                char *found = find_in_modules(reading->directories, directory, name);
+        while (directory[1] && (directory_is_own(reading->resolver, directory) ||
+                                str_equal(directory, reading->resolver->home))) {
+                char *found = find_in_modules(reading->resolver, directory, name);
                 if (found) {
                         reading->result->fetches = false;
                         reading->result->missing = false;
                         str_list_take(&reading->result->programs, found);
                         /* npm looks upward too, and inside it sees only what is granted. */
-                        if (!str_equal(directory, reading->work) && directory_has(directory, "package.json"))
+                        if (!str_equal(directory, reading->resolver->work) &&
+                            directory_has(directory, "package.json"))
                                 str_list_add(&reading->result->directories, directory);
                         return;
                 }
-                if (directory_is_writable_grant(reading->directories, directory))
+                if (directory_is_writable_grant(reading->resolver, directory))
                         break;
                 char *parent = path_parent(directory);
                 free(directory);
@@ -348,13 +347,13 @@ static void read_npx(const struct reading *reading, size_t options)
 static void read_module(const struct reading *reading, const char *module)
 {
         autofree char *name = str_copy_n(module, strcspn(module, "."));
-        autofree char *directory = path_join(reading->work, name);
+        autofree char *directory = path_join(reading->resolver->work, name);
         autofree char *file = str_format("%s.py", directory);
-        if (!str_is_file_name(name) || !directory_is_own(reading->directories, reading->work) ||
+        if (!str_is_file_name(name) || !directory_is_own(reading->resolver, reading->resolver->work) ||
             (!directory_exists(directory) && access(file, F_OK) < 0))
                 return;
-        char *root = directory_find_root(reading->directories, reading->work);
-        str_list_take(&reading->result->directories, root ? root : str_copy(reading->work));
+        char *root = directory_find_root(reading->resolver, reading->resolver->work);
+        str_list_take(&reading->result->directories, root ? root : str_copy(reading->resolver->work));
 }
 
 /* True for commands that always download what they run. */
@@ -369,11 +368,11 @@ static bool is_download(const char *name, const char *subcommand)
         return false;
 }
 
-void runners_find_needs(const struct str_list *command, const struct directories *directories,
-                        const char *work, const char *home, struct runner_needs *needs)
+void runners_find_needs(const struct resolver *resolver, struct runner_needs *needs)
 {
+        const struct str_list *command = &resolver->box->argv;
         const struct reading reading = {
-            .command = command, .directories = directories, .work = work, .home = home, .result = needs};
+            .command = &resolver->box->argv, .resolver = resolver, .result = needs};
         const char *name = path_base(command->values[0]);
         const char *module = interpreter_module(command);
         if (str_equal(name, "uv"))
@@ -501,12 +500,12 @@ const char *runners_find_project(const struct str_list *command)
         return program < command->count ? command->values[program] : NULL;
 }
 
-char *runners_find_unsynced(const struct str_list *command, const struct directories *directories,
-                            const char *work)
+char *runners_find_unsynced(const struct resolver *resolver)
 {
-        const struct reading reading = {.command = command, .directories = directories, .work = work};
+        const struct reading reading = {.command = &resolver->box->argv, .resolver = resolver};
         bool tool = false;
-        size_t run = str_equal(path_base(command->values[0]), "uv") ? find_uv_run(&reading, &tool) : 0;
+        size_t run =
+            str_equal(path_base(reading.command->values[0]), "uv") ? find_uv_run(&reading, &tool) : 0;
         return run && !tool ? find_unsynced(&reading, run) : NULL;
 }
 

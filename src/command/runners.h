@@ -22,9 +22,8 @@ struct runner_needs {
         bool missing;                /* the package that npx or uvx is asked for is not installed */
 };
 
-/* Finds what the command uses. Relative paths begin at `work`; `home` is the caller's. */
-void runners_find_needs(const struct str_list *command, const struct directories *directories,
-                        const char *work, const char *home, struct runner_needs *needs);
+/* Finds what the command of the box uses. */
+void runners_find_needs(const struct resolver *resolver, struct runner_needs *needs);
 
 /* The package that `npx`, `npm exec`, `bunx`, `uvx` or `uv tool run` is asked for, without its version; NULL
  * for any other command. It may be any text, so it must not become part of a path unchecked. The caller
@@ -49,8 +48,7 @@ const char *runners_find_project(const struct str_list *command);
 /* The project whose environment `uv run` would make before it starts anything: the nearest one upward that
  * has no .venv and is not part of a workspace, when no option asks for another environment. NULL for any
  * other command. The caller frees. */
-char *runners_find_unsynced(const struct str_list *command, const struct directories *directories,
-                            const char *work);
+char *runners_find_unsynced(const struct resolver *resolver);
 
 void runners_free_needs(struct runner_needs *needs);
 

@@ -30,7 +30,7 @@ bool shim_choice_is_program(const char *path)
 
 static bool refuse_writable(const struct shim_choice *choice, const char *file)
 {
-        return error_set(choice->error, EXIT_SETUP,
+        return error_set(choice->resolver->error, EXIT_SETUP,
                          "%s is a shim of %s, and %s, which chooses what it starts, can be written by the "
                          "sandbox; name the program itself instead",
                          error_shown(choice->path), choice->manager, error_shown(file));
@@ -45,7 +45,7 @@ bool shim_choice_ask_file(const struct shim_choice *choice, const char *file, ve
         autofree char *versions = read(text, tool);
         if (!versions)
                 return true;
-        if (directory_content_may_be_written(choice->directories, file))
+        if (directory_content_may_be_written(choice->resolver, file))
                 return refuse_writable(choice, file);
         wanted->versions = str_copy(versions);
         wanted->source = str_copy(file);
@@ -63,7 +63,7 @@ void shim_choice_ask_variable(const char *name, struct wanted *wanted)
 bool shim_choice_ask_upward(const struct shim_choice *choice, const struct version_file *files,
                             const char *tool, struct wanted *wanted)
 {
-        autofree char *directory = str_copy(choice->caller->work);
+        autofree char *directory = str_copy(choice->resolver->work);
         for (;;) {
                 for (const struct version_file *file = files; file->name && !wanted->versions; file++) {
                         autofree char *path = path_join(directory, file->name);
@@ -82,14 +82,14 @@ bool shim_choice_ask_upward(const struct shim_choice *choice, const struct versi
 static char *find_system_program(const struct shim_choice *choice)
 {
         autofree char *shims = path_parent(choice->path);
-        const char *path = choice->caller->path ? choice->caller->path : SEARCH_SYSTEM_PATH;
+        const char *path = choice->resolver->search_path ? choice->resolver->search_path : SEARCH_SYSTEM_PATH;
         autofree char *copy = str_copy(path);
         char *rest = NULL;
         for (char *directory = strtok_r(copy, ":", &rest); directory;
              directory = strtok_r(NULL, ":", &rest)) {
-                autofree char *spelled = path_join(choice->caller->cwd, directory);
-                autofree char *real = realpath(spelled, NULL);
-                autofree char *real_shims = realpath(shims, NULL);
+                autofree char *spelled = path_join(choice->resolver->cwd, directory);
+                const char *real = path_walk_real(resolver_walker(choice->resolver), spelled);
+                const char *real_shims = path_walk_real(resolver_walker(choice->resolver), shims);
                 if (!real || !real_shims || str_equal(real, real_shims))
                         continue;
                 char *found = search_path(spelled, "/", choice->name, NULL);
@@ -133,7 +133,7 @@ bool shim_choice_take_version(const struct shim_choice *choice, const char *vers
                         choice->shim->program = find_system_program(choice);
                 } else {
                         if (!str_is_file_name(word))
-                                return error_set(choice->error, EXIT_SETUP,
+                                return error_set(choice->resolver->error, EXIT_SETUP,
                                                  "%s is a shim of %s, and %s names \"%s\", which is not a "
                                                  "version number or name; name the program itself instead",
                                                  error_shown(choice->path), choice->manager,
@@ -147,7 +147,7 @@ bool shim_choice_take_version(const struct shim_choice *choice, const char *vers
                 if (choice->shim->program)
                         return true;
         }
-        return error_set(choice->error, EXIT_NOT_FOUND,
+        return error_set(choice->resolver->error, EXIT_NOT_FOUND,
                          "%s is a shim of %s, and no installed version that %s names (%s) has %s; install "
                          "it, or name the program itself",
                          error_shown(choice->path), choice->manager, error_shown(wanted->source),
@@ -156,7 +156,7 @@ bool shim_choice_take_version(const struct shim_choice *choice, const char *vers
 
 bool shim_choice_no_version(const struct shim_choice *choice)
 {
-        return error_set(choice->error, EXIT_NOT_FOUND,
+        return error_set(choice->resolver->error, EXIT_NOT_FOUND,
                          "%s is a shim of %s, and nothing says which version it starts; choose one with %s, "
                          "or name the program itself",
                          error_shown(choice->path), choice->manager, choice->manager);

@@ -5,29 +5,27 @@
  * working directory upward, the manager's default. A file that the command may have written never decides,
  * and a version is a name, never a path.
  *
- * Functions that return bool fill choice->error when they return false: 125 when the choice cannot be made
+ * Functions that return bool fill the error when they return false: 125 when the choice cannot be made
  * safely, 127 when the chosen program is not installed.
  */
 #ifndef HUTCH_COMMAND_SHIM_CHOICE_H
 #define HUTCH_COMMAND_SHIM_CHOICE_H
 
-#include "command/caller.h"
 #include "command/directories.h"
 #include "command/shims.h"
 #include "command/versions.h"
+#include "grants/resolver.h"
 #include "lib/err.h"
 
 #include <stdbool.h>
 
 struct shim_choice {
-        const struct toolchain_caller *caller;
-        const struct directories *directories;
+        const struct resolver *resolver;
         const char *manager; /* its name, for messages */
         const char *path;    /* of the shim */
         const char *name;    /* of the program: the path's last component */
         const char *root;    /* the manager's directory, which has bin or shims */
         struct shim *shim;   /* the result */
-        struct error *error;
 };
 
 /* Versions, blanks between them, and the file or variable that names them; both NULL where nothing does. */

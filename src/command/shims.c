@@ -41,7 +41,7 @@ static bool ask_asdf_shared(const struct shim_choice *choice, bool *shared)
         __attribute__((cleanup(shim_choice_free_wanted))) struct wanted setting = {0};
         const char *moved = getenv("ASDF_CONFIG_FILE");
         autofree char *file =
-            moved && moved[0] == '/' ? str_copy(moved) : path_join(choice->caller->home, ".asdfrc");
+            moved && moved[0] == '/' ? str_copy(moved) : path_join(choice->resolver->home, ".asdfrc");
         bool read =
             shim_choice_ask_file(choice, file, versions_read_setting, "legacy_version_file", &setting);
         *shared = setting.versions && str_equal(setting.versions, "yes");
@@ -63,7 +63,7 @@ static bool follow_asdf(const struct shim_choice *choice, char *text)
                         continue;
                 __attribute__((cleanup(shim_choice_free_wanted))) struct wanted wanted = {0};
                 autofree char *variable = shim_choice_variable_name("ASDF", plugin);
-                autofree char *home_file = path_join(choice->caller->home, ".tool-versions");
+                autofree char *home_file = path_join(choice->resolver->home, ".tool-versions");
                 autofree char *installs = str_format("installs/%s", plugin);
                 shim_choice_ask_variable(variable, &wanted);
                 bool shared = false;
@@ -84,7 +84,7 @@ static bool follow_asdf(const struct shim_choice *choice, char *text)
 static bool refuse_snap(const struct shim_choice *choice)
 {
         return error_set(
-            choice->error, EXIT_NOT_EXECUTABLE,
+            choice->resolver->error, EXIT_NOT_EXECUTABLE,
             "%s belongs to snap, whose programs run only through snapd's own set-uid sandbox and "
             "cannot run in this one; install %s from the distribution's packages or a version "
             "manager, and use that one",
@@ -125,33 +125,28 @@ static bool follow_script(struct shim_choice *choice)
         return true;
 }
 
-bool shims_follow(const char *path, const struct toolchain_caller *caller,
-                  const struct directories *directories, struct shim *shim, struct error *error)
+bool shims_follow(const char *path, const struct resolver *resolver, struct shim *shim)
 {
-        char text[PATH_MAX];
         autofree char *directory = path_parent(path);
         autofree char *root = path_parent(directory);
-        ssize_t length = readlink(path, text, sizeof(text) - 1);
+        const struct walked *walked = path_walk(resolver_walker(resolver), path);
+        size_t links = walked->links.count;
+        bool is_link = links && str_equal(walked->links.values[0], path);
         struct shim_choice choice = {
-            .caller = caller,
-            .directories = directories,
+            .resolver = resolver,
             .manager = "snap",
             .path = path,
             .name = strrchr(path, '/') + 1,
             .root = root,
             .shim = shim,
-            .error = error,
         };
         *shim = (struct shim){0};
         /* What the command may have written says nothing about the user's programs. */
-        if (directory_may_be_written(directories, path))
+        if (directory_may_be_written(resolver, path))
                 return true;
-        if (length >= 0) {
-                text[length] = 0;
-                return follow_link(&choice, directory, text);
-        }
-        if (!directory_path_has_name(directory, "shims") ||
-            directory_content_may_be_written(directories, path))
+        if (is_link)
+                return follow_link(&choice, directory, walked->texts.values[0]);
+        if (!directory_path_has_name(directory, "shims") || directory_content_may_be_written(resolver, path))
                 return true;
         return follow_script(&choice);
 }

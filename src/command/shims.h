@@ -7,8 +7,8 @@
 #ifndef HUTCH_COMMAND_SHIMS_H
 #define HUTCH_COMMAND_SHIMS_H
 
-#include "command/caller.h"
 #include "command/directories.h"
+#include "grants/resolver.h"
 #include "lib/err.h"
 
 struct shim {
@@ -19,7 +19,6 @@ struct shim {
 /* Finds what the file at `path` (absolute, normal) starts if it is a shim; the caller frees both strings.
  * False when the program of a shim is not installed (127), when its version cannot be chosen safely (125),
  * and for snap's shims (126). */
-bool shims_follow(const char *path, const struct toolchain_caller *caller,
-                  const struct directories *directories, struct shim *shim, struct error *error);
+bool shims_follow(const char *path, const struct resolver *resolver, struct shim *shim);
 
 #endif

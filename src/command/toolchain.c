@@ -20,39 +20,41 @@
 static bool is_copied_in(const struct finding *finding, const char *base, const char *word)
 {
         autofree char *path = path_join(base, word);
-        return finding->caller->box && copy_in_lead_to(finding->caller->box, path);
+        return copy_in_lead_to(finding->resolver->box, path);
 }
 
 /* The file that --file copies to the command's own place, or NULL. */
 static const struct copy_in *find_copied_command(const struct finding *finding, const char *name)
 {
-        autofree char *path = path_join(finding->caller->cwd, name);
-        bool possible = finding->caller->box && strchr(name, '/');
-        return possible ? copy_in_find(finding->caller->box, path) : NULL;
+        autofree char *path = path_join(finding->resolver->cwd, name);
+        bool possible = strchr(name, '/');
+        return possible ? copy_in_find(finding->resolver->box, path) : NULL;
 }
 
 static bool find_executable(struct finding *finding, const char *name, bool *trusted)
 {
-        const struct toolchain_caller *caller = finding->caller;
+        const struct resolver *resolver = finding->resolver;
         struct search_failure failure = {0};
         if (strchr(name, '/'))
-                finding->result->executable = search_file(caller->cwd, name, &failure);
+                finding->result->executable = search_file(resolver->cwd, name, &failure);
         else
-                finding->result->executable = search_path(caller->path ? caller->path : SEARCH_SYSTEM_PATH,
-                                                          caller->cwd, name, &failure);
+                finding->result->executable =
+                    search_path(resolver->search_path ? resolver->search_path : SEARCH_SYSTEM_PATH,
+                                resolver->cwd, name, &failure);
         if (finding->result->executable) {
                 char *spelled = needed_files_spell(finding, "/", finding->result->executable, trusted);
                 free(finding->result->executable);
                 finding->result->executable = spelled;
                 return true;
         }
-        return search_explain(&failure, name, caller->path, caller->home, finding->error);
+        return search_explain(&failure, name, resolver->search_path, resolver->home,
+                              finding->resolver->error);
 }
 
 /* The file that the word names; Node.js completes a name without an ending. NULL when there is none. */
 static char *find_program_file(const struct finding *finding, const char *word, bool *trusted)
 {
-        char *path = needed_files_spell(finding, finding->caller->work, word, trusted);
+        char *path = needed_files_spell(finding, finding->resolver->work, word, trusted);
         if (access(path, F_OK) == 0)
                 return path;
         char *completed = str_format("%s.js", path);
@@ -67,7 +69,7 @@ static char *find_program_file(const struct finding *finding, const char *word, 
 static bool add_program(struct finding *finding, const char *word)
 {
         struct need need = {.why = "program of the command", .trusted = true};
-        if (is_copied_in(finding, finding->caller->work, word))
+        if (is_copied_in(finding, finding->resolver->work, word))
                 return true;
         autofree char *path = find_program_file(finding, word, &need.trusted);
         if (!path || directory_in_host_tree(path))
@@ -76,15 +78,15 @@ static bool add_program(struct finding *finding, const char *word)
                 return needed_files_add(finding, path, need);
         if (need.trusted && !needed_files_judge_way(finding, path, &need))
                 return false;
-        autofree char *real = realpath(path, NULL);
-        bool grants = need.trusted ? directory_is_own(&finding->directories, path)
-                                   : real && trust_shows_nothing_new(&finding->directories, real);
+        const char *real = path_walk_real(resolver_walker(finding->resolver), path);
+        bool grants = need.trusted ? directory_is_own(finding->resolver, path)
+                                   : real && trust_shows_nothing_new(finding->resolver, real);
         if (!grants) {
                 if (!finding->doubted)
                         str_list_add(&finding->result->data, path);
                 return true;
         }
-        autofree char *root = need.trusted ? directory_find_root(&finding->directories, path) : NULL;
+        autofree char *root = need.trusted ? directory_find_root(finding->resolver, path) : NULL;
         grant_list_add(&finding->result->grants, root ? root : path, need.why);
         return true;
 }
@@ -101,10 +103,10 @@ static void note_data(struct finding *finding, const char *word)
         /* `build` in `npm run build` is not a path, whatever the directory has. */
         if (!strchr(value, '/') && !str_equal(value, ".") && !str_equal(value, ".."))
                 return;
-        if (is_copied_in(finding, finding->caller->work, value))
+        if (is_copied_in(finding, finding->resolver->work, value))
                 return;
         bool unused = true;
-        autofree char *path = needed_files_spell(finding, finding->caller->work, value, &unused);
+        autofree char *path = needed_files_spell(finding, finding->resolver->work, value, &unused);
         if (access(path, F_OK) == 0 && !str_list_has(&finding->result->data, path))
                 str_list_add(&finding->result->data, path);
 }
@@ -116,8 +118,7 @@ static bool add_runner_needs(struct finding *finding, const struct runner_needs 
                 struct need directory = {.why = "project of the command", .trusted = true};
                 if (!needed_files_judge_way(finding, needs->directories.values[i], &directory))
                         return false;
-                if (directory.trusted &&
-                    directory_is_own(&finding->directories, needs->directories.values[i]))
+                if (directory.trusted && directory_is_own(finding->resolver, needs->directories.values[i]))
                         grant_list_add(&finding->result->grants, needs->directories.values[i], directory.why);
         }
         for (size_t i = 0; i < needs->programs.count; i++)
@@ -134,11 +135,10 @@ static bool add_runner_needs(struct finding *finding, const struct runner_needs 
 }
 
 /* Adds what commands such as `uv run` and `npx` use of the installed packages. */
-static bool add_installed(struct finding *finding, const struct str_list *command)
+static bool add_installed(struct finding *finding)
 {
         struct runner_needs needs = {0};
-        runners_find_needs(command, &finding->directories, finding->caller->work,
-                           finding->caller->home ? finding->caller->home : "", &needs);
+        runners_find_needs(finding->resolver, &needs);
         bool found = add_runner_needs(finding, &needs);
         runners_free_needs(&needs);
         return found;
@@ -149,11 +149,11 @@ static bool find_all(struct finding *finding, const struct str_list *command)
         struct need need = {.why = "the command", .executable = true, .trusted = true};
         const struct copy_in *copied = find_copied_command(finding, command->values[0]);
         if (copied)
-                finding->result->executable = path_join(finding->caller->cwd, command->values[0]);
+                finding->result->executable = path_join(finding->resolver->cwd, command->values[0]);
         else if (!find_executable(finding, command->values[0], &need.trusted))
                 return false;
         needed_files_put_on_path(finding, finding->result->executable, LAST);
-        bool grants = !finding->caller->grant_nothing;
+        bool grants = !finding->resolver->options->no_auto_grant;
         /* The copy of a copied command is there; only the interpreter of its #! line is missing. */
         if (grants && (copied ? !needed_files_add_interpreter(finding, copied->source, copied->source, need)
                               : !needed_files_add(finding, finding->result->executable, need)))
@@ -161,29 +161,19 @@ static bool find_all(struct finding *finding, const struct str_list *command)
         size_t program = grants ? interpreter_program(command) : 0;
         if (program && !add_program(finding, command->values[program]))
                 return false;
-        if (grants && !add_installed(finding, command))
+        if (grants && !add_installed(finding))
                 return false;
         for (size_t i = 1; i < command->count; i++)
                 if (i != program)
                         note_data(finding, command->values[i]);
-        grant_list_drop_covered(&finding->result->grants);
+        grant_list_drop_covered(&finding->result->grants, resolver_walker(finding->resolver));
         return true;
 }
 
-bool toolchain_find(const struct str_list *command, const struct toolchain_caller *caller,
-                    struct toolchain *toolchain, struct error *error)
+bool toolchain_find(const struct resolver *resolver)
 {
-        *toolchain = (struct toolchain){0};
-        autofree char *real_home = caller->home ? realpath(caller->home, NULL) : NULL;
-        struct finding finding = {
-            .caller = caller,
-            .directories = {.box = caller->box, .real_home = real_home ? real_home : ""},
-            .trust = {.path = caller->path, .home = caller->home ? caller->home : ""},
-            .result = toolchain,
-            .error = error,
-        };
-        finding.trust.directories = &finding.directories;
-        return find_all(&finding, command);
+        struct finding finding = {.resolver = resolver, .result = resolver->toolchain};
+        return find_all(&finding, &resolver->box->argv);
 }
 
 void toolchain_free(struct toolchain *toolchain)

@@ -18,8 +18,8 @@
 #ifndef HUTCH_COMMAND_TOOLCHAIN_H
 #define HUTCH_COMMAND_TOOLCHAIN_H
 
-#include "command/caller.h"
 #include "command/grant_list.h"
+#include "grants/resolver.h"
 #include "lib/err.h"
 #include "lib/str.h"
 
@@ -39,8 +39,7 @@ struct toolchain {
 /* Finds all of it. False with status 127: there is no such command (the sentence names the PATH and copies in
  * known places); 126: it is a directory or not executable; 125: a needed file must not be granted. The caller
  * frees the result in every case. */
-bool toolchain_find(const struct str_list *command, const struct toolchain_caller *caller,
-                    struct toolchain *toolchain, struct error *error);
+bool toolchain_find(const struct resolver *resolver);
 
 void toolchain_free(struct toolchain *toolchain);
 

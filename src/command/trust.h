@@ -29,30 +29,24 @@
 
 #include <stdbool.h>
 
-struct trust {
-        const struct directories *directories;
-        const char *path; /* the caller's $PATH, or NULL */
-        const char *home; /* the caller's $HOME as spelled, "" when there is none */
-};
-
 /* True when `from` (a link, or a file that names another) may lead to `target`, both absolute and normal:
  * only the user can have made `from`, or `target` is in the same project or visible anyway. */
-bool trust_reference(const struct trust *trust, const char *from, const char *target);
+bool trust_reference(const struct resolver *resolver, const char *from, const char *target);
 
 /* The same for every link that `path` (absolute and normal) leads through. When false, *from and *to, unless
  * they are NULL, become the first link in doubt and its target; the caller frees both. It skips links in a
  * writable grant, because grants_add_program() refuses them. */
-bool trust_way(const struct trust *trust, const char *path, char **from, char **to);
+bool trust_way(const struct resolver *resolver, const char *path, char **from, char **to);
 
 /* The same for an absolute path in which `..` may follow a link. */
-bool trust_spelled_way(const struct trust *trust, const char *path);
+bool trust_spelled_way(const struct resolver *resolver, const char *path);
 
 /* The real path of the installed Python, Node.js, Homebrew or Nix store of which `path` is a part, or NULL.
  * It has nobody's private files, so hutch may grant it whoever wrote the reference. The caller frees. */
-char *trust_find_installation(const struct directories *directories, const char *path);
+char *trust_find_installation(const struct resolver *resolver, const char *path);
 
 /* True when granting `real` shows the command nothing private: it is visible anyway, or part of an
  * installation. Even a reference in doubt may bring it. */
-bool trust_shows_nothing_new(const struct directories *directories, const char *real);
+bool trust_shows_nothing_new(const struct resolver *resolver, const char *real);
 
 #endif

@@ -31,9 +31,10 @@ static bool leads_inside(const struct box *box, const char *path)
         return false;
 }
 
-void unseen_note(const struct str_list *paths, const struct box *box)
+void unseen_note(const struct resolver *resolver, const struct str_list *paths)
 {
-        autofree char *real_home = realpath(box->home, NULL);
+        const struct box *box = resolver->box;
+        const char *real_home = path_walk_real(resolver_walker(resolver), box->home);
         size_t notes = 0;
         for (size_t i = 0; i < paths->count; i++) {
                 const char *path = paths->values[i];
@@ -43,7 +44,7 @@ void unseen_note(const struct str_list *paths, const struct box *box)
                         message("note: more of the arguments are paths that are not visible inside");
                         return;
                 }
-                autofree char *real = realpath(path, NULL);
+                const char *real = path_walk_real(resolver_walker(resolver), path);
                 const char *refusal =
                     real ? sensitive_path_reason(real, real_home ? real_home : "", false) : NULL;
                 if (refusal)

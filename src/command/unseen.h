@@ -6,10 +6,10 @@
 #ifndef HUTCH_COMMAND_UNSEEN_H
 #define HUTCH_COMMAND_UNSEEN_H
 
-#include "box/box.h"
+#include "grants/resolver.h"
 #include "lib/str.h"
 
 /* Prints one note for each of `paths` (absolute and normal) that no mount of the finished box shows. */
-void unseen_note(const struct str_list *paths, const struct box *box);
+void unseen_note(const struct resolver *resolver, const struct str_list *paths);
 
 #endif

@@ -16,7 +16,7 @@ static char *find_program(const struct shim_choice *choice, const char *tool, co
         if (version && str_is_file_name(version) && shim_choice_is_program(program))
                 return program;
         free(program);
-        error_set(choice->error, EXIT_NOT_FOUND,
+        error_set(choice->resolver->error, EXIT_NOT_FOUND,
                   "%s is a shim of Volta, and %s %s, which it would start, is not installed; install it, or "
                   "name the program itself",
                   error_shown(choice->path), tool, error_shown(version ? version : "(none)"));

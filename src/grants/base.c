@@ -6,11 +6,7 @@
 
 #include "grants/etc.h"
 #include "grants/mounts.h"
-#include "lib/fd.h"
-
-#include <limits.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "lib/path_walk.h"
 
 static void add_simple(struct box *box, enum mount_kind kind, const char *destination)
 {
@@ -22,35 +18,30 @@ static void add_simple(struct box *box, enum mount_kind kind, const char *destin
 }
 
 /* Adds a directory of the host tree, or the link that the host has at this path (/bin → usr/bin). */
-static bool add_tree_directory(struct box *box, struct held_sources *held, const char *path,
-                               struct error *error)
+static bool add_tree_directory(const struct resolver *resolver, const char *path)
 {
-        char text[PATH_MAX];
-        struct stat status;
-        if (lstat(path, &status) < 0)
-                return true; /* this distribution does not have it */
-        ssize_t length = S_ISLNK(status.st_mode) ? readlink(path, text, sizeof(text) - 1) : -1;
-        if (length >= 0) {
-                text[length] = 0;
-                mounts_add_link(box, path, text, REASON_BASE);
-                return true;
-        }
-        return mounts_add_bind(box, held, path, path, false, REASON_BASE, error);
+        const struct walked *walked = path_walk(resolver_walker(resolver), path);
+        if (walked->links.count) /* what the link leads to shows its own links */
+                mounts_add_link(resolver->box, path, walked->texts.values[0], REASON_BASE);
+        if (walked->links.count || walked->problem)
+                return true; /* or this distribution does not have it */
+        return mounts_add_bind(resolver, path, path, false, REASON_BASE);
 }
 
-bool base_add(struct box *box, struct held_sources *held, struct error *error)
+bool base_add(const struct resolver *resolver)
 {
+        struct box *box = resolver->box;
         static const char *const tree[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
         for (size_t i = 0; i < sizeof(tree) / sizeof(*tree); i++)
-                if (!add_tree_directory(box, held, tree[i], error))
+                if (!add_tree_directory(resolver, tree[i]))
                         return false;
         /* By real path, whichever of them the distribution makes a link. */
         for (const char *const *path = etc_host_paths; *path; path++) {
-                autofree char *real = mounts_repeat_links(box, *path, REASON_BASE);
-                if (!real)
-                        continue;
-                if (!mounts_show(box, real) &&
-                    !mounts_add_bind(box, held, real, real, false, REASON_BASE, error))
+                const struct walked *walked = path_walk(resolver_walker(resolver), *path);
+                mounts_add_links(box, walked, REASON_BASE);
+                const char *real = walked->real;
+                if (real && !mounts_show(box, real) &&
+                    !mounts_add_bind(resolver, real, real, false, REASON_BASE))
                         return false;
         }
         etc_add_files(box);
@@ -62,8 +53,10 @@ bool base_add(struct box *box, struct held_sources *held, struct error *error)
         add_simple(box, MOUNT_MEMORY, "/var/tmp");
         /* An empty directory at the path of the caller's home: programs write caches and settings there, and
          * configurations name it. */
-        autofree char *real_home = mounts_repeat_links(box, box->home, REASON_BASE);
-        if (!mounts_find_exact(box, real_home ? real_home : box->home))
-                add_simple(box, MOUNT_MEMORY, real_home ? real_home : box->home);
+        const struct walked *walked = path_walk(resolver_walker(resolver), box->home);
+        mounts_add_links(box, walked, REASON_BASE);
+        const char *home = walked->real ? walked->real : box->home;
+        if (!mounts_find_exact(box, home))
+                add_simple(box, MOUNT_MEMORY, home);
         return true;
 }

@@ -6,10 +6,9 @@
 #ifndef HUTCH_GRANTS_BASE_H
 #define HUTCH_GRANTS_BASE_H
 
-#include "box/box.h"
-#include "grants/held_sources.h"
+#include "grants/resolver.h"
 
 /* Adds all of it to an empty list of mounts. box->home must be set. */
-bool base_add(struct box *box, struct held_sources *held, struct error *error);
+bool base_add(const struct resolver *resolver);
 
 #endif

@@ -12,8 +12,6 @@
 #include "lib/fd.h"
 #include "lib/messages.h"
 
-#include <sys/stat.h>
-
 enum names { A_FILE, A_FILE_OR_DIRECTORY, DIRECTORIES };
 
 static const struct {
@@ -47,45 +45,48 @@ static bool is_inside(const struct box *box, const char *path)
         return str_equal(mount->destination, path) || copy_in_lead_to(box, path);
 }
 
-static bool add_path(struct box *box, struct held_sources *held, const char *variable, enum names names,
-                     const char *path, struct error *error)
+static bool add_path(const struct resolver *resolver, const char *variable, enum names names,
+                     const char *path)
 {
-        struct stat status;
+        struct box *box = resolver->box;
         autofree char *why = str_format("--env %s", variable);
-        autofree char *real = realpath(path, NULL);
+        const struct walked *walked = path_walk(resolver_walker(resolver), path);
+        const char *real = walked->real;
+        mode_t mode = walked->status.st_mode;
         if (real && mounts_show(box, real) && mounts_show(box, path))
                 return true;
-        if (!real || stat(real, &status) < 0) {
+        if (walked->problem) {
                 if (!is_inside(box, path))
                         message("note: %s names %s, which does not exist", variable, error_shown(path));
                 return true;
         }
-        bool fits =
-            S_ISREG(status.st_mode) ? names != DIRECTORIES : S_ISDIR(status.st_mode) && names != A_FILE;
+        bool fits = S_ISREG(mode) ? names != DIRECTORIES : S_ISDIR(mode) && names != A_FILE;
         if (!fits) {
                 message("note: %s names %s, which is not a %s; hutch does not grant it", variable,
                         error_shown(path), names == DIRECTORIES ? "directory" : "file");
                 return true;
         }
-        return grants_add(box, held, path, NULL, false, why, error);
+        return grants_add(resolver, path, NULL, false, why);
 }
 
-static bool add_value(struct box *box, struct held_sources *held, const char *variable, enum names names,
-                      const char *value, struct error *error)
+static bool add_value(const struct resolver *resolver, const char *variable, enum names names,
+                      const char *value)
 {
+        struct box *box = resolver->box;
         while (*value) {
                 size_t length = names == DIRECTORIES ? strcspn(value, ":") : strlen(value);
                 autofree char *word = str_copy_n(value, length);
                 autofree char *path = path_join(box->cwd, word);
-                if (*word && !add_path(box, held, variable, names, path, error))
+                if (*word && !add_path(resolver, variable, names, path))
                         return false;
                 value += length + (value[length] == ':');
         }
         return true;
 }
 
-bool certificates_add(struct box *box, struct held_sources *held, struct error *error)
+bool certificates_add(const struct resolver *resolver)
 {
+        struct box *box = resolver->box;
         for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++) {
                 const char *name = variables[i].name;
                 if (!str_list_has(&box->secret_names, name))
@@ -94,9 +95,9 @@ bool certificates_add(struct box *box, struct held_sources *held, struct error *
                 for (size_t entry = 0; entry < box->environment.count; entry++) {
                         const char *variable = box->environment.values[entry];
                         if (strncmp(variable, name, length) == 0 && variable[length] == '=' &&
-                            !add_value(box, held, name, variables[i].names, variable + length + 1, error))
+                            !add_value(resolver, name, variables[i].names, variable + length + 1))
                                 return false;
                 }
         }
-        return grants_check_links(box, held, error);
+        return grants_check_links(resolver);
 }

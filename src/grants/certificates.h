@@ -6,13 +6,12 @@
 #ifndef HUTCH_GRANTS_CERTIFICATES_H
 #define HUTCH_GRANTS_CERTIFICATES_H
 
-#include "box/box.h"
-#include "grants/held_sources.h"
+#include "grants/resolver.h"
 
 /* Grants, read-only and at the same path, exactly the file or the directories that each certificate variable
  * names which the user forwards with --env or --env-file. A path that the sandbox shows already needs no
  * grant. For a missing one hutch prints a note. Status 125 when a grant is refused, as with --ro. Call after
  * env_make(). */
-bool certificates_add(struct box *box, struct held_sources *held, struct error *error);
+bool certificates_add(const struct resolver *resolver);
 
 #endif

@@ -14,8 +14,10 @@
 
 #define MAX_FILE_BYTES (100ULL << 20)
 
-static bool check_source(const char *path, const struct stat *status, struct error *error)
+static bool check_source(const struct walked *source, struct error *error)
 {
+        const struct stat *status = &source->status;
+        const char *path = source->real;
         if (S_ISDIR(status->st_mode))
                 return error_set(
                     error, EXIT_SETUP,
@@ -29,39 +31,36 @@ static bool check_source(const char *path, const struct stat *status, struct err
                                  "cannot copy %s in: it has %ju bytes, and --file takes at most %llu; grant "
                                  "it with --ro",
                                  path, (uintmax_t)status->st_size, MAX_FILE_BYTES);
-        /* Opening would have effects (a fifo, a device), and another object may be at the path by
-         * now. */
+        /* Opening would have effects (a fifo, a device). */
         if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) < 0)
                 return error_set(error, EXIT_SETUP, "cannot copy %s in: %s", path, strerror(errno));
         return true;
 }
 
-static bool add_file(struct box *box, struct held_sources *held, const char *path, const char *remote,
-                     struct error *error)
+static bool add_file(const struct resolver *resolver, const char *path, const char *remote)
 {
-        autofree char *real = NULL;
-        struct stat status;
-        if (!grants_judge_file(box, held, path, "--file", &real, &status, error) ||
-            !check_source(real, &status, error))
+        struct box *box = resolver->box;
+        const struct walked *source = grants_judge_file(resolver, path, "--file");
+        if (!source || !check_source(source, resolver->error))
                 return false;
         box->files = str_or_die(reallocarray(box->files, box->file_count + 1, sizeof(*box->files)));
         box->files[box->file_count++] = (struct copy_in){
-            .source = str_copy(real),
+            .source = str_copy(source->real),
             .destination = str_copy(remote),
-            .device = status.st_dev,
-            .inode = status.st_ino,
-            .bytes = (uint64_t)status.st_size,
-            .mode = status.st_mode & 0777,
+            .device = source->status.st_dev,
+            .inode = source->status.st_ino,
+            .bytes = (uint64_t)source->status.st_size,
+            .mode = source->status.st_mode & 0777,
         };
         return true;
 }
 
-bool copy_in_add(struct box *box, struct held_sources *held, const struct options *options, const char *cwd,
-                 struct error *error)
+bool copy_in_add(const struct resolver *resolver)
 {
+        const struct options *options = resolver->options;
         for (size_t i = 0; i < options->file_count; i++) {
-                autofree char *path = path_join(cwd, options->files[i].local);
-                if (!add_file(box, held, path, options->files[i].remote, error))
+                autofree char *path = path_join(resolver->cwd, options->files[i].local);
+                if (!add_file(resolver, path, options->files[i].remote))
                         return false;
         }
         return true;
@@ -96,14 +95,15 @@ static bool check_place(const struct box *box, const struct copy_in *file, bool 
         return true;
 }
 
-bool copy_in_place(struct box *box, bool protect, struct error *error)
+bool copy_in_place(const struct resolver *resolver)
 {
+        struct box *box = resolver->box;
         for (size_t i = 0; i < box->file_count; i++) {
                 struct copy_in *file = &box->files[i];
                 char *place = mounts_follow_inside(box, file->destination);
                 free(file->destination);
                 file->destination = place;
-                if (!check_place(box, file, protect, error))
+                if (!check_place(box, file, !resolver->options->no_protect, resolver->error))
                         return false;
         }
         return true;

@@ -7,19 +7,16 @@
 #ifndef HUTCH_GRANTS_COPY_IN_H
 #define HUTCH_GRANTS_COPY_IN_H
 
-#include "box/box.h"
-#include "grants/held_sources.h"
-#include "options/options.h"
+#include "grants/resolver.h"
 
 /* Adds the files of --file; call before grants_check_links(). Status 125 when one is not a regular file,
  * cannot be read, is too large or would void the sandbox. */
-bool copy_in_add(struct box *box, struct held_sources *held, const struct options *options, const char *cwd,
-                 struct error *error);
+bool copy_in_add(const struct resolver *resolver);
 
 /* Follows the links on the way to each destination and checks it; call when the box has every mount. Status
- * 125 where the command could not write, and with `protect` for a name that is protected by default, even
- * where nothing exists. */
-bool copy_in_place(struct box *box, bool protect, struct error *error);
+ * 125 where the command could not write, and without --no-protect for a name that is protected by default,
+ * even where nothing exists. */
+bool copy_in_place(const struct resolver *resolver);
 
 /* The file whose copy will be at `path` inside (absolute and normal), or NULL. */
 const struct copy_in *copy_in_find(const struct box *box, const char *path);

@@ -15,7 +15,7 @@
 #include "lib/fd.h"
 #include "lib/homes.h"
 #include "lib/messages.h"
-#include "lib/real_path.h"
+#include "lib/path_walk.h"
 #include "lib/tree_walk.h"
 
 #include <fcntl.h>
@@ -34,7 +34,7 @@ enum {
 };
 
 struct search {
-        const struct box *box;
+        const struct resolver *resolver;
         struct str_list *places;
         struct str_list repositories; /* found so far */
         struct str_list configs;      /* read so far: FILE, a newline, and the directory it was read for */
@@ -43,7 +43,13 @@ struct search {
         bool is_cut;
 };
 
-char *git_read_pointer(const char *file, const char *prefix, const char *directory)
+static char *copy_real(struct walker *walker, const char *path)
+{
+        const char *real = path_walk_real(walker, path);
+        return real ? str_copy(real) : NULL;
+}
+
+char *git_read_pointer(struct walker *walker, const char *file, const char *prefix, const char *directory)
 {
         autofree char *text = NULL;
         if (fd_read_file(file, POINTER_MAX, &text) < 0 || !str_starts(text, prefix))
@@ -51,7 +57,7 @@ char *git_read_pointer(const char *file, const char *prefix, const char *directo
         char *value = text + strlen(prefix);
         value[strcspn(value, "\r\n")] = 0;
         autofree char *path = value[0] == '/' ? str_copy(value) : str_format("%s/%s", directory, value);
-        return value[0] ? realpath(path, NULL) : NULL;
+        return value[0] ? copy_real(walker, path) : NULL;
 }
 
 static void add_place(struct search *search, const char *directory, const char *name)
@@ -68,7 +74,7 @@ static void add_place(struct search *search, const char *directory, const char *
 /* The path that a configuration's `value` names, relative to `directory`; the caller frees. Its directory is
  * real, the last component may be a link. NULL for a value that names another account's home or Git's own
  * installation. */
-static char *resolve_value(const char *value, const char *directory)
+static char *resolve_value(struct walker *walker, const char *value, const char *directory)
 {
         static const char optional[] = ":(optional)";
         if (str_starts(value, optional))
@@ -85,19 +91,19 @@ static char *resolve_value(const char *value, const char *directory)
                 path[--length] = 0;
         const char *last = strrchr(path, '/') + 1;
         if (!last[0] || str_equal(last, ".") || str_equal(last, ".."))
-                return realpath(path, NULL);
+                return copy_real(walker, path);
         autofree char *parent = path_parent(path);
-        autofree char *real = real_path_of_missing(parent);
+        autofree char *real = path_walk_missing(walker, parent);
         return path_join(real, last);
 }
 
 static void add_hooks(struct search *search, const char *value, const char *directory)
 {
-        autofree char *hooks = resolve_value(value, directory);
+        autofree char *hooks = resolve_value(resolver_walker(search->resolver), value, directory);
         if (!hooks)
                 return;
-        for (size_t i = 0; i < search->box->mount_count; i++) {
-                const struct mount *mount = &search->box->mounts[i];
+        for (size_t i = 0; i < search->resolver->box->mount_count; i++) {
+                const struct mount *mount = &search->resolver->box->mounts[i];
                 if (mount->kind == MOUNT_BIND && mount->writable && path_is_below(mount->source, hooks)) {
                         message("note: core.hooksPath makes git run what is in %s; hutch cannot protect that "
                                 "directory, because it is or contains the writable %s",
@@ -139,10 +145,11 @@ static void read_config(struct search *search, const char *first, const char *di
                         else
                                 str_list_add(&search->shared_hooks, hooks.values[j]);
                 }
-                autofree char *real = realpath(file, NULL);
+                struct walker *walker = resolver_walker(search->resolver);
+                const char *real = path_walk_real(walker, file);
                 autofree char *beside = path_parent(real ? real : file);
                 for (size_t j = 0; j < includes.count; j++) {
-                        char *included = resolve_value(includes.values[j], beside);
+                        char *included = resolve_value(walker, includes.values[j], beside);
                         if (!included)
                                 continue;
                         add_place(search, included, ".");
@@ -169,7 +176,7 @@ static void add_names(struct search *search, const char *repository)
 static void add_repository(struct search *search, const char *repository, const char *work_tree)
 {
         autofree char *pointer = path_join(repository, "commondir");
-        autofree char *common = git_read_pointer(pointer, "", repository);
+        autofree char *common = git_read_pointer(resolver_walker(search->resolver), pointer, "", repository);
         const char *directories[] = {repository, common};
         const char *base = work_tree ? work_tree : repository;
         for (size_t i = 0; i < sizeof(directories) / sizeof(*directories) && directories[i]; i++) {
@@ -199,8 +206,10 @@ static bool add_work_tree(struct search *search, const char *work_tree)
                 return false;
         /* By this path too: .git itself may be a link that the command could replace. */
         add_names(search, spelled);
-        autofree char *repository = S_ISREG(status.st_mode) ? git_read_pointer(spelled, "gitdir: ", work_tree)
-                                                            : realpath(spelled, NULL);
+        struct walker *walker = resolver_walker(search->resolver);
+        autofree char *repository = S_ISREG(status.st_mode)
+                                        ? git_read_pointer(walker, spelled, "gitdir: ", work_tree)
+                                        : copy_real(walker, spelled);
         if (repository)
                 add_repository(search, repository, work_tree);
         return true;
@@ -250,9 +259,8 @@ static bool is_searched(struct tree_walk *tree, int directory, const char *relat
 
 static void search_grant(struct search *search, const struct mount *grant)
 {
-        autoclose int root = real_path_open(grant->source, O_PATH | O_DIRECTORY);
         struct tree_walk tree = {
-            .root = root,
+            .root = path_walk(resolver_walker(search->resolver), grant->source)->descriptor,
             .max_depth = MAX_DEPTH,
             .max_directories = MAX_DIRECTORIES,
             .max_entries = MAX_ENTRIES,
@@ -293,9 +301,10 @@ static void read_shared_configs(struct search *search)
         read_config(search, file, NULL);
 }
 
-void git_find(const struct box *box, struct str_list *places)
+void git_find(const struct resolver *resolver, struct str_list *places)
 {
-        struct search search = {.box = box, .places = places};
+        struct box *box = resolver->box;
+        struct search search = {.resolver = resolver, .places = places};
         read_shared_configs(&search);
         for (size_t i = 0; i < box->mount_count; i++)
                 if (box->mounts[i].kind == MOUNT_BIND && box->mounts[i].writable &&

@@ -9,39 +9,35 @@
 #include "grants/sensitive_paths.h"
 #include "lib/fd.h"
 #include "lib/messages.h"
-#include "lib/real_path.h"
+#include "lib/path_walk.h"
 
-#include <errno.h>
-#include <fcntl.h>
-
-/* Resolves the path of a grant and remembers its links for grants_check_links(). */
-static char *resolve_grant(struct held_sources *held, const char *path, struct path_links *links)
+/* Walks the path of a grant and remembers its links for grants_check_links(). */
+static const struct walked *walk_grant(const struct resolver *resolver, const char *path)
 {
-        char *real = real_path_resolve(path, links);
-        for (size_t i = 0; real && i < links->places.count; i++) {
-                str_list_add(&held->links, links->places.values[i]);
-                str_list_add(&held->reached, real);
+        const struct walked *walked = path_walk(resolver_walker(resolver), path);
+        for (size_t i = 0; walked->real && i < walked->links.count; i++) {
+                str_list_add(&resolver->held->links, walked->links.values[i]);
+                str_list_add(&resolver->held->reached, walked->real);
         }
-        return real;
+        return walked;
 }
 
-void grants_permit_unsafe(struct held_sources *held, const char *path)
+void grants_permit_unsafe(const struct resolver *resolver, const char *path)
 {
-        struct path_links links = {0};
-        char *real = resolve_grant(held, path, &links);
-        if (real)
-                str_list_take(&held->unsafe, real);
-        real_path_free_links(&links);
+        const struct walked *walked = walk_grant(resolver, path);
+        if (walked->real)
+                str_list_add(&resolver->held->unsafe, walked->real);
 }
 
-bool grants_check_links(const struct box *box, const struct held_sources *held, struct error *error)
+bool grants_check_links(const struct resolver *resolver)
 {
-        for (size_t i = 0; i < held->links.count; i++) {
-                const char *link = held->links.values[i], *reached = held->reached.values[i];
-                const struct mount *left = mounts_find_left(box, link, reached);
+        for (size_t i = 0; i < resolver->held->links.count; i++) {
+                const char *link = resolver->held->links.values[i],
+                           *reached = resolver->held->reached.values[i];
+                const struct mount *left = mounts_find_left(resolver, link, reached);
                 if (left)
                         return error_set(
-                            error, EXIT_SETUP,
+                            resolver->error, EXIT_SETUP,
                             "refusing to grant %s: the link %s leads there out of the writable %s, and the "
                             "server may have put it there; if it is yours, name %s itself",
                             reached, link, left->source, reached);
@@ -76,12 +72,12 @@ static bool judge_other_names(const char *real, bool writable, char **why, struc
 }
 
 /* Refuses a grant that would void the sandbox, unless --unsafe-grant named that very path. */
-static bool judge_grant(struct box *box, const struct held_sources *held, const char *real, bool writable,
-                        struct error *error)
+static bool judge_grant(const struct resolver *resolver, const char *real, bool writable)
 {
+        struct box *box = resolver->box;
         autofree char *other = NULL;
         const char *refusal = sensitive_path_any_home(real, writable);
-        if (!refusal && !judge_other_names(real, writable, &other, error))
+        if (!refusal && !judge_other_names(real, writable, &other, resolver->error))
                 return false;
         if (!refusal)
                 refusal = other;
@@ -90,12 +86,12 @@ static bool judge_grant(struct box *box, const struct held_sources *held, const 
         /* --unsafe-grant cannot permit it: hutch builds the sandbox's root on a mount that would be part of
          * the clone. */
         if (real[1] == 0)
-                return error_set(error, EXIT_SETUP,
+                return error_set(resolver->error, EXIT_SETUP,
                                  "refusing to grant /: %s; grant the directories that the server needs",
                                  refusal);
-        if (!str_list_has(&held->unsafe, real))
+        if (!str_list_has(&resolver->held->unsafe, real))
                 return error_set(
-                    error, EXIT_SETUP,
+                    resolver->error, EXIT_SETUP,
                     "refusing to grant %s%s: %s; grant a directory that holds only what the server "
                     "needs; --unsafe-grant %s permits it although it voids the sandbox",
                     real, writable ? " writable" : "", refusal, real);
@@ -114,52 +110,52 @@ static bool refuse_second(const char *option, const char *path, const struct mou
                          first->destination, option, path, first->why);
 }
 
-static bool add_grant(struct box *box, struct held_sources *held, const char *path, const char *destination,
-                      bool writable, bool overlay, const char *option, struct error *error)
+static bool add_grant(const struct resolver *resolver, const char *path, const char *destination,
+                      bool writable, bool overlay, const char *option)
 {
-        struct path_links links = {0};
-        autofree char *real = resolve_grant(held, path, &links);
-        int failure = errno;
+        struct box *box = resolver->box;
+        const struct walked *walked = walk_grant(resolver, path);
+        const char *real = walked->real;
         /* A grant with a destination needs none of the links on the way to its source. */
-        for (size_t i = 0; !destination && i < links.places.count; i++)
-                mounts_add_link(box, links.places.values[i], links.texts.values[i], REASON_OPTION(option));
-        real_path_free_links(&links);
+        if (!destination)
+                mounts_add_links(box, walked, REASON_OPTION(option));
         if (!real)
-                return error_set(error, EXIT_SETUP, "cannot grant %s: %s: check the path after %s%s", path,
-                                 strerror(failure), option,
+                return error_set(resolver->error, EXIT_SETUP,
+                                 "cannot grant %s: %s: check the path after %s%s", path,
+                                 strerror(walked->problem), option,
                                  strchr(path, '$') ? ", in which no variable is expanded" : "");
-        if (!judge_grant(box, held, real, writable, error))
+        if (!judge_grant(resolver, real, writable))
                 return false;
         autofree char *place = destination ? mounts_follow_inside(box, destination) : str_copy(real);
         const struct mount *own = mounts_find_exact(box, place);
         bool is_own = own && (own->kind == MOUNT_PROC || own->kind == MOUNT_DEV);
         if (is_own || (destination && is_system_place(place)))
-                return error_set(error, EXIT_SETUP,
+                return error_set(resolver->error, EXIT_SETUP,
                                  "cannot put %s at %s: that would hide the sandbox's own %s", real,
                                  destination ? destination : place, place);
         /* options/ refuses two grants of one path only as they are spelled; here a link made them equal. */
         bool is_same = own && own->source && own->writable == writable && str_equal(own->source, real) &&
                        (own->kind == MOUNT_OVERLAY) == overlay;
         if (own && mount_is_asked_for(own) && !is_same)
-                return refuse_second(option, path, own, error);
+                return refuse_second(option, path, own, resolver->error);
         mounts_make_room(box, place);
-        return mounts_add_bind(box, held, real, place, writable, REASON_OPTION(option), error);
+        return mounts_add_bind(resolver, real, place, writable, REASON_OPTION(option));
 }
 
-bool grants_add(struct box *box, struct held_sources *held, const char *path, const char *destination,
-                bool writable, const char *option, struct error *error)
+bool grants_add(const struct resolver *resolver, const char *path, const char *destination, bool writable,
+                const char *option)
 {
-        return add_grant(box, held, path, destination, writable, false, option, error);
+        return add_grant(resolver, path, destination, writable, false, option);
 }
 
-bool grants_add_overlay(struct box *box, struct held_sources *held, const char *path, const char *destination,
-                        struct error *error)
+bool grants_add_overlay(const struct resolver *resolver, const char *path, const char *destination)
 {
-        if (!add_grant(box, held, path, destination, false, true, "--overlay", error))
+        struct box *box = resolver->box;
+        if (!add_grant(resolver, path, destination, false, true, "--overlay"))
                 return false;
         struct mount *added = &box->mounts[box->mount_count - 1];
         if (!added->is_directory)
-                return error_set(error, EXIT_SETUP,
+                return error_set(resolver->error, EXIT_SETUP,
                                  "cannot make an overlay of %s: it is not a directory; use the directory "
                                  "that contains it",
                                  path);
@@ -167,17 +163,17 @@ bool grants_add_overlay(struct box *box, struct held_sources *held, const char *
         return true;
 }
 
-bool grants_add_memory(struct box *box, const char *path, uint64_t bytes, const char *option,
-                       struct error *error)
+bool grants_add_memory(const struct resolver *resolver, const char *path, uint64_t bytes, const char *option)
 {
+        struct box *box = resolver->box;
         autofree char *place = mounts_follow_inside(box, path);
         if (place[1] == 0 || is_system_place(place))
-                return error_set(error, EXIT_SETUP,
+                return error_set(resolver->error, EXIT_SETUP,
                                  "cannot put memory at %s: that would hide the sandbox's own %s", path,
                                  place);
         const struct mount *own = mounts_find_exact(box, place);
         if (own && mount_is_asked_for(own))
-                return refuse_second(option, path, own, error);
+                return refuse_second(option, path, own, resolver->error);
         mounts_make_room(box, place);
         struct mount mount = {
             .kind = MOUNT_MEMORY,
@@ -190,49 +186,40 @@ bool grants_add_memory(struct box *box, const char *path, uint64_t bytes, const 
         return true;
 }
 
-bool grants_add_program(struct box *box, struct held_sources *held, const char *path,
-                        struct mount_reason reason, struct error *error)
+bool grants_add_program(const struct resolver *resolver, const char *path, struct mount_reason reason)
 {
-        autofree char *real = mounts_repeat_links(box, path, reason);
+        struct box *box = resolver->box;
+        const struct walked *walked = path_walk(resolver_walker(resolver), path);
+        const char *real = walked->real;
+        mounts_add_links(box, walked, reason);
         if (!real)
-                return error_set(error, EXIT_SETUP, "cannot grant %s, which the command needs: %s", path,
-                                 strerror(errno));
+                return error_set(resolver->error, EXIT_SETUP, "cannot grant %s, which the command needs: %s",
+                                 path, strerror(walked->problem));
         if (mounts_show(box, real))
                 return true;
-        const struct mount *left = NULL;
-        autofree char *again = mounts_resolve(box, path, &left);
-        if (!again || !str_equal(again, real))
-                return error_set(error, EXIT_SETUP, "%s changed while hutch started", path);
+        const struct mount *left = mounts_find_escape(resolver, walked);
         if (left)
                 return error_set(
-                    error, EXIT_SETUP,
+                    resolver->error, EXIT_SETUP,
                     "refusing to grant %s, which the command needs: a link leads there out of the "
                     "writable %s, and the server may have put it there; if it is yours, add --ro %s",
                     real, left->source, real);
         const char *refusal = sensitive_path_any_home(real, false);
         if (refusal)
                 return error_set(
-                    error, EXIT_SETUP,
+                    resolver->error, EXIT_SETUP,
                     "refusing to grant %s, which the command needs: %s; move the program elsewhere", real,
                     refusal);
-        return mounts_add_bind(box, held, real, real, false, reason, error);
+        return mounts_add_bind(resolver, real, real, false, reason);
 }
 
-bool grants_judge_file(struct box *box, struct held_sources *held, const char *path, const char *why,
-                       char **real, struct stat *status, struct error *error)
+const struct walked *grants_judge_file(const struct resolver *resolver, const char *path, const char *why)
 {
-        struct path_links links = {0};
-        *real = resolve_grant(held, path, &links);
-        int failure = errno;
-        real_path_free_links(&links);
-        if (!*real)
-                return error_set(error, EXIT_SETUP, "cannot copy %s in: %s: check the path after %s", path,
-                                 strerror(failure), why);
-        if (!judge_grant(box, held, *real, false, error))
-                return false;
-        autoclose int source = real_path_open(*real, O_PATH);
-        if (source < 0 || fstat(source, status) < 0)
-                return error_set(error, EXIT_SETUP, "cannot open %s: %s", *real, strerror(errno));
-        held_sources_add(held, fd_take(&source));
-        return true;
+        const struct walked *walked = walk_grant(resolver, path);
+        if (walked->problem) {
+                error_set(resolver->error, EXIT_SETUP, "cannot copy %s in: %s: check the path after %s", path,
+                          strerror(walked->problem), why);
+                return NULL;
+        }
+        return judge_grant(resolver, walked->real, false) ? walked : NULL;
 }

@@ -4,24 +4,10 @@
  */
 #include "grants/held_sources.h"
 
-#include <stdlib.h>
-#include <unistd.h>
-
 void held_sources_release(struct held_sources *held)
 {
-        for (size_t i = 0; i < held->count; i++)
-                close(held->descriptors[i]);
-        free(held->descriptors);
+        walker_release(&held->walker);
         str_list_free(&held->unsafe);
         str_list_free(&held->links);
         str_list_free(&held->reached);
-        held->descriptors = NULL;
-        held->count = 0;
-}
-
-void held_sources_add(struct held_sources *held, int descriptor)
-{
-        held->descriptors =
-            str_or_die(reallocarray(held->descriptors, held->count + 1, sizeof(*held->descriptors)));
-        held->descriptors[held->count++] = descriptor;
 }

@@ -6,23 +6,17 @@
 #ifndef HUTCH_GRANTS_HELD_SOURCES_H
 #define HUTCH_GRANTS_HELD_SOURCES_H
 
-#include "lib/str.h"
+#include "lib/path_walk.h"
 
 /* Zero it to begin. */
 struct held_sources {
-        /* An O_PATH descriptor of every source. While it is open, the kernel gives the inode's number to no
-         * other object, so that the comparison of device and inode is reliable. */
-        int *descriptors;
-        size_t count;
+        struct walker walker;              /* holds a descriptor of every source, with everything else */
         struct str_list unsafe;            /* real paths that --unsafe-grant named */
         struct str_list links;             /* every link that the path of a grant led through */
         struct str_list reached;           /* the real path at the end of each of these paths, same order */
         struct watched_directory *watched; /* watched_names.h; lives until the end of the run */
         size_t watched_count;
 };
-
-/* Takes over `descriptor`. */
-void held_sources_add(struct held_sources *held, int descriptor);
 
 /* Frees everything but the watched directories. */
 void held_sources_release(struct held_sources *held);

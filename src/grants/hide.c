@@ -8,16 +8,14 @@
 #include "grants/mounts.h"
 #include "lib/fd.h"
 #include "lib/messages.h"
-#include "lib/real_path.h"
+#include "lib/path_walk.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
-#include <linux/openat2.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
 enum {
         MAX_ENTRIES = 200000, /* searched for patterns, in all grants together */
@@ -67,29 +65,31 @@ static void note_other_names(const char *path, const struct stat *status, const 
                         why);
 }
 
-static bool hide_path(struct box *box, const char *path, const char *why, struct error *error)
+static bool hide_path(const struct resolver *resolver, const char *path, const char *why)
 {
-        struct stat status;
-        autofree char *real = realpath(path, NULL);
-        if (real && lstat(real, &status) == 0) {
-                note_other_names(real, &status, why);
-                hide_object(box, real, S_ISDIR(status.st_mode), REASON_OPTION(why));
+        struct box *box = resolver->box;
+        const struct walked *walked = path_walk(resolver_walker(resolver), path);
+        if (!walked->problem) {
+                const char *real = walked->real;
+                note_other_names(real, &walked->status, why);
+                hide_object(box, real, S_ISDIR(walked->status.st_mode), REASON_OPTION(why));
                 struct str_list others = {0};
-                bool found = mountinfo_find_others(box, real, &others, error);
+                bool found = mountinfo_find_others(box, real, &others, resolver->error);
                 for (size_t i = 0; found && i < others.count; i++)
-                        if (lstat(others.values[i], &status) == 0)
-                                hide_object(box, others.values[i], S_ISDIR(status.st_mode),
-                                            REASON_OPTION(why));
+                        hide_object(box, others.values[i],
+                                    path_walk_is_directory(resolver_walker(resolver), others.values[i]),
+                                    REASON_OPTION(why));
                 str_list_free(&others);
                 return found;
         }
-        if (errno != ENOENT && errno != ENOTDIR)
-                return error_set(error, EXIT_SETUP, "%s: %s: hutch cannot hide it", why, strerror(errno));
-        autofree char *missing = real_path_of_missing(path);
+        if (walked->problem != ENOENT && walked->problem != ENOTDIR)
+                return error_set(resolver->error, EXIT_SETUP, "%s: %s: hutch cannot hide it", why,
+                                 strerror(walked->problem));
+        autofree char *missing = path_walk_missing(resolver_walker(resolver), path);
         const struct mount *grant = find_writable_above(box, missing);
         if (grant)
                 return error_set(
-                    error, EXIT_USAGE,
+                    resolver->error, EXIT_USAGE,
                     "%s: there is no such file, and one that the command creates there in the writable %s "
                     "would be visible; check the path",
                     why, grant->source);
@@ -109,14 +109,13 @@ struct pattern {
 };
 
 struct walk {
-        struct box *box;
+        const struct resolver *resolver;
         struct pattern *patterns;
         size_t pattern_count;
         size_t entries;
         const struct mount *grant;   /* a copy: the list in the box grows */
         int root;                    /* the grant's directory */
         struct str_list directories; /* still to be searched, relative to the root; "" is the root */
-        struct error *error;
 };
 
 static bool is_pattern(const char *text)
@@ -126,17 +125,15 @@ static bool is_pattern(const char *text)
 
 /* A pattern of whole paths: the directories before its first wildcard by their real path, the rest as it is.
  */
-static char *resolve_pattern(const char *cwd, const char *text)
+static char *resolve_pattern(const struct resolver *resolver, const char *text)
 {
-        autofree char *path = path_join(cwd, text);
+        autofree char *path = path_join(resolver->cwd, text);
         char *end = path + strcspn(path, "*?[");
         while (end > path && *end != '/')
                 end--;
         autofree char *directory = str_copy_n(path, (size_t)(end - path));
-        char *real = directory[0] ? realpath(directory, NULL) : NULL;
-        char *resolved = str_format("%s%s", real && real[1] ? real : real ? "" : directory, end);
-        free(real);
-        return resolved;
+        const char *real = directory[0] ? path_walk_real(resolver_walker(resolver), directory) : NULL;
+        return str_format("%s%s", real && real[1] ? real : real ? "" : directory, end);
 }
 
 /* Returns the first pattern that matches, and marks all that do. */
@@ -170,14 +167,15 @@ static bool holds_grant(const struct box *box, const char *directory)
  * link must not hide what the host tree's programs need. */
 static void hide_target(struct walk *walk, const char *path, const char *why)
 {
-        struct stat status;
-        autofree char *real = realpath(path, NULL);
-        if (!real || lstat(real, &status) < 0)
+        const struct walked *target = path_walk(resolver_walker(walk->resolver), path);
+        const char *real = target->real;
+        if (target->problem)
                 return;
-        for (size_t i = 0; i < walk->box->mount_count; i++)
-                if (mount_is_grant(&walk->box->mounts[i]) &&
-                    path_is_below(real, walk->box->mounts[i].source)) {
-                        hide_object(walk->box, real, S_ISDIR(status.st_mode), REASON_OPTION(why));
+        for (size_t i = 0; i < walk->resolver->box->mount_count; i++)
+                if (mount_is_grant(&walk->resolver->box->mounts[i]) &&
+                    path_is_below(real, walk->resolver->box->mounts[i].source)) {
+                        hide_object(walk->resolver->box, real, S_ISDIR(target->status.st_mode),
+                                    REASON_OPTION(why));
                         return;
                 }
 }
@@ -186,7 +184,7 @@ static bool hide_entry(struct walk *walk, int directory, const char *relative, c
 {
         struct stat status;
         if (++walk->entries > MAX_ENTRIES)
-                return error_set(walk->error, EXIT_SETUP,
+                return error_set(walk->resolver->error, EXIT_SETUP,
                                  "--hide: the grants have more than %d files and directories to search; "
                                  "grant less, or name "
                                  "paths instead of patterns",
@@ -196,16 +194,16 @@ static bool hide_entry(struct walk *walk, int directory, const char *relative, c
         autofree char *below = str_format("%s%s%s", relative, relative[0] ? "/" : "", name);
         autofree char *path = str_format("%s/%s", walk->grant->source, below);
         const struct pattern *match = find_match(walk, path, name);
-        if (match && walk->box->mount_count > MAX_MASKS)
-                return error_set(walk->error, EXIT_SETUP, "%s matches too much: hutch hides at most %d paths",
-                                 match->why, MAX_MASKS);
+        if (match && walk->resolver->box->mount_count > MAX_MASKS)
+                return error_set(walk->resolver->error, EXIT_SETUP,
+                                 "%s matches too much: hutch hides at most %d paths", match->why, MAX_MASKS);
         if (match && S_ISLNK(status.st_mode)) {
                 hide_target(walk, path, match->why);
         } else if (match) {
                 note_other_names(path, &status, match->why);
-                hide_object(walk->box, path, S_ISDIR(status.st_mode), REASON_OPTION(match->why));
+                hide_object(walk->resolver->box, path, S_ISDIR(status.st_mode), REASON_OPTION(match->why));
         }
-        if (S_ISDIR(status.st_mode) && (!match || holds_grant(walk->box, path))) {
+        if (S_ISDIR(status.st_mode) && (!match || holds_grant(walk->resolver->box, path))) {
                 str_list_take(&walk->directories, below);
                 below = NULL;
         }
@@ -225,17 +223,13 @@ static bool stays_closed(const struct walk *walk, const char *relative)
 
 static bool walk_directory(struct walk *walk, const char *relative)
 {
-        struct open_how how = {
-            .flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
-            .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
-        };
         autoclose int opened =
-            (int)syscall(SYS_openat2, walk->root, relative[0] ? relative : ".", &how, sizeof(how));
+            real_path_open(walk->root, relative[0] ? relative : ".", O_RDONLY | O_DIRECTORY);
         if (opened < 0 && (errno == ENOENT || (errno == EACCES && stays_closed(walk, relative))))
                 return true;
         DIR *directory = opened < 0 ? NULL : fdopendir(opened);
         if (!directory)
-                return error_set(walk->error, EXIT_SETUP, "--hide: cannot search %s/%s: %s",
+                return error_set(walk->resolver->error, EXIT_SETUP, "--hide: cannot search %s/%s: %s",
                                  walk->grant->source, relative, strerror(errno));
         (void)fd_take(&opened);
         bool searched = true;
@@ -248,16 +242,8 @@ static bool walk_directory(struct walk *walk, const char *relative)
 
 static bool walk_grant(struct walk *walk, const struct mount *grant)
 {
-        autoclose int root = open(grant->source, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        struct stat status;
-        if (root < 0 || fstat(root, &status) < 0)
-                return error_set(walk->error, EXIT_SETUP, "--hide: cannot search %s: %s", grant->source,
-                                 strerror(errno));
-        if (status.st_dev != grant->device || status.st_ino != grant->inode)
-                return error_set(walk->error, EXIT_SETUP, "--hide: %s was replaced while hutch started",
-                                 grant->source);
         walk->grant = grant;
-        walk->root = root;
+        walk->root = path_walk(resolver_walker(walk->resolver), grant->source)->descriptor;
         str_list_add(&walk->directories, "");
         bool searched = true;
         while (searched && walk->directories.count) {
@@ -283,11 +269,11 @@ static bool is_walked_with_another(const struct box *box, size_t count, size_t i
 
 static bool walk_grants(struct walk *walk)
 {
-        size_t count = walk->box->mount_count;
+        size_t count = walk->resolver->box->mount_count;
         for (size_t i = 0; i < count; i++) {
-                struct mount grant = walk->box->mounts[i];
+                struct mount grant = walk->resolver->box->mounts[i];
                 if (mount_is_grant(&grant) && grant.is_directory &&
-                    !is_walked_with_another(walk->box, count, i) && !walk_grant(walk, &grant))
+                    !is_walked_with_another(walk->resolver->box, count, i) && !walk_grant(walk, &grant))
                         return false;
         }
         return true;
@@ -295,7 +281,7 @@ static bool walk_grants(struct walk *walk)
 
 /* One --hide. hutch looks for a name without a / at any depth, and also hides what exists at that name in the
  * working directory, whether or not the walk of a grant meets it. */
-static bool add_pattern(struct walk *walk, const char *cwd, const char *written)
+static bool add_pattern(struct walk *walk, const char *written)
 {
         size_t length = strlen(written);
         while (length > 1 && written[length - 1] == '/')
@@ -303,17 +289,17 @@ static bool add_pattern(struct walk *walk, const char *cwd, const char *written)
         struct stat status;
         autofree char *text = str_copy_n(written, length);
         autofree char *why = str_format("--hide %s", error_shown(written));
-        autofree char *path = path_join(cwd, text);
+        autofree char *path = path_join(walk->resolver->cwd, text);
         bool whole_path = strchr(text, '/') || str_equal(text, ".") || str_equal(text, "..");
         bool exists = lstat(path, &status) == 0;
         /* A file's name may contain wildcards (app/[id]): if it exists as written, it is a path. */
         bool is_literal = !is_pattern(text) || exists;
-        if (is_literal && (exists || whole_path) && !hide_path(walk->box, path, why, walk->error))
+        if (is_literal && (exists || whole_path) && !hide_path(walk->resolver, path, why))
                 return false;
         if (is_literal && whole_path)
                 return true;
         walk->patterns[walk->pattern_count++] = (struct pattern){
-            .text = whole_path ? resolve_pattern(cwd, text) : str_copy(text),
+            .text = whole_path ? resolve_pattern(walk->resolver, text) : str_copy(text),
             .whole_path = whole_path,
             .is_literal = is_literal,
             .has_matched = exists,
@@ -323,29 +309,30 @@ static bool add_pattern(struct walk *walk, const char *cwd, const char *written)
 }
 
 /* A name that matches nothing is probably misspelled; a pattern need not match. */
-static bool check_matched(const struct walk *walk, const char *cwd)
+static bool check_matched(const struct walk *walk)
 {
         for (size_t i = 0; i < walk->pattern_count; i++) {
                 const struct pattern *pattern = &walk->patterns[i];
-                autofree char *path = path_join(cwd, pattern->text);
+                autofree char *path = path_join(walk->resolver->cwd, pattern->text);
                 if (pattern->is_literal && !pattern->has_matched &&
-                    !hide_path(walk->box, path, pattern->why, walk->error))
+                    !hide_path(walk->resolver, path, pattern->why))
                         return false;
         }
         return true;
 }
 
-bool hide_add(struct box *box, const struct str_list *patterns, const char *cwd, struct error *error)
+bool hide_add(const struct resolver *resolver)
 {
-        struct walk walk = {.box = box, .error = error};
+        const struct str_list *patterns = &resolver->options->hide;
+        struct walk walk = {.resolver = resolver};
         if (patterns->count == 0)
                 return true;
         walk.patterns = str_or_die(calloc(patterns->count, sizeof(*walk.patterns)));
         bool added = true;
         for (size_t i = 0; added && i < patterns->count; i++)
-                added = add_pattern(&walk, cwd, patterns->values[i]);
+                added = add_pattern(&walk, patterns->values[i]);
         if (added && walk.pattern_count)
-                added = walk_grants(&walk) && check_matched(&walk, cwd);
+                added = walk_grants(&walk) && check_matched(&walk);
         for (size_t i = 0; i < walk.pattern_count; i++) {
                 free(walk.patterns[i].text);
                 free(walk.patterns[i].why);

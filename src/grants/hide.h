@@ -7,12 +7,12 @@
 #ifndef HUTCH_GRANTS_HIDE_H
 #define HUTCH_GRANTS_HIDE_H
 
-#include "box/box.h"
+#include "grants/resolver.h"
 
 /* Adds a mask for everything that `patterns` (--hide) match in the mounts of the box; call when it has them
  * all. A mount below a hidden directory stays visible. Status 2 for a path that does not exist in a writable
  * grant, 125 when the search could not cover everything. */
-bool hide_add(struct box *box, const struct str_list *patterns, const char *cwd, struct error *error);
+bool hide_add(const struct resolver *resolver);
 
 /* Adds a mask at every place where a mount shows the host object at the real path `real`. */
 void hide_object(struct box *box, const char *real, bool is_directory, struct mount_reason reason);

@@ -5,28 +5,23 @@
 #include "grants/mounts.h"
 
 #include "lib/fd.h"
-#include "lib/real_path.h"
+#include "lib/path_walk.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 
 enum {
         MAX_LINKS = 40, /* as many as the kernel follows (path_resolution(7)) */
 };
 
-bool mounts_add_bind(struct box *box, struct held_sources *held, const char *real, const char *destination,
-                     bool writable, struct mount_reason reason, struct error *error)
+bool mounts_add_bind(const struct resolver *resolver, const char *real, const char *destination,
+                     bool writable, struct mount_reason reason)
 {
-        struct stat status;
-        /* O_PATH does not open the object itself: a fifo does not block. O_DIRECTORY makes autofs mount the
-         * file system that belongs there. */
-        autoclose int source = real_path_open(real, O_PATH | O_DIRECTORY);
-        if (source < 0 && errno == ENOTDIR)
-                source = real_path_open(real, O_PATH);
-        if (source < 0 || fstat(source, &status) < 0)
-                return error_set(error, EXIT_SETUP, "cannot open %s: %s%s", real, strerror(errno),
-                                 errno == EACCES
+        const struct walked *source = path_walk(resolver_walker(resolver), real);
+        if (source->problem || source->links.count)
+                return error_set(resolver->error, EXIT_SETUP, "cannot open %s: %s%s", real,
+                                 strerror(source->links.count ? ELOOP : source->problem),
+                                 source->problem == EACCES
                                      ? ": its file system (FUSE, NFS) admits other accounts only, "
                                        "also where this one is root"
                                      : "");
@@ -35,14 +30,13 @@ bool mounts_add_bind(struct box *box, struct held_sources *held, const char *rea
             .source = str_copy(real),
             .destination = str_copy(destination),
             .writable = writable,
-            .is_directory = S_ISDIR(status.st_mode),
-            .device = status.st_dev,
-            .inode = status.st_ino,
+            .is_directory = S_ISDIR(source->status.st_mode),
+            .device = source->status.st_dev,
+            .inode = source->status.st_ino,
             .origin = reason.origin,
             .why = str_copy(reason.text),
         };
-        held_sources_add(held, fd_take(&source));
-        box_add_mount(box, &mount);
+        box_add_mount(resolver->box, &mount);
         return true;
 }
 
@@ -60,23 +54,10 @@ void mounts_add_link(struct box *box, const char *destination, const char *text,
         box_add_mount(box, &mount);
 }
 
-char *mounts_repeat_links(struct box *box, const char *path, struct mount_reason reason)
+void mounts_add_links(struct box *box, const struct walked *walked, struct mount_reason reason)
 {
-        struct path_links links = {0};
-        char *real = real_path_resolve(path, &links);
-        int error = errno;
-        for (size_t i = 0; i < links.places.count; i++)
-                mounts_add_link(box, links.places.values[i], links.texts.values[i], reason);
-        real_path_free_links(&links);
-        errno = error;
-        return real;
-}
-
-bool mounts_replace_memory(struct box *box, struct held_sources *held, const char *real,
-                           const char *destination, struct mount_reason reason, struct error *error)
-{
-        mounts_make_room(box, destination);
-        return mounts_add_bind(box, held, real, destination, true, reason, error);
+        for (size_t i = 0; i < walked->links.count; i++)
+                mounts_add_link(box, walked->links.values[i], walked->texts.values[i], reason);
 }
 
 void mounts_make_room(struct box *box, const char *destination)
@@ -163,17 +144,19 @@ bool mounts_any_writable(const struct box *box)
         return false;
 }
 
-const struct mount *mounts_find_writable(const struct box *box, const char *path)
+const struct mount *mounts_find_writable(const struct resolver *resolver, const char *path)
 {
+        const struct box *box = resolver->box;
         /* By identity, not by name: the host may show one directory at two paths (a bind mount in fstab). */
         for (char *place = mounts_any_writable(box) ? str_copy(path) : NULL; place;) {
-                struct stat status;
-                bool exists = lstat(place, &status) == 0;
+                const struct walked *walked = path_walk(resolver_walker(resolver), place);
+                bool exists = walked->problem == 0 && walked->links.count == 0;
                 for (size_t i = 0; i < box->mount_count; i++) {
                         const struct mount *grant = &box->mounts[i];
                         if (grant->kind == MOUNT_BIND && grant->writable &&
                             (str_equal(grant->source, place) ||
-                             (exists && grant->device == status.st_dev && grant->inode == status.st_ino))) {
+                             (exists && grant->device == walked->status.st_dev &&
+                              grant->inode == walked->status.st_ino))) {
                                 free(place);
                                 return grant;
                         }
@@ -185,21 +168,24 @@ const struct mount *mounts_find_writable(const struct box *box, const char *path
         return NULL;
 }
 
-const struct mount *mounts_find_left(const struct box *box, const char *place, const char *real)
+const struct mount *mounts_find_left(const struct resolver *resolver, const char *place, const char *real)
 {
-        const struct mount *grant = mounts_find_writable(box, place);
-        return grant && mounts_find_writable(box, real) != grant ? grant : NULL;
+        const struct mount *grant = mounts_find_writable(resolver, place);
+        return grant && mounts_find_writable(resolver, real) != grant ? grant : NULL;
 }
 
-char *mounts_resolve(const struct box *box, const char *path, const struct mount **left)
+const struct mount *mounts_find_escape(const struct resolver *resolver, const struct walked *walked)
 {
-        struct path_links links = {0};
-        *left = NULL;
-        char *real = real_path_resolve(path, &links);
-        int error = errno;
-        for (size_t i = 0; real && i < links.places.count && !*left; i++)
-                *left = mounts_find_left(box, links.places.values[i], real);
-        real_path_free_links(&links);
-        errno = error;
-        return real;
+        const struct mount *left = NULL;
+        for (size_t i = 0; walked->real && i < walked->links.count && !left; i++)
+                left = mounts_find_left(resolver, walked->links.values[i], walked->real);
+        return left;
+}
+
+const struct mount *mounts_find_author(const struct resolver *resolver, const char *path, bool *by_link)
+{
+        const struct walked *walked = path_walk(resolver_walker(resolver), path);
+        const struct mount *left = mounts_find_escape(resolver, walked);
+        *by_link = left;
+        return left || !walked->real ? left : mounts_find_writable(resolver, walked->real);
 }

@@ -8,23 +8,18 @@
 #define HUTCH_GRANTS_MOUNTS_H
 
 #include "box/box.h"
-#include "grants/held_sources.h"
+#include "grants/resolver.h"
 
-/* Appends a mount of the host object at the real path `real`, which the caller has judged, and holds it in
- * `held`. Status 125 when it cannot be opened. */
-bool mounts_add_bind(struct box *box, struct held_sources *held, const char *real, const char *destination,
-                     bool writable, struct mount_reason reason, struct error *error);
+/* Appends a mount of the host object at the real path `real`, which the caller has judged. Status 125 when it
+ * cannot be opened. */
+bool mounts_add_bind(const struct resolver *resolver, const char *real, const char *destination,
+                     bool writable, struct mount_reason reason);
 
 /* Appends a symbolic link, unless the box has a mount at exactly that place. */
 void mounts_add_link(struct box *box, const char *destination, const char *text, struct mount_reason reason);
 
-/* Returns the real path of `path`, which the caller frees, or NULL with errno. Adds the links on the way, so
- * that the path means the same inside. */
-char *mounts_repeat_links(struct box *box, const char *path, struct mount_reason reason);
-
-/* Mounts the host directory at `real`, which hutch made, writable in place of the memory at `destination`. */
-bool mounts_replace_memory(struct box *box, struct held_sources *held, const char *real,
-                           const char *destination, struct mount_reason reason, struct error *error);
+/* Appends the links that a path led through, so that the path means the same inside. */
+void mounts_add_links(struct box *box, const struct walked *walked, struct mount_reason reason);
 
 /* Removes what a new grant at `destination` replaces: the mount there, and every file, link and bind mount of
  * the base below it (`--ro DIR:/etc` brings its own passwd). Memory, /proc and /dev stay, since no sandbox
@@ -54,14 +49,18 @@ bool mounts_any_writable(const struct box *box);
 
 /* The writable grant that shows the object at `path` on the host, at this or any other path, or NULL. `path`
  * need not exist; its directory's path is real. The server may have put there what is there. */
-const struct mount *mounts_find_writable(const struct box *box, const char *path);
+const struct mount *mounts_find_writable(const struct resolver *resolver, const char *path);
 
 /* The writable grant that contains the link at `place` while `real`, to which the link leads, is outside of
  * that grant; or NULL. The server may have made such a link in an earlier run. */
-const struct mount *mounts_find_left(const struct box *box, const char *place, const char *real);
+const struct mount *mounts_find_left(const struct resolver *resolver, const char *place, const char *real);
 
-/* Returns the real path of `path` (absolute and normal), which the caller frees, or NULL with errno. *left
- * becomes the writable grant that a link on the way leads out of, or NULL. */
-char *mounts_resolve(const struct box *box, const char *path, const struct mount **left);
+/* The writable grant that a link on the walked way leads out of, or NULL. */
+const struct mount *mounts_find_escape(const struct resolver *resolver, const struct walked *walked);
+
+/* The writable grant through which the server may have decided what is at `path` (absolute and normal): it
+ * contains the object, or, with *by_link, a link on the way that leads out of it. Every path through a
+ * writable grant ends in one of the two cases. NULL when there is none. */
+const struct mount *mounts_find_author(const struct resolver *resolver, const char *path, bool *by_link);
 
 #endif

@@ -10,7 +10,7 @@
 #include "grants/watched_names.h"
 #include "lib/fd.h"
 #include "lib/messages.h"
-#include "lib/real_path.h"
+#include "lib/path_walk.h"
 #include "lib/tree_walk.h"
 
 #include <errno.h>
@@ -52,12 +52,10 @@ struct grant {
 };
 
 struct protector {
-        struct box *box;
-        struct held_sources *held;
+        const struct resolver *resolver;
         struct grant *grants;
         size_t grant_count;
         struct str_list links; /* in protected directories; the mounts do not protect what they lead to */
-        struct error *error;
 };
 
 static bool is_writable_directory(const struct mount *mount)
@@ -69,51 +67,51 @@ static bool is_writable_directory(const struct mount *mount)
 
 static bool find_grants(struct protector *protector)
 {
-        struct box *box = protector->box;
+        struct box *box = protector->resolver->box;
         protector->grants = str_or_die(calloc(box->mount_count + 1, sizeof(*protector->grants)));
         for (size_t i = 0; i < box->mount_count; i++) {
                 if (!is_writable_directory(&box->mounts[i]))
                         continue;
                 protector->grants[protector->grant_count++] =
-                    (struct grant){box->mounts[i], i, protector->held->watched_count};
-                if (!watched_names_open(protector->held, &box->mounts[i], protector->error))
+                    (struct grant){box->mounts[i], i, protector->resolver->held->watched_count};
+                if (!watched_names_open(protector->resolver, &box->mounts[i]))
                         return false;
         }
         return true;
 }
 
-/* The path that the link at `path` leads to, which need not exist; the caller frees. NULL when `path` is not
- * a link. */
-static char *read_link(const char *path)
+/* The path that the link at `path` leads to, which need not exist; the caller frees. */
+static char *read_link(const struct resolver *resolver, const char *path)
 {
-        char text[PATH_MAX];
-        ssize_t length = readlink(path, text, sizeof(text) - 1);
-        if (length <= 0)
-                return NULL;
-        text[length] = 0;
-        autofree char *parent = path_parent(path);
-        autofree char *target = text[0] == '/' ? str_copy(text) : str_format("%s/%s", parent, text);
-        return real_path_of_missing(target);
+        const struct walked *walked = path_walk(resolver_walker(resolver), path);
+        for (size_t i = 0; i < walked->links.count; i++)
+                if (str_equal(walked->links.values[i], path)) {
+                        autofree char *parent = path_parent(path);
+                        const char *text = walked->texts.values[i];
+                        autofree char *target =
+                            text[0] == '/' ? str_copy(text) : str_format("%s/%s", parent, text);
+                        return path_walk_missing(resolver_walker(resolver), target);
+                }
+        return NULL;
 }
 
 /* Watches every link on the way from `path`: the command can replace each one, and the host would then use
  * another object than the protected one. */
 static void watch_links(struct protector *protector, const char *path)
 {
-        struct str_list links = {0};
-        real_path_list_links(path, &links);
-        for (size_t i = 0; i < links.count; i++)
+        const struct str_list *links = &path_walk(resolver_walker(protector->resolver), path)->links;
+        for (size_t i = 0; i < links->count; i++)
                 for (size_t j = 0; j < protector->grant_count; j++) {
                         const struct grant *grant = &protector->grants[j];
                         const char *source = grant->mount.source;
-                        if (!path_is_below(links.values[i], source))
+                        if (!path_is_below(links->values[i], source))
                                 continue;
-                        struct watched_directory *watched = &protector->held->watched[grant->watched];
-                        const char *name = links.values[i] + strlen(source) + 1;
+                        struct watched_directory *watched =
+                            &protector->resolver->held->watched[grant->watched];
+                        const char *name = links->values[i] + strlen(source) + 1;
                         struct found_name found = watched_names_look(watched->directory, name);
                         watched_names_add(watched, name, &found);
                 }
-        str_list_free(&links);
 }
 
 struct link_search {
@@ -136,26 +134,24 @@ static bool remember_link(struct tree_walk *tree, int directory, const char *rel
 /* Remembers the links in a protected directory: hooks are often links to scripts of the project. */
 static void remember_links(struct protector *protector, const char *directory)
 {
-        autoclose int root = real_path_open(directory, O_PATH | O_DIRECTORY);
         struct link_search search = {protector, directory};
         struct tree_walk tree = {
-            .root = root,
+            .root = path_walk(resolver_walker(protector->resolver), directory)->descriptor,
             .max_depth = MAX_DEPTH,
             .max_directories = MAX_DIRECTORIES,
             .max_entries = MAX_ENTRIES,
             .context = &search,
             .entry = remember_link,
         };
-        if (root >= 0)
-                tree_walk(&tree);
+        tree_walk(&tree);
 }
 
 /* Protects `name` below one grant. *next becomes the path to protect next when a link is on the way. */
 static bool protect_name(struct protector *protector, const struct grant *grant, const char *name,
                          struct mount_reason reason, char **next)
 {
-        struct box *box = protector->box;
-        struct watched_directory *watched = &protector->held->watched[grant->watched];
+        struct box *box = protector->resolver->box;
+        struct watched_directory *watched = &protector->resolver->held->watched[grant->watched];
         struct found_name found = watched_names_look(watched->directory, name);
         bool is_link = found.length && S_ISLNK(found.status.st_mode);
         if (!found.length || is_link)
@@ -165,7 +161,7 @@ static bool protect_name(struct protector *protector, const struct grant *grant,
         autofree char *part = str_copy_n(name, found.length);
         autofree char *real = path_join(watched->path, part);
         if (is_link) {
-                autofree char *target = read_link(real);
+                autofree char *target = read_link(protector->resolver, real);
                 autofree char *whole = path_join(watched->path, name);
                 watch_links(protector, whole);
                 if (target && !*next)
@@ -184,7 +180,7 @@ static bool protect_name(struct protector *protector, const struct grant *grant,
                         error_shown(real));
         if (S_ISDIR(found.status.st_mode))
                 remember_links(protector, real);
-        return mounts_add_bind(box, protector->held, real, place, false, reason, protector->error);
+        return mounts_add_bind(protector->resolver, real, place, false, reason);
 }
 
 /* Protects `path`, whose directory is real and which need not exist, in every writable grant that contains
@@ -214,13 +210,11 @@ static bool protect_place(struct protector *protector, const char *path, struct 
 }
 
 /* `path` with the real path of its directory; the last component may be a link. */
-static char *real_place(const char *path)
+static char *real_place(const struct resolver *resolver, const char *path)
 {
         autofree char *parent = path_parent(path);
-        char *real = realpath(parent, NULL);
-        char *place = real ? path_join(real, strrchr(path, '/') + 1) : NULL;
-        free(real);
-        return place;
+        const char *real = path_walk_real(resolver_walker(resolver), parent);
+        return real ? path_join(real, strrchr(path, '/') + 1) : NULL;
 }
 
 /* A second grant of the same object, at another path inside, must not stay writable. */
@@ -237,12 +231,12 @@ static bool protect_everywhere(struct protector *protector, const char *place, s
         struct str_list places = {0};
         struct stat status;
         str_list_add(&places, place);
-        bool done = lstat(place, &status) < 0 ||
-                    mountinfo_find_others(protector->box, place, &places, protector->error);
+        bool done = lstat(place, &status) < 0 || mountinfo_find_others(protector->resolver->box, place,
+                                                                       &places, protector->resolver->error);
         for (size_t i = 0; done && i < places.count; i++) {
                 done = protect_place(protector, places.values[i], REASON_OPTION("--protect"), held_by);
                 if (done)
-                        make_read_only(protector->box, places.values[i]);
+                        make_read_only(protector->resolver->box, places.values[i]);
         }
         str_list_free(&places);
         return done;
@@ -275,20 +269,20 @@ bool protect_names(const struct box *box, const char *path)
 }
 
 /* One --protect. */
-static bool protect_asked(struct protector *protector, const char *cwd, const char *text)
+static bool protect_asked(struct protector *protector, const char *text)
 {
         struct stat status;
         size_t held_by = 0;
-        autofree char *path = path_join(cwd, text);
-        autofree char *place = path[1] ? real_place(path) : NULL;
+        autofree char *path = path_join(protector->resolver->cwd, text);
+        autofree char *place = path[1] ? real_place(protector->resolver, path) : NULL;
         if (!place || lstat(place, &status) < 0)
-                return error_set(protector->error, EXIT_USAGE,
+                return error_set(protector->resolver->error, EXIT_USAGE,
                                  "--protect %s: %s: hutch can protect only what exists at the start",
                                  error_shown(text), path[1] ? strerror(errno) : "it is the root");
         if (!protect_everywhere(protector, place, &held_by))
                 return false;
         if (S_ISLNK(status.st_mode)) {
-                autofree char *target = real_path_of_missing(place);
+                autofree char *target = path_walk_missing(resolver_walker(protector->resolver), place);
                 size_t target_held_by = 0;
                 if (!protect_everywhere(protector, target, &target_held_by))
                         return false;
@@ -300,7 +294,7 @@ static bool protect_asked(struct protector *protector, const char *cwd, const ch
         }
         return held_by ||
                error_set(
-                   protector->error, EXIT_USAGE,
+                   protector->resolver->error, EXIT_USAGE,
                    "--protect %s: it is in no writable grant; the command cannot change other files of the "
                    "host anyway",
                    error_shown(place));
@@ -319,24 +313,24 @@ static bool protect_defaults(struct protector *protector)
                                 return false;
                 }
         struct str_list places = {0};
-        git_find(protector->box, &places);
+        git_find(protector->resolver, &places);
         bool done = true;
         for (size_t i = 0; done && i < places.count; i++)
                 done = protect_place(protector, places.values[i], protected_by_default, NULL);
         str_list_free(&places);
         /* Not what links to directories lead to: that may be all of the project. */
         for (size_t i = 0; done && i < protector->links.count; i++) {
-                struct stat status;
                 const char *link = protector->links.values[i];
-                if (stat(link, &status) < 0 || !S_ISDIR(status.st_mode))
+                if (!path_walk_is_directory(resolver_walker(protector->resolver), link))
                         done = protect_place(protector, link, protected_by_default, NULL);
         }
         return done;
 }
 
 /* Pins the directories between the mount at `place` and the writable grant that contains it. */
-static bool pin_above(struct box *box, struct held_sources *held, const char *place, struct error *error)
+static bool pin_above(const struct resolver *resolver, const char *place)
 {
+        struct box *box = resolver->box;
         autofree char *parent = path_parent(place);
         const struct mount *grant = box_find_mount(box, parent);
         if (!grant || !is_writable_directory(grant))
@@ -350,36 +344,37 @@ static bool pin_above(struct box *box, struct held_sources *held, const char *pl
                 /* Attaching the mount below will fail, with an error that names it. */
                 if (faccessat(AT_FDCWD, real, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
                         return true;
-                if (!mounts_add_bind(box, held, real, directory, true,
-                                     (struct mount_reason){ORIGIN_PROTECT, why}, error))
+                if (!mounts_add_bind(resolver, real, directory, true,
+                                     (struct mount_reason){ORIGIN_PROTECT, why}))
                         return false;
         }
         return true;
 }
 
 /* Pins above every mount that the box has so far. A pin itself needs none: those above it come first. */
-static bool pin_all(struct box *box, struct held_sources *held, struct error *error)
+static bool pin_all(const struct resolver *resolver)
 {
+        struct box *box = resolver->box;
         size_t count = box->mount_count;
         for (size_t i = 0; i < count; i++) {
                 autofree char *place = str_copy(box->mounts[i].destination);
-                if (box->mounts[i].kind != MOUNT_LINK && place[1] && !pin_above(box, held, place, error))
+                if (box->mounts[i].kind != MOUNT_LINK && place[1] && !pin_above(resolver, place))
                         return false;
         }
         return true;
 }
 
-bool protect_add(struct box *box, struct held_sources *held, const struct options *options, const char *cwd,
-                 struct error *error)
+bool protect_add(const struct resolver *resolver)
 {
-        struct protector protector = {.box = box, .held = held, .error = error};
+        const struct options *options = resolver->options;
+        struct protector protector = {.resolver = resolver};
         bool done = find_grants(&protector);
         for (size_t i = 0; done && i < options->protect.count; i++)
-                done = protect_asked(&protector, cwd, options->protect.values[i]);
+                done = protect_asked(&protector, options->protect.values[i]);
         if (done && protector.grant_count && !options->no_protect)
                 done = protect_defaults(&protector);
         bool any = protector.grant_count > 0;
         free(protector.grants);
         str_list_free(&protector.links);
-        return done && (!any || pin_all(box, held, error));
+        return done && (!any || pin_all(resolver));
 }

@@ -19,14 +19,11 @@
 #ifndef HUTCH_GRANTS_PROTECT_H
 #define HUTCH_GRANTS_PROTECT_H
 
-#include "box/box.h"
-#include "grants/held_sources.h"
-#include "options/options.h"
+#include "grants/resolver.h"
 
 /* Adds the read-only mounts and the pins. Call when the box has every other mount. Adds the names to watch to
  * held->watched. Status 2 when a path of --protect does not exist or is in no writable grant. */
-bool protect_add(struct box *box, struct held_sources *held, const struct options *options, const char *cwd,
-                 struct error *error);
+bool protect_add(const struct resolver *resolver);
 
 /* True when `path` inside is, contains or is below a name that is protected by default, in the deepest
  * writable grant of the user's that contains the path. Nothing needs to exist there. */

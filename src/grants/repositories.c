@@ -17,12 +17,12 @@
 
 /* The repository of a linked worktree, or NULL. `git_directory`, a part of it, names the .git file in turn.
  */
-static char *find_main_repository(const char *git_directory, const char *git_file)
+static char *find_main_repository(struct walker *walker, const char *git_directory, const char *git_file)
 {
         autofree char *back_file = path_join(git_directory, "gitdir");
         autofree char *common_file = path_join(git_directory, "commondir");
-        autofree char *back = git_read_pointer(back_file, "", git_directory);
-        autofree char *common = git_read_pointer(common_file, "", git_directory);
+        autofree char *back = git_read_pointer(walker, back_file, "", git_directory);
+        autofree char *common = git_read_pointer(walker, common_file, "", git_directory);
         autofree char *worktrees = common ? path_join(common, "worktrees") : NULL;
         bool known = back && common && str_equal(back, git_file) && path_is_below(git_directory, worktrees);
         return known ? str_copy(common) : NULL;
@@ -36,13 +36,14 @@ static char *find_outer_repository(const char *git_directory, const char *work_t
         return outer && path_is_below(work_tree, outer) ? path_join(outer, ".git") : NULL;
 }
 
-static void note_repository(const struct box *box, const struct mount *grant)
+static void note_repository(const struct resolver *resolver, const struct mount *grant)
 {
+        struct walker *walker = resolver_walker(resolver);
         autofree char *file = path_join(grant->source, ".git");
-        autofree char *git_directory = git_read_pointer(file, "gitdir: ", grant->source);
-        if (!git_directory || mounts_show(box, git_directory))
+        autofree char *git_directory = git_read_pointer(walker, file, "gitdir: ", grant->source);
+        if (!git_directory || mounts_show(resolver->box, git_directory))
                 return;
-        autofree char *linked = find_main_repository(git_directory, file);
+        autofree char *linked = find_main_repository(walker, git_directory, file);
         autofree char *outer = linked ? NULL : find_outer_repository(git_directory, grant->source);
         const char *repository = linked ? linked : outer;
         if (!repository || sensitive_path_reason(repository, caller_homes()->spelled, grant->writable))
@@ -54,11 +55,12 @@ static void note_repository(const struct box *box, const struct mount *grant)
             error_shown(repository));
 }
 
-void repositories_note(const struct box *box)
+void repositories_note(const struct resolver *resolver)
 {
+        const struct box *box = resolver->box;
         for (size_t i = 0; i < box->mount_count; i++) {
                 const struct mount *mount = &box->mounts[i];
                 if (mount->kind == MOUNT_BIND && mount->is_directory && mount->origin != ORIGIN_BASE)
-                        note_repository(box, mount);
+                        note_repository(resolver, mount);
         }
 }

@@ -6,9 +6,9 @@
 #ifndef HUTCH_GRANTS_REPOSITORIES_H
 #define HUTCH_GRANTS_REPOSITORIES_H
 
-#include "box/box.h"
+#include "grants/resolver.h"
 
 /* Prints a note for each granted work tree whose repository the finished box does not show. */
-void repositories_note(const struct box *box);
+void repositories_note(const struct resolver *resolver);
 
 #endif

@@ -122,16 +122,17 @@ static bool any_asked_for(const struct box *box)
         return false;
 }
 
-bool sockets_hide(struct box *box, struct error *error)
+bool sockets_hide(const struct resolver *resolver)
 {
+        struct box *box = resolver->box;
         struct socket_search search = {.box = box};
         if (!sockets_can_appear(box))
                 return true;
-        bool done = mountinfo_read(&search.info, box, error);
+        bool done = mountinfo_read(&search.info, box, resolver->error);
         if (done) {
                 bool listed = socket_list_own(sockets_take, &search);
                 if ((any_asked_for(box) || !listed) && !socket_list_others(!listed, sockets_take, &search))
-                        done = error_set(error, EXIT_SETUP, "cannot look for sockets in /proc: %s",
+                        done = error_set(resolver->error, EXIT_SETUP, "cannot look for sockets in /proc: %s",
                                          strerror(errno));
         }
         if (done)

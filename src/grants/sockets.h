@@ -6,13 +6,13 @@
 #ifndef HUTCH_GRANTS_SOCKETS_H
 #define HUTCH_GRANTS_SOCKETS_H
 
-#include "box/box.h"
 #include "grants/mountinfo.h"
+#include "grants/resolver.h"
 #include "grants/socket_list.h"
 
 /* Adds a mask for each socket below a grant, unless the socket itself is granted. Status 125 when hutch
  * cannot look for sockets. */
-bool sockets_hide(struct box *box, struct error *error);
+bool sockets_hide(const struct resolver *resolver);
 
 /* What the lists of sockets leave to a search of the grants. */
 struct socket_search {

@@ -6,8 +6,8 @@
 
 #include "lib/fd.h"
 #include "lib/messages.h"
-#include "lib/real_path.h"
 
+#include <errno.h>
 #include <fcntl.h>
 
 struct watched_name {
@@ -16,18 +16,18 @@ struct watched_name {
         bool reported;
 };
 
-bool watched_names_open(struct held_sources *held, const struct mount *grant, struct error *error)
+bool watched_names_open(const struct resolver *resolver, const struct mount *grant)
 {
-        struct stat status;
-        autoclose int directory = real_path_open(grant->source, O_PATH | O_DIRECTORY);
-        if (directory < 0 || fstat(directory, &status) < 0 || status.st_dev != grant->device ||
-            status.st_ino != grant->inode)
-                return error_set(error, EXIT_SETUP, "cannot use %s: it was replaced while hutch started",
-                                 grant->source);
+        struct held_sources *held = resolver->held;
+        const struct walked *source = path_walk(resolver_walker(resolver), grant->source);
+        int directory = fcntl(source->descriptor, F_DUPFD_CLOEXEC, 0);
+        if (directory < 0)
+                return error_set(resolver->error, EXIT_SETUP, "cannot watch %s: %s", grant->source,
+                                 strerror(errno));
         held->watched =
             str_or_die(reallocarray(held->watched, held->watched_count + 1, sizeof(*held->watched)));
         held->watched[held->watched_count++] =
-            (struct watched_directory){.directory = fd_take(&directory), .path = str_copy(grant->source)};
+            (struct watched_directory){.directory = directory, .path = str_copy(grant->source)};
         return true;
 }
 

@@ -8,8 +8,7 @@
 #ifndef HUTCH_GRANTS_WATCHED_NAMES_H
 #define HUTCH_GRANTS_WATCHED_NAMES_H
 
-#include "box/box.h"
-#include "grants/held_sources.h"
+#include "grants/resolver.h"
 
 #include <sys/stat.h>
 
@@ -27,9 +26,9 @@ struct watched_directory {
         size_t count;
 };
 
-/* Opens the directory of `grant`, which becomes the last of held->watched. Status 125 when it is not the
- * object that was judged. */
-bool watched_names_open(struct held_sources *held, const struct mount *grant, struct error *error);
+/* Adds the directory of `grant`, which becomes the last of held->watched. Status 125 when no descriptor is
+ * free. */
+bool watched_names_open(const struct resolver *resolver, const struct mount *grant);
 
 /* Looks at `name`, a path relative to `directory`, component by component, so that it follows no link. */
 struct found_name watched_names_look(int directory, const char *name);

@@ -14,28 +14,23 @@
 #include "ns/copy_in.h"
 
 #include "lib/fd.h"
+#include "lib/path_walk.h"
 #include "lib/str.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
 enum { ASIDE_SIZE = 32, CHUNK = 1 << 16 };
 
 static int open_source(const struct entering *entering, const struct copy_in *file)
 {
-        struct open_how how = {
-            /* Another object may be there by now. Opening a fifo must not wait, and opening a terminal must
-             * not make it the controlling one. */
-            .flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
-            .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
-        };
         struct stat status;
-        int source = (int)syscall(SYS_openat2, AT_FDCWD, file->source, &how, sizeof(how));
+        /* Another object may be there by now. Opening a fifo must not wait, and opening a terminal must not
+         * make it the controlling one. */
+        int source = real_path_open(AT_FDCWD, file->source, O_RDONLY | O_NONBLOCK | O_NOCTTY);
         if (source < 0 && (errno == ELOOP || errno == ENXIO))
                 entering_fail(entering, STAGE_SWAPPED, errno, file->source);
         if (source < 0 || fstat(source, &status) < 0)

@@ -9,14 +9,13 @@
 #include "ns/mount_point.h"
 
 #include "lib/fd.h"
+#include "lib/path_walk.h"
 #include "lib/str.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
 bool mount_point_is_in_root(const struct box *box, const char *destination)
 {
@@ -78,14 +77,10 @@ static bool is_memory(const struct entering *entering, int descriptor)
         return false;
 }
 
-int mount_point_open(const struct entering *entering, const char *destination, uint64_t flags)
+int mount_point_open(const struct entering *entering, const char *destination, int flags)
 {
         /* A link below a mount must not decide where something is attached. */
-        struct open_how how = {
-            .flags = O_PATH | O_CLOEXEC | flags,
-            .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
-        };
-        return (int)syscall(SYS_openat2, entering->root, relative(destination), &how, sizeof(how));
+        return real_path_open(entering->root, relative(destination), O_PATH | flags);
 }
 
 /* Opens the directory `parent`/`name`, and makes it when `parent` is in the sandbox's memory. */

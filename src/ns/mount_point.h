@@ -22,6 +22,6 @@ void mount_point_make_link(const struct entering *entering, const struct mount *
 void mount_point_make_file(const struct entering *entering, const struct mount *mount);
 
 /* An O_PATH descriptor of what is at `destination`, or -1 with errno. No link is followed. */
-int mount_point_open(const struct entering *entering, const char *destination, uint64_t flags);
+int mount_point_open(const struct entering *entering, const char *destination, int flags);
 
 #endif

@@ -10,7 +10,7 @@
 #include "lib/fd.h"
 #include "lib/homes.h"
 #include "lib/messages.h"
-#include "lib/real_path.h"
+#include "lib/path_walk.h"
 #include "packages/entry.h"
 #include "packages/project.h"
 #include "packages/request.h"
@@ -35,14 +35,14 @@ static char *cache_place(const struct box *box, enum fetch_tool tool)
 
 /* ---- the fetch sandbox ---- */
 
-static bool add_unfinished(struct box *box, struct held_sources *held, const struct options *options,
-                           struct error *error)
+static bool add_unfinished(const struct resolver *resolver)
 {
+        struct box *box = resolver->box;
+        const struct options *options = resolver->options;
         enum fetch_tool tool = (enum fetch_tool)options->fetch_tool;
         autofree char *place = cache_place(box, tool);
-        return mounts_add_bind(box, held, options->fetch_into, place, true,
-                               (struct mount_reason){ORIGIN_PACKAGES, "the packages that are fetched"},
-                               error);
+        return mounts_add_bind(resolver, options->fetch_into, place, true,
+                               (struct mount_reason){ORIGIN_PACKAGES, "the packages that are fetched"});
 }
 
 /* ---- the server's ---- */
@@ -80,16 +80,16 @@ static void add_environment(struct box *box, enum fetch_tool tool, const struct 
         str_list_add(environment, "npm_config_logs_max=0");
 }
 
-static bool add_entry(struct box *box, struct held_sources *held, enum fetch_tool tool, const char *name,
-                      int descriptor, struct package_mounts *use, struct error *error)
+static bool add_entry(const struct resolver *resolver, enum fetch_tool tool, const char *name, int descriptor,
+                      struct package_mounts *use)
 {
+        struct box *box = resolver->box;
         autofree char *directory = real_path_of_descriptor(descriptor);
         autofree char *cache = path_join(directory ? directory : "/", "cache");
         autofree char *place = cache_place(box, tool);
         autofree char *why = str_format("packages of %s, which were fetched", name);
-        if (!entry_read(descriptor, name, &use->entry, error) ||
-            !mounts_add_bind(box, held, cache, place, false, (struct mount_reason){ORIGIN_PACKAGES, why},
-                             error))
+        if (!entry_read(descriptor, name, &use->entry, resolver->error) ||
+            !mounts_add_bind(resolver, cache, place, false, (struct mount_reason){ORIGIN_PACKAGES, why}))
                 return false;
         /* The server's own writes to the cache vanish at its end. */
         box->mounts[box->mount_count - 1].kind = MOUNT_OVERLAY;
@@ -129,25 +129,25 @@ static bool is_installed_globally(const struct toolchain *toolchain, const struc
         return true;
 }
 
-/* Refuses a path that leads into a writable grant, or that leads out of one by a link. */
-static bool check_own(const struct box *box, const char *path, struct error *error)
+/* Refuses a program that an earlier run of the server may have made. */
+static bool check_own(const struct resolver *resolver, const char *path)
 {
-        const struct mount *left = NULL;
-        autofree char *real = mounts_resolve(box, path, &left);
-        const struct mount *holder = left || !real ? left : mounts_find_writable(box, real);
-        return !holder ||
-               error_set(error, EXIT_SETUP,
+        bool by_link;
+        const struct mount *author = mounts_find_author(resolver, path, &by_link);
+        return !author ||
+               error_set(resolver->error, EXIT_SETUP,
                          "refusing to fetch: a program of %s would run outside the sandbox, and the server "
                          "may have put it there, since %s is writable; fetch once without that grant: hutch "
                          "fetch -- COMMAND",
-                         path, holder->source);
+                         path, author->source);
 }
 
 /* A fetch runs the user's own npm or uv, outside the sandbox, to ask for its configuration. An earlier run of
  * the server must not have made anything that this starts: the command, the programs on PATH, and the files
  * that they lead to. */
-static bool check_programs(const struct box *box, const struct toolchain *toolchain, struct error *error)
+static bool check_programs(const struct resolver *resolver, const struct toolchain *toolchain)
 {
+        struct box *box = resolver->box;
         static const char *const programs[] = {"", "npm", "npx", "node", "uv", "uvx", "env", "sh"};
         const char *path = getenv("PATH") ? getenv("PATH") : SEARCH_SYSTEM_PATH;
         if (!mounts_any_writable(box))
@@ -159,17 +159,19 @@ static bool check_programs(const struct box *box, const struct toolchain *toolch
                 autofree char *place = path_join(caller_homes()->spelled, part);
                 for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
                         autofree char *program = path_join(place, programs[i]);
-                        if (!check_own(box, program, error))
+                        if (!check_own(resolver, program))
                                 return false;
                 }
         }
-        return check_own(box, toolchain->executable, error);
+        return check_own(resolver, toolchain->executable);
 }
 
 /* Decides about a missing entry: hutch fetches it first, leaves it to the command, or reports it. */
-static bool handle_missing(struct box *box, const struct options *options, const struct toolchain *toolchain,
-                           const struct fetch_request *request, const char *name, struct error *error)
+static bool handle_missing(const struct resolver *resolver, const struct toolchain *toolchain,
+                           const struct fetch_request *request, const char *name)
 {
+        struct box *box = resolver->box;
+        const struct options *options = resolver->options;
         bool consents = request->consents || options->fetch == OPTION_FETCH_ALWAYS;
         bool project = request->tool == FETCH_UV_PROJECT;
         autofree char *directory = project ? package_project_directory(request) : NULL;
@@ -184,22 +186,21 @@ static bool handle_missing(struct box *box, const struct options *options, const
                                 error_shown(directory));
                 if (options->dry_run)
                         message("note: %s is not here yet and would be fetched first", shown);
-                box->fetch_first = !options->dry_run && check_programs(box, toolchain, error);
+                box->fetch_first = !options->dry_run && check_programs(resolver, toolchain);
                 return options->dry_run;
         }
         /* With a network, the command may reach a registry itself; a dry run only describes. */
         if (box_has_network(box) || options->dry_run)
                 return true;
         autofree char *line = fetch_line(&box->argv);
-        return error_set(error, EXIT_SETUP, "%s is not here, %s; fetch it once with: %s", shown,
+        return error_set(resolver->error, EXIT_SETUP, "%s is not here, %s; fetch it once with: %s", shown,
                          consents ? "and --fetch never keeps it from being fetched"
                                   : "and the command asks before it downloads, which nobody could answer",
                          error_shown(line));
 }
 
-static bool use_entry(struct box *box, struct held_sources *held, const struct options *options,
-                      const struct toolchain *toolchain, const struct fetch_request *request,
-                      struct package_mounts *use, struct error *error)
+static bool use_entry(const struct resolver *resolver, const struct toolchain *toolchain,
+                      const struct fetch_request *request, struct package_mounts *use)
 {
         autofree char *name = fetch_request_name(request);
         autofree char *file = fetch_name_encode(name);
@@ -207,40 +208,42 @@ static bool use_entry(struct box *box, struct held_sources *held, const struct o
         autoclose int entry = store < 0 ? store : store_open_entry(store, file);
         if (entry < 0) {
                 if (!file || entry == -ENOENT)
-                        return handle_missing(box, options, toolchain, request, name, error);
-                return error_set(
-                    error, EXIT_SETUP, "cannot look for %s in hutch's data directory: %s", error_shown(name),
-                    entry == -EPERM ? "it must belong to this account and have mode 0700" : strerror(-entry));
+                        return handle_missing(resolver, toolchain, request, name);
+                return error_set(resolver->error, EXIT_SETUP,
+                                 "cannot look for %s in hutch's data directory: %s", error_shown(name),
+                                 entry == -EPERM ? "it must belong to this account and have mode 0700"
+                                                 : strerror(-entry));
         }
-        if (!add_entry(box, held, request->tool, name, entry, use, error))
+        if (!add_entry(resolver, request->tool, name, entry, use))
                 return false;
         (void)fd_take(&entry); /* its lock ends with this process, which outlives the server */
         return true;
 }
 
 /* Reads the request of `uv run`, only for a project that the sandbox shows. */
-static void read_project(const struct box *box, const char *work, struct fetch_request *request)
+static void read_project(const struct resolver *resolver, struct fetch_request *request)
 {
-        autofree char *home = realpath(caller_homes()->spelled, NULL);
-        const struct directories directories = {.box = box, .real_home = home ? home : ""};
-        if (!package_project_request(&box->argv, &directories, work, request))
+        struct box *box = resolver->box;
+        if (!package_project_request(resolver, request))
                 return;
         autofree char *directory = package_project_directory(request);
         if (!mounts_show(box, directory))
                 fetch_request_free(request);
 }
 
-bool package_mounts_add(struct box *box, struct held_sources *held, const struct options *options,
-                        const char *work, struct toolchain *toolchain, struct package_mounts *use,
-                        struct error *error)
+bool package_mounts_add(const struct resolver *resolver)
 {
+        struct toolchain *toolchain = resolver->toolchain;
+        struct package_mounts *use = resolver->packages;
+        struct box *box = resolver->box;
+        const struct options *options = resolver->options;
         if (options->fetch_into)
-                return add_unfinished(box, held, options, error);
+                return add_unfinished(resolver);
         struct fetch_request request = {0};
         if (toolchain->missing)
                 fetch_request_read(&box->argv, &request);
         else
-                read_project(box, work, &request);
+                read_project(resolver, &request);
         bool wanted = request.tool != FETCH_NONE && !is_installed_globally(toolchain, &request);
         if (wanted) {
                 /* A user who grants their own cache means that one. */
@@ -248,7 +251,7 @@ bool package_mounts_add(struct box *box, struct held_sources *held, const struct
                 const struct mount *holder = box_find_mount(box, place);
                 wanted = holder && (holder->kind == MOUNT_MEMORY || holder->origin == ORIGIN_PERSIST);
         }
-        bool added = !wanted || use_entry(box, held, options, toolchain, &request, use, error);
+        bool added = !wanted || use_entry(resolver, toolchain, &request, use);
         if (use->source)
                 toolchain->fetches = false;
         fetch_request_free(&request);

@@ -7,10 +7,8 @@
 #ifndef HUTCH_PACKAGES_MOUNTS_H
 #define HUTCH_PACKAGES_MOUNTS_H
 
-#include "box/box.h"
 #include "command/toolchain.h"
-#include "grants/held_sources.h"
-#include "options/options.h"
+#include "grants/resolver.h"
 #include "packages/entry.h"
 
 /* The entry that a server uses. Zero it to begin. */
@@ -28,8 +26,6 @@ void package_mounts_release(struct package_mounts *use);
  * error. When hutch must not fetch it and the sandbox has no network, returns false with an error at once:
  * the command would try for a minute. Where an entry is there, toolchain->fetches becomes false, and the
  * entry stays locked until the process ends. */
-bool package_mounts_add(struct box *box, struct held_sources *held, const struct options *options,
-                        const char *work, struct toolchain *toolchain, struct package_mounts *use,
-                        struct error *error);
+bool package_mounts_add(const struct resolver *resolver);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "grants/mounts.h"
 #include "lib/fd.h"
-#include "lib/real_path.h"
+#include "lib/path_walk.h"
 #include "packages/store.h"
 
 #include <errno.h>
@@ -15,22 +15,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-bool persist_add(struct box *box, struct held_sources *held, const struct options *options,
-                 struct error *error)
+bool persist_add(const struct resolver *resolver)
 {
+        struct box *box = resolver->box;
+        const struct options *options = resolver->options;
         if (!options->persist)
                 return true;
         autoclose int directory = store_open_home(options->persist);
         autofree char *real = directory < 0 ? NULL : real_path_of_descriptor(directory);
         if (!real)
-                return error_set(error, EXIT_SETUP, "cannot make the home of --persist %s: %s",
+                return error_set(resolver->error, EXIT_SETUP, "cannot make the home of --persist %s: %s",
                                  error_shown(options->persist),
                                  directory == -EPERM
                                      ? "a directory on the way does not belong to this account with mode 0700"
                                  : directory < 0 ? strerror(-directory)
                                                  : strerror(errno));
         autofree char *home = mounts_follow_inside(box, box->home);
-        return mounts_replace_memory(box, held, real, home, REASON_PERSIST, error);
+        mounts_make_room(box, home);
+        return mounts_add_bind(resolver, real, home, true, REASON_PERSIST);
 }
 
 /* Makes the missing directories of `path` below the directory, and opens the last one. It follows no link,
@@ -72,13 +74,15 @@ static int make_point(int home, const struct mount *mount, const char *path)
         return file < 0 ? -errno : 0;
 }
 
-bool persist_make_mount_points(const struct box *box, const struct options *options, struct error *error)
+bool persist_make_mount_points(const struct resolver *resolver)
 {
+        struct box *box = resolver->box;
+        const struct options *options = resolver->options;
         autofree char *place = mounts_follow_inside(box, box->home);
         const struct mount *home = options->persist ? box_find_mount(box, place) : NULL;
         if (!home || home->origin != ORIGIN_PERSIST)
                 return true;
-        autoclose int directory = real_path_open(home->source, O_RDONLY | O_DIRECTORY);
+        autoclose int directory = real_path_open(AT_FDCWD, home->source, O_RDONLY | O_DIRECTORY);
         for (size_t i = 0; directory >= 0 && i < box->mount_count; i++) {
                 const struct mount *mount = &box->mounts[i];
                 autofree char *above = path_parent(mount->destination);
@@ -88,10 +92,10 @@ bool persist_make_mount_points(const struct box *box, const struct options *opti
                         continue;
                 int made = make_point(directory, mount, mount->destination + strlen(home->destination));
                 if (made < 0)
-                        return error_set(error, EXIT_SETUP,
+                        return error_set(resolver->error, EXIT_SETUP,
                                          "cannot make a place for %s in the home of --persist %s: %s",
                                          mount->destination, error_shown(options->persist), strerror(-made));
         }
         return directory >= 0 ||
-               error_set(error, EXIT_SETUP, "cannot open %s: %s", home->source, strerror(errno));
+               error_set(resolver->error, EXIT_SETUP, "cannot open %s: %s", home->source, strerror(errno));
 }

@@ -6,16 +6,13 @@
 #ifndef HUTCH_PACKAGES_PERSIST_H
 #define HUTCH_PACKAGES_PERSIST_H
 
-#include "box/box.h"
-#include "grants/held_sources.h"
-#include "options/options.h"
+#include "grants/resolver.h"
 
 /* Mounts the directory of --persist as the home. The base must be in the box already. */
-bool persist_add(struct box *box, struct held_sources *held, const struct options *options,
-                 struct error *error);
+bool persist_add(const struct resolver *resolver);
 
 /* Makes the mount points of everything that is mounted in the home of --persist. Call it before
  * protect_add(), which then keeps the server from moving them. */
-bool persist_make_mount_points(const struct box *box, const struct options *options, struct error *error);
+bool persist_make_mount_points(const struct resolver *resolver);
 
 #endif

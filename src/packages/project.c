@@ -37,11 +37,10 @@ static void digest_lists(const char *directory, char digest[SHA512_HEX])
         sha512_hex(bytes, digest);
 }
 
-bool package_project_request(const struct str_list *command, const struct directories *directories,
-                             const char *work, struct fetch_request *request)
+bool package_project_request(const struct resolver *resolver, struct fetch_request *request)
 {
-        autofree char *spelled = runners_find_unsynced(command, directories, work);
-        autofree char *directory = spelled ? realpath(spelled, NULL) : NULL;
+        autofree char *spelled = runners_find_unsynced(resolver);
+        const char *directory = spelled ? path_walk_real(resolver_walker(resolver), spelled) : NULL;
         char digest[SHA512_HEX];
         *request = (struct fetch_request){0};
         if (!directory)
@@ -61,10 +60,13 @@ char *package_project_directory(const struct fetch_request *request)
 
 void package_request_read(const struct str_list *command, struct fetch_request *request)
 {
-        autofree char *home = realpath(caller_homes()->spelled, NULL);
         autofree char *work = getcwd(NULL, 0);
-        const struct directories directories = {.real_home = home ? home : ""};
+        struct box box = {.argv = *command};
+        struct held_sources held = {0};
+        const struct resolver resolver = {
+            .work = work, .home = caller_homes()->spelled, .box = &box, .held = &held};
         fetch_request_read(command, request);
         if (request->tool == FETCH_NONE && work)
-                (void)package_project_request(command, &directories, work, request);
+                (void)package_project_request(&resolver, request);
+        held_sources_release(&held);
 }

@@ -9,10 +9,9 @@
 #include "command/directories.h"
 #include "packages/request.h"
 
-/* Reads the request of `command` when it is `uv run` in such a project; relative paths begin at `work`. False
- * for any other command. */
-bool package_project_request(const struct str_list *command, const struct directories *directories,
-                             const char *work, struct fetch_request *request);
+/* Reads the request of the box's command when it is `uv run` in such a project. False for any other command.
+ */
+bool package_project_request(const struct resolver *resolver, struct fetch_request *request);
 
 /* The directory of the project in such a request. The caller frees. */
 char *package_project_directory(const struct fetch_request *request);

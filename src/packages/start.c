@@ -10,7 +10,7 @@
 #include "lib/environment.h"
 #include "lib/fd.h"
 #include "lib/messages.h"
-#include "lib/real_path.h"
+#include "lib/path_walk.h"
 #include "packages/program.h"
 #include "packages/request.h"
 
@@ -59,7 +59,7 @@ static bool is_program(const struct package_mounts *use, const char *name)
         autofree char *above = str_format("/%s", use->entry.directory);
         autofree char *tree = path_parent(above);
         autofree char *path = str_format("%s/%s", path_base(above), name);
-        autoclose int cache = real_path_open(use->source, O_RDONLY | O_DIRECTORY);
+        autoclose int cache = real_path_open(AT_FDCWD, use->source, O_RDONLY | O_DIRECTORY);
         autoclose int directory =
             cache < 0 ? -1 : open_within(cache, tree + 1, O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
         autoclose int file =
@@ -224,8 +224,11 @@ static void start_program(struct box *box, const struct package_mounts *use, str
         program->words = (struct str_list){0};
 }
 
-void package_start(struct box *box, const struct toolchain *toolchain, const struct package_mounts *use)
+void package_start(const struct resolver *resolver)
 {
+        struct box *box = resolver->box;
+        const struct toolchain *toolchain = resolver->toolchain;
+        const struct package_mounts *use = resolver->packages;
         struct fetch_program program = {0};
         if (!use->source || !use->entry.directory[0] || moves_cache(box) ||
             !fetch_program_read(&box->argv, &program)) {

@@ -14,6 +14,6 @@
 
 /* Changes what the box executes, and its environment. Everything but the order of its mounts must be decided.
  */
-void package_start(struct box *box, const struct toolchain *toolchain, const struct package_mounts *use);
+void package_start(const struct resolver *resolver);
 
 #endif

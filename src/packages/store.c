@@ -7,7 +7,7 @@
 
 #include "lib/fd.h"
 #include "lib/homes.h"
-#include "lib/real_path.h"
+#include "lib/path_walk.h"
 #include "lib/tree_remove.h"
 #include "packages/request.h"
 
@@ -111,7 +111,10 @@ char *store_path(void)
         const char *from;
         autofree char *base = base_path(&from);
         autofree char *path = base ? path_join(base, "hutch") : NULL;
-        return path ? real_path_of_missing(path) : NULL;
+        struct walker walker = {0};
+        char *real = path ? path_walk_missing(&walker, path) : NULL;
+        walker_release(&walker);
+        return real;
 }
 
 int store_open_home(const char *name)

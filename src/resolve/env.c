@@ -4,6 +4,8 @@
  */
 #include "resolve/env.h"
 
+#include "command/toolchain.h"
+
 #include "lib/environment.h"
 #include "lib/fd.h"
 
@@ -67,13 +69,15 @@ static void set_named(struct box *box, const struct str_list *named)
         }
 }
 
-bool env_make(struct box *box, const struct options *options, const struct template *template,
-              const struct str_list *front, const struct str_list *from_files, struct error *error)
+bool env_make(const struct resolver *resolver, const struct str_list *from_files)
 {
+        const struct template *template = resolver->template;
+        struct box *box = resolver->box;
+        const struct options *options = resolver->options;
         struct str_list *environment = &box->environment;
         size_t bytes = 0;
 
-        environment_set(environment, make_path(front, &template->path));
+        environment_set(environment, make_path(&resolver->toolchain->front, &template->path));
         environment_set(environment, str_format("HOME=%s", box->home));
         environment_set(environment, str_copy("USER=" BOX_USER));
         environment_set(environment, str_copy("LOGNAME=" BOX_USER));
@@ -90,7 +94,7 @@ bool env_make(struct box *box, const struct options *options, const struct templ
                 bytes += strlen(environment->values[i]) + 1 + sizeof(char *);
         if (bytes > ENVIRONMENT_MAX)
                 return error_set(
-                    error, EXIT_USAGE,
+                    resolver->error, EXIT_USAGE,
                     "--env and --env-file: the variables together have %zu bytes, the most is %d", bytes,
                     ENVIRONMENT_MAX);
         return true;

@@ -6,14 +6,12 @@
 #ifndef HUTCH_RESOLVE_ENV_H
 #define HUTCH_RESOLVE_ENV_H
 
-#include "box/box.h"
-#include "options/options.h"
+#include "grants/resolver.h"
 #include "policy/template.h"
 
 /* Fills box->environment and box->secret_names; box->home must be set. `front`: directories that come before
  * the template's in PATH. `from_files`: KEY=VALUE of --env-file, which --env replaces. Status 2 when all of
  * it together is more than the kernel takes. */
-bool env_make(struct box *box, const struct options *options, const struct template *template,
-              const struct str_list *front, const struct str_list *from_files, struct error *error);
+bool env_make(const struct resolver *resolver, const struct str_list *from_files);
 
 #endif

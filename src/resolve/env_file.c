@@ -7,7 +7,7 @@
 #include "grants/mounts.h"
 #include "lib/fd.h"
 #include "lib/messages.h"
-#include "lib/real_path.h"
+#include "lib/path_walk.h"
 #include "options/values.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ enum { MOST_BYTES = 1 << 20, MOST_LINES = 4096 };
 static ssize_t read_text(const char *path, const char *real, char **text)
 {
         struct stat status;
-        autoclose int file = real_path_open(real, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+        autoclose int file = real_path_open(AT_FDCWD, real, O_RDONLY | O_NONBLOCK | O_NOCTTY);
         if (file < 0 || fstat(file, &status) < 0)
                 return -errno;
         if (!S_ISREG(status.st_mode))
@@ -57,19 +57,20 @@ static bool read_line(const char *path, size_t number, const char *line, size_t 
         return true;
 }
 
-bool env_file_read(const struct box *box, const char *path, struct str_list *variables, struct error *error)
+bool env_file_read(const struct resolver *resolver, const char *path, struct str_list *variables)
 {
         autofree char *text = NULL;
-        const struct mount *left = NULL;
-        autofree char *real = mounts_resolve(box, path, &left);
+        const struct walked *walked = path_walk(resolver_walker(resolver), path);
+        const struct mount *left = mounts_find_escape(resolver, walked);
         if (left)
-                return error_set(error, EXIT_SETUP,
+                return error_set(resolver->error, EXIT_SETUP,
                                  "refusing to read --env-file %s: a link leads there out of the writable %s, "
                                  "and the server may have put it there; if it is yours, name %s itself",
-                                 error_shown(path), left->source, error_shown(real));
-        ssize_t length = real ? read_text(path, real, &text) : -errno;
+                                 error_shown(path), left->source, error_shown(walked->real));
+        ssize_t length = walked->real ? read_text(path, walked->real, &text) : -walked->problem;
         if (length < 0 || !text)
-                return error_set(error, EXIT_SETUP, "cannot read --env-file %s: %s", error_shown(path),
+                return error_set(resolver->error, EXIT_SETUP, "cannot read --env-file %s: %s",
+                                 error_shown(path),
                                  length == -EFBIG    ? "it is larger than 1 MiB"
                                  : length == -EINVAL ? "it is not a regular file"
                                                      : strerror((int)-length));
@@ -79,7 +80,7 @@ bool env_file_read(const struct box *box, const char *path, struct str_list *var
                 line += 3;
         for (size_t number = 1; line < end; number++) {
                 if (number > MOST_LINES)
-                        return error_set(error, EXIT_SETUP,
+                        return error_set(resolver->error, EXIT_SETUP,
                                          "cannot read --env-file %s: it has more than %d lines",
                                          error_shown(path), MOST_LINES);
                 const char *stop = memchr(line, '\n', (size_t)(end - line));
@@ -88,7 +89,7 @@ bool env_file_read(const struct box *box, const char *path, struct str_list *var
                 size_t whole = (size_t)(stop - line);
                 if (whole > 0 && line[whole - 1] == '\r')
                         whole--;
-                if (!read_line(path, number, line, whole, variables, error))
+                if (!read_line(path, number, line, whole, variables, resolver->error))
                         return false;
                 line = stop + 1;
         }

@@ -7,11 +7,11 @@
 #ifndef HUTCH_RESOLVE_ENV_FILE_H
 #define HUTCH_RESOLVE_ENV_FILE_H
 
-#include "box/box.h"
+#include "grants/resolver.h"
 
 /* Adds the variables of the file at `path` (absolute and normal) to `variables`, as KEY=VALUE. Status 2 names
  * the first line that is not KEY=VALUE; 125 when the file cannot be read, is larger than 1 MiB, or is reached
  * through a link that the server may have made. One note when other users can read it. */
-bool env_file_read(const struct box *box, const char *path, struct str_list *variables, struct error *error);
+bool env_file_read(const struct resolver *resolver, const char *path, struct str_list *variables);
 
 #endif

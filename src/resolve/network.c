@@ -148,8 +148,11 @@ static bool count_ports(struct network *network, struct error *error)
         return true;
 }
 
-bool network_make(struct box *box, const struct options *options, struct error *error)
+bool network_make(const struct resolver *resolver)
 {
+        struct box *box = resolver->box;
+        const struct options *options = resolver->options;
+        struct error *error = resolver->error;
         struct network *network = &box->network;
         for (size_t i = 0; i < options->network_allow.count; i++)
                 if (!destinations_add(&network->rules.allow, DESTINATION_ALLOW,

@@ -5,10 +5,9 @@
 #ifndef HUTCH_RESOLVE_NETWORK_H
 #define HUTCH_RESOLVE_NETWORK_H
 
-#include "box/box.h"
-#include "options/options.h"
+#include "grants/resolver.h"
 
 /* Fills box->network. False with a sentence; status 2 for words that are not a destination or port. */
-bool network_make(struct box *box, const struct options *options, struct error *error);
+bool network_make(const struct resolver *resolver);
 
 #endif

@@ -7,10 +7,12 @@
 #include "command/directories.h"
 #include "command/interpreters.h"
 #include "command/linked_packages.h"
+#include "command/toolchain.h"
 #include "grants/repositories.h"
 #include "grants/sensitive_paths.h"
 #include "lib/fd.h"
 #include "lib/messages.h"
+#include "lib/path_walk.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -65,8 +67,10 @@ static bool has_module(const char *directory, const char *module)
 }
 
 /* A relative path, or a Python module, that the command would look for in another directory. */
-static void note_working_directory(const struct box *box, const char *cwd)
+static void note_working_directory(const struct resolver *resolver)
 {
+        const struct box *box = resolver->box;
+        const char *cwd = resolver->work;
         if (str_equal(box->cwd, cwd))
                 return;
         const char *module = interpreter_module(&box->argv);
@@ -76,7 +80,7 @@ static void note_working_directory(const struct box *box, const char *cwd)
                 bool relative =
                     word[0] != '/' && word[0] != '-' && strchr(word, '/') && access(path, F_OK) == 0;
                 if (relative || (module && has_module(cwd, module))) {
-                        autofree char *real = realpath(cwd, NULL);
+                        const char *real = path_walk_real(resolver_walker(resolver), cwd);
                         bool refused = real && sensitive_path_any_home(real, false);
                         message("note: the working directory %s is not visible inside; the command starts in "
                                 "%s; %s",
@@ -103,13 +107,14 @@ static void note_secrets_beside_program(const struct box *box)
         }
 }
 
-void notes_say(const struct box *box, const char *cwd, bool fetches)
+void notes_say(const struct resolver *resolver)
 {
-        note_download(box, fetches);
+        const struct box *box = resolver->box;
+        note_download(box, resolver->toolchain->fetches);
         note_container_engine(box);
         note_tilde(box);
-        note_working_directory(box, cwd);
+        note_working_directory(resolver);
         note_secrets_beside_program(box);
-        linked_packages_note_unseen(box);
-        repositories_note(box);
+        linked_packages_note_unseen(resolver);
+        repositories_note(resolver);
 }

@@ -6,12 +6,11 @@
 #ifndef HUTCH_RESOLVE_NOTES_H
 #define HUTCH_RESOLVE_NOTES_H
 
-#include "box/box.h"
+#include "grants/resolver.h"
 
 /* True when the command is the client of a container engine: inside it cannot reach the engine. */
 bool notes_is_container_engine(const struct box *box);
 
-/* `cwd`: the caller's working directory, absolute. */
-void notes_say(const struct box *box, const char *cwd, bool fetches);
+void notes_say(const struct resolver *resolver);
 
 #endif

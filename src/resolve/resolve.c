@@ -17,6 +17,7 @@
 #include "lib/fd.h"
 #include "lib/homes.h"
 #include "lib/messages.h"
+#include "lib/path_walk.h"
 #include "packages/mounts.h"
 #include "packages/persist.h"
 #include "packages/start.h"
@@ -38,9 +39,9 @@ enum { MOST_PROFILE_BYTES = 1 << 20 };
 /* Bytes of --disk for each inode; the sandbox's own directories need a few inodes. */
 enum { BYTES_PER_INODE = 4096, INODES_LEAST = 1024 };
 
-static void choose_home(struct box *box)
+static bool choose_home(const struct resolver *resolver)
 {
-        const char *home = caller_homes()->spelled;
+        const char *home = resolver->home;
         /* Directories of the sandbox's own tree cannot be an empty, writable home. */
         static const char *const taken[] = {"/usr", "/bin", "/sbin", "/lib", "/etc", "/proc", "/dev", "/sys"};
         bool usable = home[0] && home[1];
@@ -48,7 +49,8 @@ static void choose_home(struct box *box)
                 usable = !path_is_below(home, taken[i]);
         if (usable && (str_equal(home, "/tmp") || str_equal(home, "/home") || str_equal(home, "/var")))
                 usable = false;
-        box->home = str_copy(usable ? home : "/home/" BOX_USER);
+        resolver->box->home = str_copy(usable ? home : "/home/" BOX_USER);
+        return true;
 }
 
 /* True when `path` does not exist; a path that cannot be examined is not missing. */
@@ -57,21 +59,21 @@ static bool is_missing(const char *path)
         return access(path, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
-static bool add_host_grants(struct box *box, struct held_sources *held, const struct options *options,
-                            const char *cwd, struct error *error)
+static bool add_host_grants(const struct resolver *resolver)
 {
+        const struct options *options = resolver->options;
         for (size_t i = 0; i < options->grant_count; i++) {
                 const struct grant_option *grant = &options->grants[i];
                 if (grant->memory)
                         continue;
-                autofree char *path = path_join(cwd, grant->path);
+                autofree char *path = path_join(resolver->cwd, grant->path);
                 if (grant->optional && is_missing(path)) {
                         message_verbose("%s %s: it does not exist and is skipped", grant->option, path);
                         continue;
                 }
-                bool added = grant->overlay ? grants_add_overlay(box, held, path, grant->destination, error)
-                                            : grants_add(box, held, path, grant->destination, grant->writable,
-                                                         grant->option, error);
+                bool added = grant->overlay ? grants_add_overlay(resolver, path, grant->destination)
+                                            : grants_add(resolver, path, grant->destination, grant->writable,
+                                                         grant->option);
                 if (!added)
                         return false;
         }
@@ -79,43 +81,45 @@ static bool add_host_grants(struct box *box, struct held_sources *held, const st
 }
 
 /* After the grants, whose links may decide where a memory directory goes. */
-static bool add_memory(struct box *box, const struct options *options, struct error *error)
+static bool add_memory(const struct resolver *resolver)
 {
+        const struct options *options = resolver->options;
         for (size_t i = 0; i < options->grant_count; i++) {
                 const struct grant_option *grant = &options->grants[i];
-                if (grant->memory && !grants_add_memory(box, grant->path, grant->bytes, grant->option, error))
+                if (grant->memory && !grants_add_memory(resolver, grant->path, grant->bytes, grant->option))
                         return false;
         }
         return true;
 }
 
-static bool add_grants(struct box *box, struct held_sources *held, const struct options *options,
-                       const char *cwd, struct error *error)
+static bool add_grants(const struct resolver *resolver)
 {
+        struct box *box = resolver->box;
+        const struct options *options = resolver->options;
         for (size_t i = 0; i < options->unsafe_grants.count; i++) {
-                autofree char *path = path_join(cwd, options->unsafe_grants.values[i]);
-                grants_permit_unsafe(held, path);
+                autofree char *path = path_join(resolver->cwd, options->unsafe_grants.values[i]);
+                grants_permit_unsafe(resolver, path);
         }
-        if (!add_host_grants(box, held, options, cwd, error) ||
-            !copy_in_add(box, held, options, cwd, error) || !grants_check_links(box, held, error) ||
-            !add_memory(box, options, error))
+        if (!add_host_grants(resolver) || !copy_in_add(resolver) || !grants_check_links(resolver) ||
+            !add_memory(resolver))
                 return false;
-        for (size_t i = 0; i < held->unsafe.count; i++)
-                if (!str_list_has(&box->unsafe_grants, held->unsafe.values[i]))
+        for (size_t i = 0; i < resolver->held->unsafe.count; i++)
+                if (!str_list_has(&box->unsafe_grants, resolver->held->unsafe.values[i]))
                         message("note: --unsafe-grant %s has no effect: no grant of exactly that path is "
                                 "refused, and the option itself grants nothing",
-                                held->unsafe.values[i]);
+                                resolver->held->unsafe.values[i]);
         return true;
 }
 
-static bool add_toolchain(struct box *box, struct held_sources *held, const struct toolchain *toolchain,
-                          bool no_grants, struct error *error)
+static bool add_toolchain(const struct resolver *resolver)
 {
-        autofree char *real = realpath(toolchain->executable, NULL);
+        const struct toolchain *toolchain = resolver->toolchain;
+        struct box *box = resolver->box;
+        const char *real = path_walk_real(resolver_walker(resolver), toolchain->executable);
         box->executable = str_copy(toolchain->executable);
         bool sent = copy_in_find(box, toolchain->executable) != NULL;
-        if (no_grants && !sent && !(real && mounts_show(box, real)))
-                return error_set(error, EXIT_SETUP,
+        if (resolver->options->no_auto_grant && !sent && !(real && mounts_show(box, real)))
+                return error_set(resolver->error, EXIT_SETUP,
                                  "the command %s is not visible inside, because --no-auto-grant grants "
                                  "nothing that the command names; add --ro %s",
                                  toolchain->executable, real ? real : toolchain->executable);
@@ -127,7 +131,7 @@ static bool add_toolchain(struct box *box, struct held_sources *held, const stru
                 const struct mount_reason reason = {ORIGIN_COMMAND, grant->why};
                 if (grant->link)
                         mounts_add_link(box, grant->path, grant->link, reason);
-                else if (!grants_add_program(box, held, grant->path, reason, error))
+                else if (!grants_add_program(resolver, grant->path, reason))
                         return false;
         }
         return true;
@@ -146,21 +150,23 @@ static bool leads_to_grant(const struct box *box, const char *directory)
 
 /* The working directory: that of --cwd, which must exist inside; else the caller's when the sandbox shows it
  * or something below it, so that `python3 src/server.py` means the same inside; else the home. */
-static bool choose_cwd(struct box *box, const char *wanted, const char *callers, struct error *error)
+static bool choose_cwd(const struct resolver *resolver)
 {
-        if (!wanted) {
-                bool exists = mounts_show(box, callers) || leads_to_grant(box, callers);
-                box->cwd = str_copy(exists ? callers : box->home);
+        struct box *box = resolver->box;
+        const char *wanted = resolver->work;
+        if (!resolver->options->cwd) {
+                bool exists = mounts_show(box, resolver->cwd) || leads_to_grant(box, resolver->cwd);
+                box->cwd = str_copy(exists ? resolver->cwd : box->home);
                 return true;
         }
-        autofree char *real = realpath(wanted, NULL);
+        const char *real = path_walk_real(resolver_walker(resolver), wanted);
         const struct mount *mount = box_find_mount(box, wanted);
         bool is_empty = !mount || mount->kind == MOUNT_MEMORY;
         /* A link of the host that does not exist inside: the sandbox shows only what it leads to. */
         bool use_target = is_empty && real && mounts_show(box, real);
         if (!mount && !use_target)
                 return error_set(
-                    error, EXIT_SETUP,
+                    resolver->error, EXIT_SETUP,
                     "the working directory %s is not visible inside the sandbox: grant it with --ro or "
                     "--rw",
                     wanted);
@@ -169,11 +175,12 @@ static bool choose_cwd(struct box *box, const char *wanted, const char *callers,
 }
 
 /* With `full`, /proc is not masked, and only file permissions protect its files, which root passes. */
-static bool check_userns(const struct box *box, struct error *error)
+static bool check_userns(const struct resolver *resolver)
 {
+        struct box *box = resolver->box;
         if (box->userns == USERNS_FULL && box->outer_uid == 0)
                 return error_set(
-                    error, EXIT_SETUP,
+                    resolver->error, EXIT_SETUP,
                     "--allow-userns=full as root would let the command change the kernel's settings in "
                     "/proc/sys; start hutch as an ordinary user, or use --allow-userns");
         /* In its own mount namespace the command can drop the old root. The kernel then no longer refuses to
@@ -185,63 +192,61 @@ static bool check_userns(const struct box *box, struct error *error)
 }
 
 /* Refuses a file that decides about the sandbox and that the server may have written, or chosen by a link, in
- * an earlier run. Every path through a writable grant ends in one of the two cases, whatever is swapped
- * meanwhile. */
-static bool check_decides(const struct box *box, const char *option, const char *path, struct error *error)
+ * an earlier run. */
+static bool check_decides(const struct resolver *resolver, const char *option, const char *path)
 {
-        const struct mount *left = NULL;
-        autofree char *real = mounts_resolve(box, path, &left);
-        const struct mount *holder = left || !real ? left : mounts_find_writable(box, real);
-        if (!holder)
+        bool by_link;
+        const struct mount *author = mounts_find_author(resolver, path, &by_link);
+        if (!author)
                 return true; /* reading it reports that it does not exist */
         return error_set(
-            error, EXIT_SETUP,
+            resolver->error, EXIT_SETUP,
             "refusing to use %s %s: %s the writable %s, and the server may have put it there; keep "
             "it where the server cannot write",
-            option, path, left ? "a link leads there out of" : "it is in", holder->source);
+            option, path, by_link ? "a link leads there out of" : "it is in", author->source);
 }
 
-static bool check_template(const struct box *box, const char *cwd, struct error *error)
+static bool check_template(const struct resolver *resolver)
 {
+        struct box *box = resolver->box;
         const char *name = box->template_name;
-        autofree char *path = name[0] == '/' ? str_copy(name) : str_format("%s/%s", cwd, name);
-        return !strchr(name, '/') || check_decides(box, "--template", path, error);
+        autofree char *path = name[0] == '/' ? str_copy(name) : str_format("%s/%s", resolver->cwd, name);
+        return !strchr(name, '/') || check_decides(resolver, "--template", path);
 }
 
-static bool read_profile(struct box *box, const char *path, const char *cwd, struct error *error)
+static bool read_profile(const struct resolver *resolver)
 {
+        const char *path = resolver->options->seccomp;
+        struct box *box = resolver->box;
         if (!path)
                 return true;
-        box->seccomp_path = path_join(cwd, path);
-        if (!check_decides(box, "--seccomp", box->seccomp_path, error))
+        box->seccomp_path = path_join(resolver->cwd, path);
+        if (!check_decides(resolver, "--seccomp", box->seccomp_path))
                 return false;
         ssize_t length = fd_read_file(box->seccomp_path, MOST_PROFILE_BYTES, &box->seccomp_json);
         if (length < 0)
-                return error_set(error, EXIT_SETUP, "cannot read the seccomp profile %s: %s",
+                return error_set(resolver->error, EXIT_SETUP, "cannot read the seccomp profile %s: %s",
                                  box->seccomp_path,
                                  length == -EFBIG ? "it is larger than 1 MiB" : strerror((int)-length));
         box->seccomp_length = (size_t)length;
         return true;
 }
 
-static bool read_env_files(const struct box *box, const struct options *options, const char *cwd,
-                           struct str_list *variables, struct error *error)
+static bool read_env_files(const struct resolver *resolver, struct str_list *variables)
 {
+        const struct options *options = resolver->options;
         for (size_t i = 0; i < options->env_files.count; i++) {
-                autofree char *path = path_join(cwd, options->env_files.values[i]);
-                if (!env_file_read(box, path, variables, error))
+                autofree char *path = path_join(resolver->cwd, options->env_files.values[i]);
+                if (!env_file_read(resolver, path, variables))
                         return false;
         }
         return true;
 }
 
-static bool make_environment(struct box *box, const struct options *options, const char *cwd,
-                             const struct template *template, const struct str_list *front,
-                             struct error *error)
+static bool make_environment(const struct resolver *resolver)
 {
         struct str_list from_files = {0};
-        bool made = read_env_files(box, options, cwd, &from_files, error) &&
-                    env_make(box, options, template, front, &from_files, error);
+        bool made = read_env_files(resolver, &from_files) && env_make(resolver, &from_files);
         str_list_free(&from_files);
         return made;
 }
@@ -325,47 +330,77 @@ static char *find_cwd(const struct options *options, struct error *error)
         return NULL;
 }
 
-/* The steps that need the template and the toolchain, which are freed here. */
-static bool fill(struct box *box, struct held_sources *held, const struct options *options, const char *cwd,
-                 const struct template *template, struct toolchain *toolchain, struct package_mounts *use,
-                 struct error *error)
+/* What the box holds before the first step decides anything. */
+static bool copy_options(const struct resolver *resolver)
 {
-        autofree char *wanted = options->cwd ? path_join(cwd, options->cwd) : NULL;
-        struct toolchain_caller caller = {
-            .path = getenv("PATH"),
-            .cwd = cwd,
-            .work = wanted ? wanted : cwd,
-            .home = caller_homes()->spelled,
-            .box = box,
-            .grant_nothing = options->no_auto_grant,
-        };
-        /* The grants come first: an earlier run of the server may have put links into a writable one, which
-         * the toolchain must not follow. */
-        if (!network_make(box, options, error) || !base_add(box, held, error) ||
-            !persist_add(box, held, options, error) || !add_grants(box, held, options, cwd, error) ||
-            !check_template(box, cwd, error) ||
-            !toolchain_find(&options->command, &caller, toolchain, error) || !check_userns(box, error) ||
-            !add_toolchain(box, held, toolchain, options->no_auto_grant, error) ||
-            !package_mounts_add(box, held, options, caller.work, toolchain, use, error) ||
-            !choose_cwd(box, wanted, cwd, error) || !read_profile(box, options->seccomp, cwd, error) ||
-            !make_environment(box, options, cwd, template, &toolchain->front, error) ||
-            !certificates_add(box, held, error) || !hide_add(box, &options->hide, cwd, error) ||
-            !sockets_hide(box, error) || !persist_make_mount_points(box, options, error) ||
-            !protect_add(box, held, options, cwd, error) || !copy_in_place(box, !options->no_protect, error))
-                return false;
-        package_start(box, toolchain, use);
-        mounts_sort(box);
+        const struct options *options = resolver->options;
+        struct box *box = resolver->box;
+        str_list_add_all(&box->argv, &options->command);
+        str_list_add_all(&box->started, &options->command);
+        if (options->log)
+                box->log_path = path_join(resolver->cwd, options->log);
+        tool_rules_copy(&box->tools, &options->tools);
+        if (options->tools.pins)
+                box->tools.pins = path_join(resolver->cwd, options->tools.pins);
+        return template_load(box->template_name, resolver->template, resolver->error);
+}
+
+static bool choose_limits(const struct resolver *resolver)
+{
+        struct box *box = resolver->box;
+        limits_choose(&box->limits, box->outer_uid, box->proc);
+        return limits_check(&box->limits, box->required, resolver->error);
+}
+
+static bool finish(const struct resolver *resolver)
+{
+        package_start(resolver);
+        mounts_sort(resolver->box);
         proxy_forget();
-        for (size_t i = 0; i < toolchain->notes.count; i++)
-                message("note: %s", toolchain->notes.values[i]);
-        unseen_note(&toolchain->data, box);
-        notes_say(box, caller.work, toolchain->fetches);
-        if (box->verbose) {
-                template_note_missing(template);
-                name_grants(box);
+        for (size_t i = 0; i < resolver->toolchain->notes.count; i++)
+                message("note: %s", resolver->toolchain->notes.values[i]);
+        unseen_note(resolver, &resolver->toolchain->data);
+        notes_say(resolver);
+        if (resolver->box->verbose) {
+                template_note_missing(resolver->template);
+                name_grants(resolver->box);
         }
         return true;
 }
+
+/* Each step reads the options and what the earlier steps put into the box. The comments say why a step has
+ * its place. */
+static bool (*const steps[])(const struct resolver *) = {
+    /* Needs no grant, and fails before anything is looked at. */
+    choose_limits,
+    copy_options,
+    choose_home,
+    network_make,
+    /* The tree of every sandbox, into which the user's grants go. */
+    base_add,
+    persist_add, /* replaces the home of the base */
+    /* The user's grants come before everything that files decide: an earlier run of the server may have
+     * written the files in a writable one, and every later step asks for that. */
+    add_grants,
+    check_template,
+    check_userns,
+    toolchain_find,
+    add_toolchain,
+    package_mounts_add, /* asks whether the command's package is installed */
+    /* Every path that the command starts with is visible now, or is not. */
+    choose_cwd,
+    read_profile,
+    make_environment,
+    certificates_add, /* reads variables of the environment */
+    /* What takes away or protects comes when every mount is there that it applies to. */
+    hide_add,
+    sockets_hide,
+    persist_make_mount_points, /* before protect_add(), which keeps the server from moving them */
+    protect_add,               /* pins the directories above every mount and mask */
+    copy_in_place,             /* no file is copied over a protected or hidden path */
+    /* Nothing is decided after this. */
+    finish,
+};
 
 /* Raises the limit of open files: each grant keeps a descriptor until the sandbox has compared it. Returns
  * the caller's limit. */
@@ -404,29 +439,31 @@ bool resolve_box(struct box *box, struct held_sources *held, enum box_kind kind,
             .verbose = options->verbose,
         };
         box->memory_fs_inodes = INODES_LEAST + box->memory_fs_bytes / BYTES_PER_INODE;
-        for (size_t i = 0; i < options->command.count; i++) {
-                str_list_add(&box->argv, options->command.values[i]);
-                str_list_add(&box->started, options->command.values[i]);
-        }
-        choose_home(box);
-        limits_choose(&box->limits, box->outer_uid, box->proc);
-        if (!limits_check(&box->limits, box->required, error))
-                return false;
 
         autofree char *cwd = find_cwd(options, error);
         if (!cwd)
                 return false;
-        if (options->log)
-                box->log_path = path_join(cwd, options->log);
-        tool_rules_copy(&box->tools, &options->tools);
-        if (options->tools.pins)
-                box->tools.pins = path_join(cwd, options->tools.pins);
+        autofree char *wanted = options->cwd ? path_join(cwd, options->cwd) : NULL;
         struct template template = {0};
         struct toolchain toolchain = {0};
-        struct package_mounts use = {0};
-        bool made = template_load(box->template_name, &template, error) &&
-                    fill(box, held, options, cwd, &template, &toolchain, &use, error);
-        package_mounts_release(&use);
+        struct package_mounts packages = {0};
+        const struct resolver resolver = {
+            .options = options,
+            .search_path = getenv("PATH"),
+            .cwd = cwd,
+            .work = wanted ? wanted : cwd,
+            .home = caller_homes()->spelled,
+            .box = box,
+            .held = held,
+            .template = &template,
+            .toolchain = &toolchain,
+            .packages = &packages,
+            .error = error,
+        };
+        bool made = true;
+        for (size_t i = 0; made && i < sizeof(steps) / sizeof(*steps); i++)
+                made = steps[i](&resolver);
+        package_mounts_release(&packages);
         toolchain_free(&toolchain);
         template_free(&template);
         return made;

@@ -8,7 +8,7 @@
 
 #include "grants/mounts.h"
 #include "lib/fd.h"
-#include "lib/real_path.h"
+#include "lib/path_walk.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,25 +20,22 @@ static int fail(struct error *error, const char *option, const char *path, const
         return -1;
 }
 
-int log_file_open(const struct box *box, const char *option, const char *path, int access,
-                  struct error *error)
+static int open_file(const struct resolver *resolver, const char *option, const char *path, int access)
 {
-        static const char reachable[] =
-            "the sandbox could write to it; name a file outside every writable grant";
-        const struct mount *left = NULL;
+        struct error *error = resolver->error;
         struct stat status;
         const char *name = strrchr(path, '/') + 1;
         autofree char *directory = path_parent(path);
-        autofree char *real = mounts_resolve(box, directory, &left);
-        if (!real)
+        const struct walked *walked = path_walk(resolver_walker(resolver), directory);
+        if (walked->problem)
                 return fail(error, option, path,
-                            errno == ENOENT ? "its directory does not exist" : strerror(errno));
-        autofree char *whole = path_join(real, name);
-        if (left || mounts_find_writable(box, whole))
-                return fail(error, option, path, reachable);
-        autoclose int parent = real_path_open(real, O_PATH | O_DIRECTORY);
-        if (parent < 0)
-                return fail(error, option, path, strerror(errno));
+                            walked->problem == ENOENT ? "its directory does not exist"
+                                                      : strerror(walked->problem));
+        autofree char *whole = path_join(walked->real, name);
+        if (mounts_find_escape(resolver, walked) || mounts_find_writable(resolver, whole))
+                return fail(error, option, path,
+                            "the sandbox could write to it; name a file outside every writable grant");
+        int parent = walked->descriptor;
         autoclose int file = openat(
             parent, name, access | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
         if (file < 0)
@@ -49,4 +46,15 @@ int log_file_open(const struct box *box, const char *option, const char *path, i
         if (status.st_uid != geteuid() || status.st_nlink != 1)
                 return fail(error, option, path, "it belongs to another account, or has a second hard link");
         return fd_take(&file);
+}
+
+int log_file_open(const struct box *box, const char *option, const char *path, int access,
+                  struct error *error)
+{
+        struct box copy = *box; /* only read */
+        struct held_sources held = {0};
+        const struct resolver resolver = {.box = &copy, .held = &held, .error = error};
+        int file = open_file(&resolver, option, path, access);
+        held_sources_release(&held);
+        return file;
 }

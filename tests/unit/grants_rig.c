@@ -61,7 +61,17 @@ int rig_set_up(void **state)
                 return -1;
         make_directory("home");
         rig.box = (struct box){.cwd = str_copy(rig.root), .home = str_copy(at("home"))};
+        rig.options = (struct options){0};
         rig.error = (struct error){0};
+        rig.resolver = (struct resolver){
+            .options = &rig.options,
+            .cwd = rig.root,
+            .work = rig.root,
+            .home = rig.box.home,
+            .box = &rig.box,
+            .held = &rig.held,
+            .error = &rig.error,
+        };
         rig.said[0] = 0;
         return 0;
 }
@@ -121,8 +131,8 @@ void make_link(const char *relative, const char *text)
 struct mount *grant(const char *relative, const char *destination, bool writable, const char *why)
 {
         const char *real = at(relative);
-        if (!mounts_add_bind(&rig.box, &rig.held, real, destination ? destination : real, writable,
-                             (struct mount_reason){origin_of(why), why}, &rig.error))
+        if (!mounts_add_bind(&rig.resolver, real, destination ? destination : real, writable,
+                             (struct mount_reason){origin_of(why), why}))
                 fail_msg("%s", rig.error.text);
         return &rig.box.mounts[rig.box.mount_count - 1];
 }

@@ -7,7 +7,7 @@
 #define HUTCH_TESTS_GRANTS_RIG_H
 
 #include "box/box.h"
-#include "grants/held_sources.h"
+#include "grants/resolver.h"
 #include "lib/fd.h"
 
 #include "unit.h"
@@ -16,8 +16,10 @@ struct grants_rig {
         char *root; /* real */
         struct box box;
         struct held_sources held;
+        struct options options;
         struct error error;
-        char said[16384]; /* every line */
+        struct resolver resolver; /* of all these */
+        char said[16384];         /* every line */
 };
 extern struct grants_rig rig;
 

@@ -30,7 +30,7 @@ static void test_the_host_tree(void **state)
         (void)state;
         static const char *const tree[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
         rig.box.proc = true;
-        assert_true(base_add(&rig.box, &rig.held, &rig.error));
+        assert_true(base_add(&rig.resolver));
         for (size_t i = 0; i < COUNT(tree); i++) {
                 struct stat status;
                 const struct mount *mount = find(tree[i]);
@@ -56,7 +56,7 @@ static void test_the_host_tree(void **state)
 static void test_paths_of_the_hosts_etc(void **state)
 {
         (void)state;
-        assert_true(base_add(&rig.box, &rig.held, &rig.error));
+        assert_true(base_add(&rig.resolver));
         assert_null(find("/proc"));
         for (const char *const *path = etc_host_paths; *path; path++) {
                 autofree char *real = realpath(*path, NULL);
@@ -75,16 +75,16 @@ static void test_the_home(void **state)
         make_link("spelled", "real");
         free(rig.box.home);
         rig.box.home = str_copy(at("spelled"));
-        assert_true(base_add(&rig.box, &rig.held, &rig.error));
+        assert_true(base_add(&rig.resolver));
         assert_true(mount_at("spelled")->kind == MOUNT_LINK);
         assert_true(mount_at("real")->kind == MOUNT_MEMORY);
         box_free(&rig.box);
         rig.box.home = str_copy("/nonexistent");
-        assert_true(base_add(&rig.box, &rig.held, &rig.error));
+        assert_true(base_add(&rig.resolver));
         assert_true(find("/nonexistent")->kind == MOUNT_MEMORY);
         box_free(&rig.box);
         rig.box.home = str_copy("/tmp");
-        assert_true(base_add(&rig.box, &rig.held, &rig.error));
+        assert_true(base_add(&rig.resolver));
         unsigned count = 0;
         for (size_t i = 0; i < rig.box.mount_count; i++)
                 count += str_equal(rig.box.mounts[i].destination, "/tmp");

@@ -17,7 +17,7 @@ static bool forward(const char *name, const char *value)
         str_list_add(&rig.box.environment, "OTHER=/none");
         str_list_add(&rig.box.environment, entry);
         str_list_add(&rig.box.secret_names, name);
-        return certificates_add(&rig.box, &rig.held, &rig.error);
+        return certificates_add(&rig.resolver);
 }
 
 static void test_the_file_is_granted(void **state)
@@ -43,7 +43,7 @@ static void test_only_what_is_forwarded(void **state)
         make_file("ca.pem", "");
         autofree char *entry = str_format("SSL_CERT_FILE=%s", at("ca.pem"));
         str_list_add(&rig.box.environment, entry);
-        assert_true(certificates_add(&rig.box, &rig.held, &rig.error));
+        assert_true(certificates_add(&rig.resolver));
         assert_int_equal(rig.box.mount_count, 0);
         assert_true(forward("SSL_CERT_FILES", at("ca.pem")));
         assert_true(forward("SSL_CERT_FIL", at("ca.pem")));
@@ -53,7 +53,7 @@ static void test_only_what_is_forwarded(void **state)
         autofree char *longer = str_format("SSL_CERT_FILE_X=%s", at("ca.pem"));
         str_list_free(&rig.box.environment);
         str_list_add(&rig.box.environment, longer);
-        assert_true(certificates_add(&rig.box, &rig.held, &rig.error));
+        assert_true(certificates_add(&rig.resolver));
         assert_int_equal(rig.box.mount_count, 0);
 }
 

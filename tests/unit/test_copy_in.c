@@ -16,8 +16,9 @@ static bool add(const char *local, const char *remote)
 {
         autofree char *copy = str_copy(local), *place = str_copy(remote);
         struct file_option file = {.local = copy, .remote = place};
-        const struct options options = {.files = &file, .file_count = 1};
-        return copy_in_add(&rig.box, &rig.held, &options, rig.root, &rig.error);
+        rig.options.files = &file;
+        rig.options.file_count = 1;
+        return copy_in_add(&rig.resolver);
 }
 
 static void add_mount(enum mount_kind kind, const char *source, const char *destination)
@@ -64,6 +65,7 @@ static void test_what_is_not_a_file_is_refused(void **state)
         expect_error(EXIT_SETUP, "it holds keys");
         assert_true(add("large", "/tmp/x"));
         assert_int_equal(truncate(at("large"), (100L << 20) + 1), 0);
+        held_sources_release(&rig.held);
         assert_false(add("large", "/tmp/x"));
         expect_error(EXIT_SETUP, "at most 104857600");
         assert_int_equal(rig.box.file_count, 1);
@@ -83,7 +85,7 @@ static void expect_place(const char *remote, const char *part)
         }
         rig.box.file_count = 0;
         assert_true(add("server.py", remote));
-        bool placed = copy_in_place(&rig.box, true, &rig.error);
+        bool placed = copy_in_place(&rig.resolver);
         if (placed != !part)
                 fail_msg("%s: %s", remote, rig.error.text);
         if (part)
@@ -118,7 +120,8 @@ static void test_only_where_the_command_can_write(void **state)
         expect_place(at("rw/.git/index"), NULL);
         expect_place(at("rw/.envrc"), "--no-protect permits it");
         assert_true(add("server.py", at("rw/.envrc")));
-        assert_true(copy_in_place(&rig.box, false, &rig.error));
+        rig.options.no_protect = true;
+        assert_true(copy_in_place(&rig.resolver));
 }
 
 static void test_which_copy_is_at_a_path(void **state)

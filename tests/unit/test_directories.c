@@ -15,9 +15,8 @@ static bool on(bool (*question)(const char *), const char *name)
 
 static bool is_own(const char *name)
 {
-        const struct directories directories = tree_directories(NULL);
         autofree char *path = tree_path(name);
-        return directory_is_own(&directories, path);
+        return directory_is_own(tree_resolver(NULL), path);
 }
 
 static void test_host_tree(void **state)
@@ -115,71 +114,68 @@ static void test_search_upward(void **state)
 {
         (void)state;
         struct box box = {0};
-        struct directories directories = tree_directories(&box);
         tree_make_file("T/a/mark", "", 0644);
         tree_make_file("T/a/b/c/d/file", "", 0644);
         tree_make_file("T/home/mark", "", 0644);
         tree_make_file("T/home/x/y", "", 0644);
         autofree char *deep = tree_path("T/a/b/c/d"), *in_home = tree_path("T/home/x");
-        assert_found(directory_find_above(&directories, deep, has_mark), "T/a");
+        assert_found(directory_find_above(tree_resolver(&box), deep, has_mark), "T/a");
         /* The home is not a program's own directory, so the search ends below it. */
-        assert_found(directory_find_above(&directories, in_home, has_mark), NULL);
+        assert_found(directory_find_above(tree_resolver(&box), in_home, has_mark), NULL);
 
         /* The top of a writable grant is the last directory that the search looks at. */
         tree_add_grant(&box, "T/a/b", true, "--rw");
-        assert_found(directory_find_above(&directories, deep, has_mark), NULL);
+        assert_found(directory_find_above(tree_resolver(&box), deep, has_mark), NULL);
         tree_make_file("T/a/b/mark", "", 0644);
-        assert_found(directory_find_above(&directories, deep, has_mark), "T/a/b");
+        assert_found(directory_find_above(tree_resolver(&box), deep, has_mark), "T/a/b");
 
         autofree char *grant = tree_path("T/a/b"), *below = tree_path("T/a/b/c"), *above = tree_path("T/a");
-        assert_true(directory_is_writable_grant(&directories, grant));
-        assert_false(directory_is_writable_grant(&directories, below));
-        assert_false(directory_is_writable_grant(&directories, above));
-        const struct directories no_box = tree_directories(NULL);
-        assert_false(directory_is_writable_grant(&no_box, grant));
+        assert_true(directory_is_writable_grant(tree_resolver(&box), grant));
+        assert_false(directory_is_writable_grant(tree_resolver(&box), below));
+        assert_false(directory_is_writable_grant(tree_resolver(&box), above));
+        assert_false(directory_is_writable_grant(tree_resolver(NULL), grant));
         /* A grant within a grant is a top of its own. */
         tree_add_grant(&box, "T/a/b/c", true, "--rw");
-        assert_true(directory_is_writable_grant(&directories, below));
+        assert_true(directory_is_writable_grant(tree_resolver(&box), below));
         box_free(&box);
 }
 
-static void assert_root(const struct directories *directories, const char *start, const char *root)
+static void assert_root(const struct resolver *resolver, const char *start, const char *root)
 {
         autofree char *path = tree_path(start);
-        assert_found(directory_find_root(directories, path), root);
+        assert_found(directory_find_root(resolver, path), root);
 }
 
 static void test_roots(void **state)
 {
         (void)state;
         struct box box = {0};
-        const struct directories directories = tree_directories(&box);
         tree_make_file("T/p/package.json", "{}", 0644);
         tree_make_file("T/p/src/deep/x.js", "", 0644);
-        assert_root(&directories, "T/p/src/deep", "T/p");
+        assert_root(tree_resolver(&box), "T/p/src/deep", "T/p");
         /* The nearest root counts, and of several node_modules the outermost. */
         tree_make_file("T/p/src/setup.py", "", 0644);
-        assert_root(&directories, "T/p/src/deep", "T/p/src");
+        assert_root(tree_resolver(&box), "T/p/src/deep", "T/p/src");
         tree_make_file("T/p/node_modules/a/node_modules/b/package.json", "{}", 0644);
-        assert_root(&directories, "T/p/node_modules/a/node_modules/b", "T/p/node_modules");
+        assert_root(tree_resolver(&box), "T/p/node_modules/a/node_modules/b", "T/p/node_modules");
         /* bin with lib beside it is an installation; only the program's own bin counts. */
         tree_make_file("T/i/bin/tool", "", 0755);
-        assert_root(&directories, "T/i/bin", NULL);
+        assert_root(tree_resolver(&box), "T/i/bin", NULL);
         tree_make_file("T/i/lib/x", "", 0644);
-        assert_root(&directories, "T/i/bin", "T/i");
+        assert_root(tree_resolver(&box), "T/i/bin", "T/i");
         tree_make_file("T/i/bin/more/tool", "", 0755);
-        assert_root(&directories, "T/i/bin/more", NULL);
+        assert_root(tree_resolver(&box), "T/i/bin/more", NULL);
         /* An installation in the home itself would open the home. */
         tree_make_file("T/home/bin/tool", "", 0755);
         tree_make_file("T/home/lib/x", "", 0644);
-        assert_root(&directories, "T/home/bin", NULL);
-        assert_root(&directories, "T/none", NULL);
+        assert_root(tree_resolver(&box), "T/home/bin", NULL);
+        assert_root(tree_resolver(&box), "T/none", NULL);
 
         /* In a writable grant without a marker, the grant is the root. */
         tree_make_file("T/p/w/x/y.js", "", 0644);
-        assert_root(&directories, "T/p/w/x", "T/p");
+        assert_root(tree_resolver(&box), "T/p/w/x", "T/p");
         tree_add_grant(&box, "T/p/w", true, "--rw");
-        assert_root(&directories, "T/p/w/x", "T/p/w");
+        assert_root(tree_resolver(&box), "T/p/w/x", "T/p/w");
         box_free(&box);
 }
 
@@ -195,45 +191,42 @@ static void test_workspaces(void **state)
             {"{}", "T/w/packages/a"},
             {"{", "T/w/packages/a"},
         };
-        const struct directories directories = tree_directories(NULL);
         tree_make_file("T/w/packages/a/package.json", "{}", 0644);
         tree_make_file("T/w/packages/a/src/x.js", "", 0644);
         tree_make_file("T/w/packages/py/setup.py", "", 0644);
-        assert_root(&directories, "T/w/packages/a/src", "T/w/packages/a");
+        assert_root(tree_resolver(NULL), "T/w/packages/a/src", "T/w/packages/a");
         for (size_t i = 0; i < COUNT(cases); i++) {
                 tree_make_file("T/w/package.json", cases[i].manifest, 0644);
-                assert_root(&directories, "T/w/packages/a/src", cases[i].root);
+                assert_root(tree_resolver(NULL), "T/w/packages/a/src", cases[i].root);
         }
         tree_make_file("T/w/pnpm-workspace.yaml", "", 0644);
-        assert_root(&directories, "T/w/packages/a/src", "T/w");
+        assert_root(tree_resolver(NULL), "T/w/packages/a/src", "T/w");
         /* It is a workspace of npm packages only. */
-        assert_root(&directories, "T/w/packages/py", "T/w/packages/py");
+        assert_root(tree_resolver(NULL), "T/w/packages/py", "T/w/packages/py");
 }
 
 static void test_whole_prefixes(void **state)
 {
         (void)state;
-        const struct directories directories = tree_directories(NULL);
         autofree char *start = tree_path("T/b/.linuxbrew/Cellar/tool/1/bin");
         tree_make_file("T/b/.linuxbrew/Cellar/tool/1/bin/tool", "", 0755);
         tree_make_file("T/b/.linuxbrew/Cellar/tool/1/lib/x", "", 0644);
-        assert_found(directory_find_whole_prefix(&directories, start), NULL);
+        assert_found(directory_find_whole_prefix(tree_resolver(NULL), start), NULL);
         tree_make_file("T/b/.linuxbrew/bin/x", "", 0755);
-        assert_found(directory_find_whole_prefix(&directories, start), "T/b/.linuxbrew");
-        assert_root(&directories, "T/b/.linuxbrew/Cellar/tool/1/bin", "T/b/.linuxbrew");
+        assert_found(directory_find_whole_prefix(tree_resolver(NULL), start), "T/b/.linuxbrew");
+        assert_root(tree_resolver(NULL), "T/b/.linuxbrew/Cellar/tool/1/bin", "T/b/.linuxbrew");
         tree_make_file("T/c/linuxbrew/Cellar/x", "", 0644);
         tree_make_file("T/c/linuxbrew/bin/x", "", 0755);
-        assert_root(&directories, "T/c/linuxbrew/Cellar", NULL);
+        assert_root(tree_resolver(NULL), "T/c/linuxbrew/Cellar", NULL);
         if (directory_exists("/nix/store"))
                 skip();
-        assert_found(directory_find_whole_prefix(&directories, "/nix/store/x/bin"), NULL);
+        assert_found(directory_find_whole_prefix(tree_resolver(NULL), "/nix/store/x/bin"), NULL);
 }
 
 static void test_what_may_be_written(void **state)
 {
         (void)state;
         struct box box = {0};
-        const struct directories directories = tree_directories(&box), no_box = tree_directories(NULL);
         tree_make_file("T/w/file", "", 0644);
         tree_make_file("T/p/file", "", 0644);
         tree_make_link("T/w/out", "../p/file");
@@ -249,10 +242,11 @@ static void test_what_may_be_written(void **state)
         };
         for (size_t i = 0; i < COUNT(cases); i++) {
                 autofree char *path = tree_path(cases[i].path);
-                assert_int_equal(directory_may_be_written(&directories, path), cases[i].entry);
-                assert_int_equal(directory_content_may_be_written(&directories, path), cases[i].content);
-                assert_false(directory_may_be_written(&no_box, path));
-                assert_false(directory_content_may_be_written(&no_box, path));
+                assert_int_equal(directory_may_be_written(tree_resolver(&box), path), cases[i].entry);
+                assert_int_equal(directory_content_may_be_written(tree_resolver(&box), path),
+                                 cases[i].content);
+                assert_false(directory_may_be_written(tree_resolver(NULL), path));
+                assert_false(directory_content_may_be_written(tree_resolver(NULL), path));
         }
         box_free(&box);
 }

@@ -6,6 +6,8 @@
 #include "lib/fd.h"
 #include "resolve/env.h"
 
+#include "command/toolchain.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -14,24 +16,32 @@
 
 #include <cmocka.h>
 
+static bool make_environment(struct box *box, const struct options *options, struct template *template,
+                             struct toolchain *toolchain, const struct str_list *files, struct error *error)
+{
+        const struct resolver resolver = {
+            .options = options, .box = box, .template = template, .toolchain = toolchain, .error = error};
+        return env_make(&resolver, files);
+}
+
 static void make(struct box *box, const char *const *env, const char *const *constants,
                  const char *const *front)
 {
         struct options options = {0};
         struct template template = {0};
-        struct str_list directories = {0};
+        struct toolchain toolchain = {0};
         struct error error = {0};
         for (; *env; env++)
                 str_list_add(&options.env, *env);
         for (; *constants; constants++)
                 str_list_add(&template.environment, *constants);
         for (; *front; front++)
-                str_list_add(&directories, *front);
+                str_list_add(&toolchain.front, *front);
         str_list_add(&template.path, "/usr/bin");
         str_list_add(&template.path, "/bin");
         *box = (struct box){.home = str_copy("/home/someone")};
-        assert_true(env_make(box, &options, &template, &directories, &(struct str_list){0}, &error));
-        str_list_free(&directories);
+        assert_true(make_environment(box, &options, &template, &toolchain, &(struct str_list){0}, &error));
+        toolchain_free(&toolchain);
         template_free(&template);
         options_free(&options);
 }
@@ -87,7 +97,7 @@ static void test_files_come_before_names(void **state)
         str_list_add(&files, "B=second file");
         str_list_add(&files, "HOME=/file");
         str_list_add(&options.env, "A=named");
-        assert_true(env_make(&box, &options, &template, &(struct str_list){0}, &files, &error));
+        assert_true(make_environment(&box, &options, &template, &(struct toolchain){0}, &files, &error));
         assert_true(str_list_has(&box.environment, "A=named"));
         assert_true(str_list_has(&box.environment, "B=second file"));
         assert_true(str_list_has(&box.environment, "HOME=/file"));
@@ -142,8 +152,8 @@ static void test_too_much(void **state)
         struct error error = {0};
         for (unsigned i = 0; i < 9; i++)
                 str_list_take(&options.env, str_format("A%u=%0*d", i, 128 * 1024 - 10, 7));
-        assert_false(
-            env_make(&box, &options, &template, &(struct str_list){0}, &(struct str_list){0}, &error));
+        assert_false(make_environment(&box, &options, &template, &(struct toolchain){0},
+                                      &(struct str_list){0}, &error));
         assert_int_equal(error.status, EXIT_USAGE);
         assert_true(strlen(error.text) < 200);
         options_free(&options);

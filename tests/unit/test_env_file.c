@@ -29,10 +29,19 @@ static void collect(void *context, const char *line, size_t length)
         notes = longer;
 }
 
+static bool read_file(const char *file, struct str_list *variables, struct error *error)
+{
+        struct box box = {0};
+        struct held_sources held = {0};
+        const struct resolver resolver = {.box = &box, .held = &held, .error = error};
+        bool done = env_file_read(&resolver, file, variables);
+        held_sources_release(&held);
+        return done;
+}
+
 static bool read_text(const char *text, size_t length, mode_t mode, struct str_list *variables,
                       struct error *error)
 {
-        struct box box = {0};
         *error = (struct error){0};
         *variables = (struct str_list){0};
         free(notes);
@@ -42,7 +51,7 @@ static bool read_text(const char *text, size_t length, mode_t mode, struct str_l
         assert_int_equal(fd_write_all(fd, text, length), 0);
         assert_int_equal(fchmod(fd, mode), 0);
         close(fd);
-        return env_file_read(&box, path, variables, error);
+        return read_file(path, variables, error);
 }
 
 static void test_lines(void **state)
@@ -159,10 +168,9 @@ static void test_what_is_no_file(void **state)
             {"/dev/zero", "it is not a regular file"},
         };
         for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-                struct box box = {0};
                 struct str_list variables = {0};
                 struct error error = {0};
-                assert_false(env_file_read(&box, rows[i].path, &variables, &error));
+                assert_false(read_file(rows[i].path, &variables, &error));
                 assert_int_equal(error.status, EXIT_SETUP);
                 assert_non_null(strstr(error.text, rows[i].part));
         }

@@ -14,7 +14,7 @@ static struct str_list places;
 static void find(void)
 {
         str_list_free(&places);
-        git_find(&rig.box, &places);
+        git_find(&rig.resolver, &places);
 }
 
 static void expect_place(const char *relative)
@@ -49,7 +49,7 @@ static int end_test(void **state)
 static void expect_pointer(const char *content, const char *prefix, const char *expected)
 {
         make_file("pointer", content);
-        autofree char *found = git_read_pointer(at("pointer"), prefix, rig.root);
+        autofree char *found = git_read_pointer(&rig.held.walker, at("pointer"), prefix, rig.root);
         if (expected ? !found || !str_equal(found, at(expected)) : found != NULL)
                 fail_msg("\"%s\" leads to %s", content, found ? found : "nothing");
 }
@@ -69,8 +69,8 @@ static void test_a_file_that_names_a_repository(void **state)
         expect_pointer("gitdir: none\n", "gitdir: ", NULL);
         expect_pointer("gitdir: \n", "gitdir: ", NULL);
         expect_pointer("", "gitdir: ", NULL);
-        assert_null(git_read_pointer(at("missing"), "", rig.root));
-        assert_null(git_read_pointer(at("target"), "", rig.root));
+        assert_null(git_read_pointer(&rig.held.walker, at("missing"), "", rig.root));
+        assert_null(git_read_pointer(&rig.held.walker, at("target"), "", rig.root));
 }
 
 static void test_a_work_tree_and_a_bare_repository(void **state)

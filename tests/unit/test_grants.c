@@ -12,8 +12,7 @@
 
 static bool add(const char *relative, const char *destination, bool writable)
 {
-        return grants_add(&rig.box, &rig.held, at(relative), destination, writable,
-                          writable ? "--rw" : "--ro", &rig.error);
+        return grants_add(&rig.resolver, at(relative), destination, writable, writable ? "--rw" : "--ro");
 }
 
 static void test_a_grant_by_a_link_is_shown_at_both_paths(void **state)
@@ -25,7 +24,6 @@ static void test_a_grant_by_a_link_is_shown_at_both_paths(void **state)
         assert_true(mount_at("real")->writable);
         assert_string_equal(mount_at("real")->why, "--rw");
         assert_true(mount_at("link")->kind == MOUNT_LINK);
-        assert_int_equal(rig.held.count, 1);
         /* At another place, the link is not needed. */
         box_free(&rig.box);
         assert_true(add("link", "/inside", false));
@@ -68,7 +66,7 @@ static void test_what_voids_the_sandbox_is_refused(void **state)
         assert_false(add("home/.local/bin", NULL, true));
         expect_error(EXIT_SETUP, "runs outside the sandbox");
         assert_true(add("home/.local/bin", NULL, false));
-        assert_false(grants_add(&rig.box, &rig.held, "/", NULL, false, "--ro", &rig.error));
+        assert_false(grants_add(&rig.resolver, "/", NULL, false, "--ro"));
         expect_error(EXIT_SETUP, "refusing to grant /: ");
         assert_int_equal(rig.box.unsafe_grants.count, 0);
         assert_false(was_said("voids"));
@@ -79,8 +77,8 @@ static void test_unsafe_grant_permits_exactly_its_path(void **state)
         (void)state;
         make_directory("home/.ssh/below");
         make_link("keys", "home/.ssh");
-        grants_permit_unsafe(&rig.held, at("keys"));
-        grants_permit_unsafe(&rig.held, at("none"));
+        grants_permit_unsafe(&rig.resolver, at("keys"));
+        grants_permit_unsafe(&rig.resolver, at("none"));
         assert_int_equal(rig.held.unsafe.count, 1);
         assert_false(add("home/.ssh/below", NULL, false));
         expect_error(EXIT_SETUP, "it holds keys");
@@ -90,8 +88,8 @@ static void test_unsafe_grant_permits_exactly_its_path(void **state)
         assert_true(was_said("the command can read and change it"));
         assert_int_equal(rig.box.unsafe_grants.count, 1);
         assert_string_equal(rig.box.unsafe_grants.values[0], at("home/.ssh"));
-        grants_permit_unsafe(&rig.held, "/");
-        assert_false(grants_add(&rig.box, &rig.held, "/", NULL, false, "--ro", &rig.error));
+        grants_permit_unsafe(&rig.resolver, "/");
+        assert_false(grants_add(&rig.resolver, "/", NULL, false, "--ro"));
         expect_error(EXIT_SETUP, "refusing to grant /: ");
 }
 
@@ -146,13 +144,13 @@ static void test_two_grants_with_one_destination(void **state)
         expect_error(EXIT_USAGE, "two grants have the same destination /x");
         assert_false(add("other", "/x", false));
         expect_error(EXIT_USAGE, "two grants have the same destination /x");
-        assert_false(grants_add_overlay(&rig.box, &rig.held, at("real"), "/x", &rig.error));
+        assert_false(grants_add_overlay(&rig.resolver, at("real"), "/x"));
         expect_error(EXIT_USAGE, "two grants have the same destination /x");
-        assert_false(grants_add_memory(&rig.box, "/x", 0, "--tmpfs", &rig.error));
+        assert_false(grants_add_memory(&rig.resolver, "/x", 0, "--tmpfs"));
         expect_error(EXIT_USAGE, "two grants have the same destination /x");
         box_free(&rig.box);
-        assert_true(grants_add_overlay(&rig.box, &rig.held, at("real"), "/x", &rig.error));
-        assert_true(grants_add_overlay(&rig.box, &rig.held, at("real"), "/x", &rig.error));
+        assert_true(grants_add_overlay(&rig.resolver, at("real"), "/x"));
+        assert_true(grants_add_overlay(&rig.resolver, at("real"), "/x"));
         assert_false(add("real", "/x", false));
         expect_error(EXIT_USAGE, "two grants have the same destination /x");
 }
@@ -162,12 +160,12 @@ static void test_an_overlay_is_of_a_directory(void **state)
         (void)state;
         make_file("file", "");
         make_directory("directory");
-        assert_false(grants_add_overlay(&rig.box, &rig.held, at("file"), NULL, &rig.error));
+        assert_false(grants_add_overlay(&rig.resolver, at("file"), NULL));
         expect_error(EXIT_SETUP, "it is not a directory");
-        assert_true(grants_add_overlay(&rig.box, &rig.held, at("directory"), NULL, &rig.error));
+        assert_true(grants_add_overlay(&rig.resolver, at("directory"), NULL));
         assert_true(mount_at("directory")->kind == MOUNT_OVERLAY);
         assert_false(mount_at("directory")->writable);
-        assert_false(grants_add_overlay(&rig.box, &rig.held, at("none"), NULL, &rig.error));
+        assert_false(grants_add_overlay(&rig.resolver, at("none"), NULL));
         expect_error(EXIT_SETUP, "No such file");
 }
 
@@ -175,16 +173,16 @@ static void test_memory(void **state)
 {
         (void)state;
         mounts_add_link(&rig.box, "/bin", "usr/bin", REASON_BASE);
-        assert_true(grants_add_memory(&rig.box, "/bin/x", 4096, "--tmpfs", &rig.error));
+        assert_true(grants_add_memory(&rig.resolver, "/bin/x", 4096, "--tmpfs"));
         const struct mount *memory = mounts_find_exact(&rig.box, "/usr/bin/x");
         assert_non_null(memory);
         assert_true(memory->kind == MOUNT_MEMORY && memory->bytes == 4096);
-        assert_false(grants_add_memory(&rig.box, "/", 0, "--tmpfs", &rig.error));
+        assert_false(grants_add_memory(&rig.resolver, "/", 0, "--tmpfs"));
         expect_error(EXIT_SETUP, "would hide the sandbox's own /");
-        assert_false(grants_add_memory(&rig.box, "/proc", 0, "--tmpfs", &rig.error));
+        assert_false(grants_add_memory(&rig.resolver, "/proc", 0, "--tmpfs"));
         expect_error(EXIT_SETUP, "would hide the sandbox's own /proc");
         /* In place of the base's own. */
-        assert_true(grants_add_memory(&rig.box, "/usr/bin/x", 8192, "--tmpfs", &rig.error));
+        assert_true(grants_add_memory(&rig.resolver, "/usr/bin/x", 8192, "--tmpfs"));
         assert_int_equal(mounts_find_exact(&rig.box, "/usr/bin/x")->bytes, 8192);
         assert_int_equal(rig.box.mount_count, 2);
 }
@@ -198,17 +196,16 @@ static void test_a_link_of_an_earlier_run(void **state)
         make_link("rw/in", "inner");
         assert_true(add("rw/in", NULL, false));
         assert_true(add("rw", NULL, true));
-        assert_true(grants_check_links(&rig.box, &rig.held, &rig.error));
+        assert_true(grants_check_links(&rig.resolver));
         assert_true(add("rw/out", NULL, false));
-        assert_false(grants_check_links(&rig.box, &rig.held, &rig.error));
+        assert_false(grants_check_links(&rig.resolver));
         expect_error(EXIT_SETUP, "the server may have put it there");
 }
 
 static bool add_program(const char *relative)
 {
-        return grants_add_program(&rig.box, &rig.held, at(relative),
-                                  (struct mount_reason){ORIGIN_COMMAND, "program of the command"},
-                                  &rig.error);
+        return grants_add_program(&rig.resolver, at(relative),
+                                  (struct mount_reason){ORIGIN_COMMAND, "program of the command"});
 }
 
 static void test_what_the_command_needs(void **state)
@@ -241,26 +238,20 @@ static void test_what_the_command_needs(void **state)
 static void test_a_file_to_copy_is_judged_and_held(void **state)
 {
         (void)state;
-        struct stat status;
-        char *real = NULL;
         make_file("file", "content");
         make_file("home/.ssh/id", "");
         make_link("link", "file");
-        assert_true(grants_judge_file(&rig.box, &rig.held, at("link"), "--file", &real, &status, &rig.error));
-        assert_string_equal(real, at("file"));
-        assert_int_equal(status.st_size, 7);
-        assert_int_equal(rig.held.count, 1);
+        const struct walked *file = grants_judge_file(&rig.resolver, at("link"), "--file");
+        assert_non_null(file);
+        assert_string_equal(file->real, at("file"));
+        assert_int_equal(file->status.st_size, 7);
+        assert_true(file->descriptor >= 0);
         assert_int_equal(rig.held.links.count, 1);
         assert_int_equal(rig.box.mount_count, 0);
-        free(real);
-        assert_false(
-            grants_judge_file(&rig.box, &rig.held, at("home/.ssh/id"), "--file", &real, &status, &rig.error));
+        assert_null(grants_judge_file(&rig.resolver, at("home/.ssh/id"), "--file"));
         expect_error(EXIT_SETUP, "it holds keys");
-        free(real);
-        assert_false(
-            grants_judge_file(&rig.box, &rig.held, at("none"), "--file", &real, &status, &rig.error));
+        assert_null(grants_judge_file(&rig.resolver, at("none"), "--file"));
         expect_error(EXIT_SETUP, "No such file or directory: check the path after --file");
-        free(real);
 }
 
 int main(void)

@@ -14,32 +14,16 @@
 #include <unistd.h>
 
 static struct toolchain toolchain;
-static struct error error;
-static struct toolchain_caller caller;
+static struct resolver *resolver;
 
-/* A finding without a PATH; T/caller is the working directory. */
+/* A finding with an empty PATH; T/caller is the working directory. */
 static struct finding make_finding(const struct box *box)
 {
-        static char work[80];
-        autofree char *path = tree_path("T/caller");
-        assert_true(strlen(path) < sizeof(work));
-        memcpy(work, path, strlen(path) + 1);
         toolchain_free(&toolchain);
-        error = (struct error){0};
-        caller = (struct toolchain_caller){.path = "", .cwd = work, .work = work, .home = "", .box = box};
-        return (struct finding){
-            .caller = &caller,
-            .directories = tree_directories(box),
-            .trust = {.path = "", .home = ""},
-            .result = &toolchain,
-            .error = &error,
-        };
+        resolver = tree_resolver(box);
+        resolver->toolchain = &toolchain;
+        return (struct finding){.resolver = resolver, .result = &toolchain};
 }
-
-/* The same, with the pointer that a copy of the finding would lose. */
-#define FINDING(name, box)                                                                                   \
-        struct finding name = make_finding(box);                                                             \
-        name.trust.directories = &name.directories
 
 static int tear_down(void **state)
 {
@@ -64,7 +48,7 @@ static void assert_granted(const char *const *wanted)
 static void assert_spelled(const struct box *box, const char *base, const char *word, const char *wanted,
                            bool trusted)
 {
-        FINDING(finding, box);
+        struct finding finding = make_finding(box);
         autofree char *from = tree_path(base), *text = tree_path(word);
         bool trust = true, doubt = false;
         assert_found(needed_files_spell(&finding, from, text, &trust), wanted);
@@ -123,7 +107,7 @@ static void test_order_on_path(void **state)
         static const char *const programs[] = {"T/a/x",    "T/b/x",        "T/c/x",
                                                "T/home/x", "/usr/bin/env", "T/none/x"};
         static const enum place places[] = {LAST, LAST, FIRST, FIRST, FIRST, LAST};
-        FINDING(finding, NULL);
+        struct finding finding = make_finding(NULL);
         for (size_t i = 0; i < COUNT(programs); i++) {
                 autofree char *program = tree_path(programs[i]);
                 if (i < 4)
@@ -166,7 +150,7 @@ static void test_doubts(void **state)
         tree_make_link("T/p/runtime", "../node");
         tree_make_link("T/p/keys", "../home/.ssh");
         tree_make_link("T/p/home", "../home");
-        FINDING(finding, &box);
+        struct finding finding = make_finding(&box);
         assert_true(judge(&finding, "T/p/in", true));
         assert_false(finding.doubted);
         /* In doubt, but nothing that the user needs to hear of: it does not exist, or is not private. */
@@ -184,26 +168,26 @@ static void test_doubts(void **state)
         tree_make_link("T/p/more", "../elsewhere");
         assert_true(judge(&finding, "T/p/more", false));
         assert_int_equal(toolchain.notes.count, 1);
-        assert_int_equal(error.status, 0);
+        assert_int_equal(resolver->error->status, 0);
 
-        FINDING(other, &box);
+        struct finding other = make_finding(&box);
         assert_false(judge(&other, "T/p/keys", false));
-        assert_int_equal(error.status, EXIT_SETUP);
+        assert_int_equal(resolver->error->status, EXIT_SETUP);
         autofree char *sentence =
             tree_path("T/p/keys leads to T/home/.ssh, which is needed as project of the command and cannot "
                       "be granted: it holds keys");
-        assert_string_equal(error.text, sentence);
+        assert_string_equal(resolver->error->text, sentence);
 
         /* A link to the home brings what is needed in it, so that is named and not the home. */
         tree_make_file("T/home/app/x", "", 0644);
-        FINDING(third, &box);
+        struct finding third = make_finding(&box);
         assert_true(judge(&third, "T/p/home/app", false));
         autofree char *inside = tree_path("T/p/home leads out of its project, to T/home/app, which");
         assert_non_null(strstr(toolchain.notes.values[0], inside));
 
         /* A link in a writable grant is mounts_add_program()'s to refuse. */
         tree_add_grant(&box, "T/p", true, "--rw");
-        FINDING(fourth, &box);
+        struct finding fourth = make_finding(&box);
         assert_true(judge(&fourth, "T/p/out", true));
         assert_int_equal(toolchain.notes.count, 0);
         box_free(&box);
@@ -226,12 +210,12 @@ static void test_chains_of_links(void **state)
                 autofree char *text = i > 1 ? str_format("%u", i - 1) : str_copy("x");
                 tree_make_link(link, text);
         }
-        FINDING(finding, NULL);
+        struct finding finding = make_finding(NULL);
         assert_true(add(&finding, "T/q/39", trusted));
-        FINDING(longer, NULL);
+        struct finding longer = make_finding(NULL);
         assert_false(add(&longer, "T/q/40", trusted));
-        assert_int_equal(error.status, EXIT_SETUP);
-        assert_non_null(strstr(error.text, "too many links"));
+        assert_int_equal(resolver->error->status, EXIT_SETUP);
+        assert_non_null(strstr(resolver->error->text, "too many links"));
 
         /* Behind a link in doubt, further links are granted only where they lead to what is no secret. */
         tree_make_file("T/p/package.json", "{}", 0644);
@@ -240,10 +224,10 @@ static void test_chains_of_links(void **state)
         tree_make_link("T/elsewhere/shell", "/usr/bin/env");
         tree_make_link("T/p/one", "../elsewhere/step");
         tree_make_link("T/p/two", "../elsewhere/shell");
-        FINDING(doubtful, NULL);
+        struct finding doubtful = make_finding(NULL);
         assert_true(add(&doubtful, "T/p/one", trusted));
         assert_granted(LIST("T/p", "T/p/one -> ../elsewhere/step"));
-        FINDING(harmless, NULL);
+        struct finding harmless = make_finding(NULL);
         assert_true(add(&harmless, "T/p/two", trusted));
         assert_granted(LIST("T/p", "T/p/two -> ../elsewhere/shell", "T/elsewhere/shell -> /usr/bin/env"));
 }
@@ -254,24 +238,24 @@ static void test_interpreters_that_must_not_be_granted(void **state)
         const struct need need = {.executable = true, .trusted = true};
         tree_make_file("T/home/.ssh/tool", "", 0755);
         tree_make_file("T/p/run", "#!T/home/.ssh/tool\n", 0755);
-        FINDING(finding, NULL);
+        struct finding finding = make_finding(NULL);
         assert_false(add(&finding, "T/p/run", need));
-        assert_int_equal(error.status, EXIT_SETUP);
+        assert_int_equal(resolver->error->status, EXIT_SETUP);
         autofree char *sentence =
             tree_path("T/p/run leads to T/home/.ssh/tool, which is needed as the command");
-        assert_non_null(strstr(error.text, sentence));
+        assert_non_null(strstr(resolver->error->text, sentence));
         /* A file that the kernel does not start has no interpreter. */
-        FINDING(data, NULL);
+        struct finding data = make_finding(NULL);
         assert_true(add(&data, "T/p/run", (struct need){.trusted = true}));
         assert_granted(LIST("T/p"));
         /* Five interpreters are the kernel's limit too. */
-        FINDING(deep, NULL);
+        struct finding deep = make_finding(NULL);
         tree_make_file("T/p/deep", "#!/bin/sh\n", 0755);
         assert_true(add(&deep, "T/p/deep", (struct need){.executable = true, .trusted = true, .depth = 4}));
-        FINDING(deeper, NULL);
+        struct finding deeper = make_finding(NULL);
         assert_false(
             add(&deeper, "T/p/deep", (struct need){.executable = true, .trusted = true, .depth = 5}));
-        assert_int_equal(error.status, EXIT_NOT_EXECUTABLE);
+        assert_int_equal(resolver->error->status, EXIT_NOT_EXECUTABLE);
 }
 
 /* The sandbox's PATH decides first, as it will inside. */
@@ -283,12 +267,12 @@ static void test_programs_of_env(void **state)
         tree_make_file("T/first/tool", "ELF", 0755);
         tree_make_file("T/beside/tool", "ELF", 0755);
         tree_make_file("T/beside/run", "#!/usr/bin/env tool\n", 0755);
-        FINDING(finding, NULL);
-        finding.trust.path = directory;
+        struct finding finding = make_finding(NULL);
+        resolver->search_path = directory;
         assert_true(add(&finding, "T/beside/run", need));
         assert_granted(LIST("T/beside", "T/beside"));
-        FINDING(other, NULL);
-        other.trust.path = directory;
+        struct finding other = make_finding(NULL);
+        resolver->search_path = directory;
         needed_files_put_on_path(&other, first, LAST);
         assert_true(add(&other, "T/beside/run", need));
         assert_granted(LIST("T/beside", "T/first"));
@@ -307,32 +291,32 @@ static void test_grants_of_one_file(void **state)
         tree_make_file("T/home/.ssh/key.js", "", 0600);
         tree_make_file("T/lone/x", "", 0644);
         /* With a link in the path, the neighbours come with the real file. */
-        FINDING(finding, &box);
+        struct finding finding = make_finding(&box);
         assert_true(grant(&finding, "T/lone/x", true, true));
         assert_granted(LIST());
         assert_true(grant(&finding, "T/lone/x", false, true));
         assert_granted(LIST("T/lone"));
         /* Not trusted: it is data, unless a note names it already. */
-        FINDING(doubtful, &box);
+        struct finding doubtful = make_finding(&box);
         assert_true(grant(&doubtful, "T/lone/x", false, false));
         assert_granted(LIST());
         assert_list(&toolchain.data, LIST("T/lone/x"));
-        FINDING(noted, &box);
+        struct finding noted = make_finding(&box);
         noted.doubted = true;
         assert_true(grant(&noted, "T/lone/x", false, false));
         assert_granted(LIST());
         assert_list(&toolchain.data, LIST());
         /* A sensitive file is refused unless the user has granted it. */
-        FINDING(refused, &box);
+        struct finding refused = make_finding(&box);
         assert_false(grant(&refused, "T/home/.ssh/key.js", false, true));
-        assert_int_equal(error.status, EXIT_SETUP);
-        FINDING(no_box, NULL);
+        assert_int_equal(resolver->error->status, EXIT_SETUP);
+        struct finding no_box = make_finding(NULL);
         assert_false(grant(&no_box, "T/home/.ssh/key.js", false, true));
         tree_add_grant(&box, "T/home/.ssh", false, "--unsafe-grant");
-        FINDING(granted, &box);
+        struct finding granted = make_finding(&box);
         assert_true(grant(&granted, "T/home/.ssh/key.js", false, true));
         assert_granted(LIST());
-        assert_int_equal(error.status, 0);
+        assert_int_equal(resolver->error->status, 0);
         box_free(&box);
 }
 
@@ -347,7 +331,7 @@ static void test_shared_directories_are_noted(void **state)
         tree_make_file("T/shared/x", "", 0644);
         for (size_t i = 0; i < COUNT(cases); i++) {
                 tree_set_mode("T/shared", cases[i].mode);
-                FINDING(finding, i ? &box : NULL);
+                struct finding finding = make_finding(i ? &box : NULL);
                 assert_true(grant(&finding, "T/shared/x", false, true));
                 assert_granted(LIST("T/shared/x"));
                 assert_int_equal(toolchain.notes.count, cases[i].noted);
@@ -357,13 +341,14 @@ static void test_shared_directories_are_noted(void **state)
                         assert_non_null(strstr(toolchain.notes.values[0], advice));
         }
         /* The home is not granted either, for another reason. */
-        FINDING(finding, &box);
+        struct finding finding = make_finding(&box);
         assert_true(grant(&finding, "T/home/.profile", false, true));
         assert_int_equal(toolchain.notes.count, 0);
         assert_true(grant(&finding, "T/none/x", false, true));
         assert_int_equal(toolchain.notes.count, 0);
         /* What the user has granted already needs no note. */
         tree_add_grant(&box, "T/shared", false, "--ro");
+        finding = make_finding(&box);
         assert_true(grant(&finding, "T/shared/x", false, true));
         assert_int_equal(toolchain.notes.count, 0);
         box_free(&box);

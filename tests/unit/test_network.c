@@ -26,7 +26,8 @@ static bool make(const char *words)
         error = (struct error){0};
         if (!options_parse(&options, "mcp", (int)argv.count, argv.values, &error))
                 fail_msg("%s: %s", words, error.text);
-        bool made = network_make(&box, &options, &error);
+        const struct resolver resolver = {.options = &options, .box = &box, .error = &error};
+        bool made = network_make(&resolver);
         assert_int_equal(made, error.status == 0);
         options_free(&options);
         str_list_free(&argv);

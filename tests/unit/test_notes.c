@@ -4,6 +4,7 @@
  */
 #include "resolve/notes.h"
 
+#include "command/toolchain.h"
 #include "lib/messages.h"
 
 #include <stdlib.h>
@@ -34,13 +35,23 @@ static int tear_down(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+static void say_at(const char *cwd, bool fetches)
+{
+        struct toolchain toolchain = {.fetches = fetches};
+        struct resolver *resolver = tree_resolver(NULL);
+        resolver->box = &box;
+        resolver->work = cwd;
+        resolver->toolchain = &toolchain;
+        notes_say(resolver);
+}
+
 static void say(const char *command, bool fetches)
 {
         autofree char *cwd = tree_path("T/caller");
         str_list_free(&box.argv);
         box.argv = tree_words(command);
         heard = (struct heard){""};
-        notes_say(&box, cwd, fetches);
+        say_at(cwd, fetches);
 }
 
 static void assert_quiet(const char *command)
@@ -140,7 +151,7 @@ static void test_working_directory_that_is_refused(void **state)
 {
         (void)state;
         box.argv = tree_words("ls usr/bin");
-        notes_say(&box, "/", false);
+        say_at("/", false);
         assert_non_null(strstr(heard.text, "keep what it needs in a separate directory"));
         assert_null(strstr(heard.text, "--ro ."));
 }

@@ -61,17 +61,30 @@ static int tear_down(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+/* Without memory of what an earlier call walked. */
+static struct resolver *make_resolver(void)
+{
+        struct resolver *resolver = tree_resolver(NULL);
+        held_sources_release(&held);
+        resolver->options = &options;
+        resolver->box = &box;
+        resolver->held = &held;
+        resolver->toolchain = &toolchain;
+        resolver->packages = &use;
+        resolver->error = &error;
+        return resolver;
+}
+
 /* Adds the packages that the command needs. */
 static bool add(const char *command)
 {
-        autofree char *work = tree_path("T/caller");
         package_mounts_release(&use);
         str_list_free(&box.argv);
         box.argv = tree_words(command);
         box.fetch_first = false;
         error = (struct error){0};
         heard = (struct heard){""};
-        return package_mounts_add(&box, &held, &options, work, &toolchain, &use, &error);
+        return package_mounts_add(make_resolver());
 }
 
 static void assert_failed(const char *part)
@@ -413,11 +426,10 @@ static void test_projects(void **state)
 static char *request_name(const char *command)
 {
         struct fetch_request request;
-        struct str_list words = tree_words(command);
-        const struct directories directories = tree_directories(NULL);
-        autofree char *work = tree_path("T/caller");
+        struct resolver *resolver = tree_resolver(NULL);
         char *name = NULL;
-        if (package_project_request(&words, &directories, work, &request)) {
+        resolver->box->argv = tree_words(command);
+        if (package_project_request(resolver, &request)) {
                 assert_int_equal(request.tool, FETCH_UV_PROJECT);
                 assert_true(request.consents);
                 assert_found(package_project_directory(&request), "T/p");
@@ -426,7 +438,7 @@ static char *request_name(const char *command)
                 assert_int_equal(request.tool, FETCH_NONE);
         }
         fetch_request_free(&request);
-        str_list_free(&words);
+        str_list_free(&resolver->box->argv);
         return name;
 }
 
@@ -489,18 +501,18 @@ static void test_any_request(void **state)
 static void test_persist(void **state)
 {
         (void)state;
-        assert_true(persist_add(&box, &held, &options, &error));
-        assert_true(persist_make_mount_points(&box, &options, &error));
+        assert_true(persist_add(make_resolver()));
+        assert_true(persist_make_mount_points(make_resolver()));
         assert_int_equal(box.mounts[0].kind, MOUNT_MEMORY);
         options.persist = (char[]){"name"};
-        assert_true(persist_add(&box, &held, &options, &error));
+        assert_true(persist_add(make_resolver()));
         assert_int_equal(box.mount_count, 1);
         assert_true(box.mounts[0].kind == MOUNT_BIND && box.mounts[0].writable);
         assert_found(str_copy(box.mounts[0].source), "T/data/hutch/homes/name");
         assert_found(str_copy(box.mounts[0].destination), "T/home");
         assert_int_equal(box.mounts[0].origin, ORIGIN_PERSIST);
         tree_set_mode("T/data/hutch/homes", 0755);
-        assert_false(persist_add(&box, &held, &options, &error));
+        assert_false(persist_add(make_resolver()));
         assert_string_equal(
             error.text, "cannot make the home of --persist name: a directory on the way does not belong to "
                         "this account with mode 0700");
@@ -509,7 +521,7 @@ static void test_persist(void **state)
         tree_make_file("T/data/hutch/homes/file", "", 0600);
         options.persist = (char[]){"file"};
         error = (struct error){0};
-        assert_false(persist_add(&box, &held, &options, &error));
+        assert_false(persist_add(make_resolver()));
         assert_string_equal(error.text, "cannot make the home of --persist file: Not a directory");
 }
 
@@ -536,7 +548,7 @@ static void test_mount_points(void **state)
 {
         (void)state;
         options.persist = (char[]){"name"};
-        assert_true(persist_add(&box, &held, &options, &error));
+        assert_true(persist_add(make_resolver()));
         add_mount(MOUNT_BIND, "T/home/a/directory", true, "/x");
         add_mount(MOUNT_BIND, "T/home/a/file", false, "/x");
         add_mount(MOUNT_OVERLAY, "T/home/.npm", false, "/x");
@@ -546,7 +558,7 @@ static void test_mount_points(void **state)
         add_mount(MOUNT_BIND, "T/home/a/directory/inner", true, "/x");
         add_mount(MOUNT_BIND, "T/elsewhere", true, "/x");
         for (unsigned i = 0; i < 2; i++) { /* the second run finds them */
-                assert_true(persist_make_mount_points(&box, &options, &error));
+                assert_true(persist_make_mount_points(make_resolver()));
                 assert_int_equal(type_of(KEPT "/a/directory"), S_IFDIR);
                 assert_int_equal(type_of(KEPT "/a/file"), S_IFREG);
                 assert_int_equal(type_of(KEPT "/.npm"), S_IFDIR);
@@ -576,12 +588,12 @@ static void test_planted_mount_points(void **state)
         };
         tree_make_directory("T/victim");
         options.persist = (char[]){"name"};
-        assert_true(persist_add(&box, &held, &options, &error));
+        assert_true(persist_add(make_resolver()));
         for (size_t i = 0; i < COUNT(cases); i++) {
                 tree_make_link(cases[i].link, cases[i].text);
                 add_mount(cases[i].kind, cases[i].mount, false, NULL);
                 error = (struct error){0};
-                assert_int_equal(persist_make_mount_points(&box, &options, &error), cases[i].made);
+                assert_int_equal(persist_make_mount_points(make_resolver()), cases[i].made);
                 if (!cases[i].made) {
                         autofree char *sentence = str_format(
                             "cannot make a place for %s in the home of --persist name: Not a directory",
@@ -597,18 +609,18 @@ static void test_planted_mount_points(void **state)
         tree_make_file(KEPT "/plain", "", 0600);
         add_mount(MOUNT_MEMORY, "T/home/plain", false, NULL);
         error = (struct error){0};
-        assert_false(persist_make_mount_points(&box, &options, &error));
+        assert_false(persist_make_mount_points(make_resolver()));
         keep_mounts(box.mount_count - 1);
         /* The home that was judged is gone. */
         free(box.mounts[0].source);
         box.mounts[0].source = tree_path("T/none");
         error = (struct error){0};
-        assert_false(persist_make_mount_points(&box, &options, &error));
+        assert_false(persist_make_mount_points(make_resolver()));
         assert_non_null(strstr(error.text, "cannot open"));
         /* Another home than that of --persist gets none. */
         box.mounts[0].origin = ORIGIN_OPTION;
         error = (struct error){0};
-        assert_true(persist_make_mount_points(&box, &options, &error));
+        assert_true(persist_make_mount_points(make_resolver()));
 }
 
 int main(void)

@@ -73,7 +73,11 @@ static void type(const char *command)
 /* True when the box starts the package's program. Leaves the box as it was otherwise. */
 static bool starts(void)
 {
-        package_start(&box, &toolchain, &use);
+        struct resolver *resolver = tree_resolver(NULL);
+        resolver->box = &box;
+        resolver->toolchain = &toolchain;
+        resolver->packages = &use;
+        package_start(resolver);
         bool direct = !str_equal(box.executable, "/usr/bin/npx");
         if (!direct) {
                 assert_string_equal(box.started.values[0], "npx");

@@ -9,7 +9,7 @@
 static void expect_note(const char *tree, const char *option, const char *repository)
 {
         rig.said[0] = 0;
-        repositories_note(&rig.box);
+        repositories_note(&rig.resolver);
         autofree char *text =
             str_format("the Git repository of %s is %s, which is not visible inside; for git to work there, "
                        "add %s %s\n",
@@ -21,7 +21,7 @@ static void expect_note(const char *tree, const char *option, const char *reposi
 static void expect_no_note(void)
 {
         rig.said[0] = 0;
-        repositories_note(&rig.box);
+        repositories_note(&rig.resolver);
         assert_string_equal(rig.said, "");
 }
 

@@ -13,11 +13,10 @@
 static struct runner_needs find(const char *words, const struct box *box)
 {
         struct runner_needs needs = {0};
-        struct str_list command = tree_words(words);
-        const struct directories directories = tree_directories(box);
-        autofree char *work = tree_path("T/caller"), *home = tree_path("T/home");
-        runners_find_needs(&command, &directories, work, home, &needs);
-        str_list_free(&command);
+        struct resolver *resolver = tree_resolver(box);
+        resolver->box->argv = tree_words(words);
+        runners_find_needs(resolver, &needs);
+        str_list_free(&resolver->box->argv);
         return needs;
 }
 
@@ -181,12 +180,11 @@ static void test_unsynced_projects(void **state)
         tree_make_file("T/q/deep/x", "", 0644);
         tree_make_file("T/w/pyproject.toml", "[tool.uv.workspace]\n", 0644);
         tree_make_file("T/w/m/pyproject.toml", "", 0644);
-        const struct directories directories = tree_directories(NULL);
-        autofree char *work = tree_path("T/caller");
         for (size_t i = 0; i < COUNT(cases); i++) {
-                struct str_list command = tree_words(cases[i].words);
-                assert_found(runners_find_unsynced(&command, &directories, work), cases[i].project);
-                str_list_free(&command);
+                struct resolver *resolver = tree_resolver(NULL);
+                resolver->box->argv = tree_words(cases[i].words);
+                assert_found(runners_find_unsynced(resolver), cases[i].project);
+                str_list_free(&resolver->box->argv);
         }
         /* hutch makes such an environment itself; for any other the user hears of it. */
         struct runner_needs needs = find("uv --directory T/q run x", NULL);
@@ -286,14 +284,15 @@ static void test_npx(void **state)
 static void assert_npx_in(const char *work, const struct box *box, const char *program, const char *directory)
 {
         struct runner_needs needs = {0};
-        struct str_list command = tree_words("npx tool");
-        const struct directories directories = tree_directories(box);
-        autofree char *place = tree_path(work), *home = tree_path("T/home");
-        runners_find_needs(&command, &directories, place, home, &needs);
+        autofree char *place = tree_path(work);
+        struct resolver *resolver = tree_resolver(box);
+        resolver->box->argv = tree_words("npx tool");
+        resolver->work = place;
+        runners_find_needs(resolver, &needs);
         assert_list(&needs.programs, program ? LIST(program) : LIST());
         assert_list(&needs.directories, directory ? LIST(directory) : LIST());
         runners_free_needs(&needs);
-        str_list_free(&command);
+        str_list_free(&resolver->box->argv);
 }
 
 static void test_npx_searches_upward(void **state)

@@ -92,7 +92,7 @@ static void assert_left(const char *const *added, const char *const *left)
                 else
                         grant_list_add(&list, text, "why");
         }
-        grant_list_drop_covered(&list);
+        grant_list_drop_covered(&list, resolver_walker(tree_resolver(NULL)));
         for (size_t i = 0; i < list.count; i++) {
                 const struct program_grant *grant = &list.values[i];
                 assert_string_equal(grant->why, "why");

@@ -33,13 +33,13 @@ static int set_up(void **state)
 /* Follows the shim at `path` with T/caller as the working directory. */
 static bool follow(const char *path, const struct box *box, struct shim *shim, struct error *error)
 {
-        autofree char *file = tree_path(path), *work = tree_path("T/caller"), *home = tree_path("T/home");
+        autofree char *file = tree_path(path);
         autofree char *search = tree_path("T/home/.pyenv/shims:T/other:/usr/bin");
-        const struct directories directories = tree_directories(box);
-        const struct toolchain_caller caller = {
-            .path = search, .cwd = work, .work = work, .home = home, .box = box};
-        *error = (struct error){0};
-        return shims_follow(file, &caller, &directories, shim, error);
+        struct resolver *resolver = tree_resolver(box);
+        resolver->search_path = search;
+        bool followed = shims_follow(file, resolver, shim);
+        *error = *resolver->error;
+        return followed;
 }
 
 /* The shim starts `program`, with `runtime` or NULL. NULL for both: the file is not a shim. */
@@ -123,25 +123,24 @@ static void test_system_version(void **state)
         (void)state;
         make_pyenv();
         tree_make_link("T/elsewhere", "home/.pyenv/shims");
-        autofree char *shim = tree_path(PYENV "/shims/python3"), *work = tree_path("T/caller");
+        autofree char *shim = tree_path(PYENV "/shims/python3");
         autofree char *path = tree_path("T/none:T/elsewhere:T/other");
-        const struct directories directories = tree_directories(NULL);
-        struct toolchain_caller caller = {.path = path, .cwd = work, .work = work, .home = work};
+        struct resolver *resolver = tree_resolver(NULL);
         struct shim found;
-        struct error error = {0};
-        assert_true(shims_follow(shim, &caller, &directories, &found, &error));
+        resolver->search_path = path;
+        assert_true(shims_follow(shim, resolver, &found));
         assert_found(found.program, "T/other/python3");
-        caller.path = "../other";
-        assert_true(shims_follow(shim, &caller, &directories, &found, &error));
+        resolver->search_path = "../other";
+        assert_true(shims_follow(shim, resolver, &found));
         assert_found(found.program, "T/other/python3");
         /* Without such an entry, the system's own directories. */
         tree_make_file(PYENV "/shims/env", "#!/bin/sh\nexec \"T/libexec/pyenv\" exec \"$program\"\n", 0755);
         autofree char *env = tree_path(PYENV "/shims/env");
-        caller.path = "/nowhere";
-        assert_true(shims_follow(env, &caller, &directories, &found, &error));
+        resolver->search_path = "/nowhere";
+        assert_true(shims_follow(env, resolver, &found));
         assert_found(found.program, "/usr/bin/env");
-        caller.path = NULL;
-        assert_true(shims_follow(env, &caller, &directories, &found, &error));
+        resolver->search_path = NULL;
+        assert_true(shims_follow(env, resolver, &found));
         assert_found(found.program, "/usr/bin/env");
 }
 

@@ -211,7 +211,7 @@ static void test_sockets_below_a_grant_are_hidden(void **state)
         assert_int_equal(rename(at("outside/moved"), at("w/moved")), 0);
         close(bind_socket("w/left", SOCK_STREAM));
         grant("w", NULL, false, "--ro");
-        assert_true(sockets_hide(&rig.box, &rig.error));
+        assert_true(sockets_hide(&rig.resolver));
         assert_true(is_hidden("w/sub/named") && is_hidden("w/sub/after"));
         assert_true(is_hidden("w/linked") && is_hidden("w/sub/second") && is_hidden("w/moved"));
         assert_int_equal(rig.box.mount_count, 6);
@@ -226,7 +226,7 @@ static void test_another_file_at_the_name(void **state)
         assert_int_equal(rename(at("w/name"), at("w/sub/real")), 0);
         make_file("w/name", "");
         grant("w", NULL, false, "--ro");
-        assert_true(sockets_hide(&rig.box, &rig.error));
+        assert_true(sockets_hide(&rig.resolver));
         assert_true(is_hidden("w/sub/real"));
         assert_false(has_mount("w/name"));
 }
@@ -243,7 +243,7 @@ static void test_a_socket_that_is_granted_itself_is_meant(void **state)
         grant("w/meant", "/run/meant", false, "--ro");
         grant("w/other", "/run/other", false, "program of the command");
         grant("base", NULL, false, "base");
-        assert_true(sockets_hide(&rig.box, &rig.error));
+        assert_true(sockets_hide(&rig.resolver));
         assert_false(has_mount("w/meant"));
         assert_true(is_hidden("w/other"));
         assert_false(has_mount("base/socket"));
@@ -388,7 +388,7 @@ static void test_sockets_of_another_network_namespace(void **state)
         close(go[0]);
         bool started = read(ready[0], &byte, 1) == 1;
         grant("w", NULL, false, "--ro");
-        bool done = sockets_hide(&rig.box, &rig.error);
+        bool done = sockets_hide(&rig.resolver);
         close(go[1]);
         close(ready[0]);
         assert_int_equal(waitpid(child, &status, 0), child);
@@ -409,7 +409,7 @@ static void test_where_sockets_can_appear(void **state)
         grant("file", NULL, false, "--ro");
         grant("w", "/base", false, "base");
         assert_false(sockets_can_appear(&rig.box));
-        assert_true(sockets_hide(&rig.box, &rig.error));
+        assert_true(sockets_hide(&rig.resolver));
         grant("w", NULL, false, "--ro");
         assert_true(sockets_can_appear(&rig.box));
 }

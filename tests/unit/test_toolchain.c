@@ -4,7 +4,6 @@
  */
 #include "command/toolchain.h"
 
-#include "command/caller.h"
 #include "tree_rig.h"
 
 #include <fcntl.h>
@@ -23,19 +22,20 @@ struct question {
 
 static bool ask(const struct question *question, struct toolchain *toolchain, struct error *error)
 {
-        struct str_list command = {0};
         autofree char *path = tree_path(question->path ? question->path : "/usr/bin:/bin");
-        autofree char *home = tree_path("T/home");
-        autofree char *cwd = tree_path("T/caller");
         autofree char *work = tree_path(question->work ? question->work : "T/caller");
+        struct resolver *resolver = tree_resolver(question->box);
+        resolver->box->argv = (struct str_list){0};
         for (const char *const *word = question->words; *word; word++)
-                str_list_take(&command, tree_path(*word));
-        const struct toolchain_caller caller = {
-            .path = path, .cwd = cwd, .work = work, .home = home, .box = question->box};
-        *error = (struct error){0};
-        bool found = toolchain_find(&command, &caller, toolchain, error);
+                str_list_take(&resolver->box->argv, tree_path(*word));
+        *toolchain = (struct toolchain){0};
+        resolver->search_path = path;
+        resolver->work = work;
+        resolver->toolchain = toolchain;
+        bool found = toolchain_find(resolver);
+        *error = *resolver->error;
         assert_int_equal(error->status == 0, found);
-        str_list_free(&command);
+        str_list_free(&resolver->box->argv);
         return found;
 }
 
@@ -91,21 +91,20 @@ static void test_nothing_is_granted_when_so_asked(void **state)
 {
         (void)state;
         tree_make_file("T/caller/tool", "#!/usr/bin/env no-such-interpreter\n", 0755);
-        struct str_list command = {0};
-        str_list_take(&command, tree_path("T/caller/tool"));
-        str_list_take(&command, tree_path("T/caller/tool"));
-        autofree char *cwd = tree_path("T/caller");
-        struct toolchain_caller caller = {.cwd = cwd, .work = cwd, .home = "/", .grant_nothing = true};
-        struct toolchain toolchain;
-        struct error error = {0};
-        assert_true(toolchain_find(&command, &caller, &toolchain, &error));
+        struct toolchain toolchain = {0};
+        struct options grant_nothing = {.no_auto_grant = true}, grant = {0};
+        struct resolver *resolver = tree_resolver(NULL);
+        resolver->box->argv = tree_words("T/caller/tool T/caller/tool");
+        resolver->toolchain = &toolchain;
+        resolver->options = &grant_nothing;
+        assert_true(toolchain_find(resolver));
         assert_grants(&toolchain, LIST());
         assert_list(&toolchain.data, LIST("T/caller/tool"));
         toolchain_free(&toolchain);
-        caller.grant_nothing = false;
-        assert_false(toolchain_find(&command, &caller, &toolchain, &error));
+        resolver->options = &grant;
+        assert_false(toolchain_find(resolver));
         toolchain_free(&toolchain);
-        str_list_free(&command);
+        str_list_free(&resolver->box->argv);
 }
 
 static void test_system_command(void **state)

@@ -12,12 +12,12 @@
 
 static bool refers(const struct box *box, const char *path, const char *from, const char *target)
 {
-        const struct directories directories = tree_directories(box);
         autofree char *search = path ? tree_path(path) : NULL;
         autofree char *home = tree_path("T/home");
         autofree char *place = tree_path(from), *end = tree_path(target);
-        const struct trust trust = {.directories = &directories, .path = search, .home = home};
-        return trust_reference(&trust, place, end);
+        struct resolver *resolver = tree_resolver(box);
+        resolver->search_path = search;
+        return trust_reference(resolver, place, end);
 }
 
 static void test_projects(void **state)
@@ -98,16 +98,22 @@ static void test_places_of_the_user(void **state)
 static void test_home_that_is_a_link(void **state)
 {
         (void)state;
-        const struct directories directories = tree_directories(NULL);
         tree_make_file("T/disk/package.json", "{}", 0644);
         tree_make_link("T/disk/me", "../home");
         autofree char *home = tree_path("T/disk/me"), *target = tree_path("T/home");
         autofree char *other = tree_path("T/disk/you");
-        struct trust trust = {.directories = &directories, .home = home};
-        assert_true(trust_reference(&trust, home, target));
-        assert_false(trust_reference(&trust, other, target));
-        trust.home = "";
-        assert_false(trust_reference(&trust, home, target));
+        struct resolver *resolver = tree_resolver(NULL);
+        assert_false(trust_reference(resolver, home, target));
+        resolver->home = home;
+        assert_true(trust_reference(resolver, home, target));
+        assert_false(trust_reference(resolver, other, target));
+}
+
+static bool refers_at(const char *from, const char *target, const char *home)
+{
+        struct resolver *resolver = tree_resolver(NULL);
+        resolver->home = home;
+        return trust_reference(resolver, from, target);
 }
 
 /* Run as root, the test becomes another account for a moment: for root no directory is closed. */
@@ -121,9 +127,7 @@ static void test_directories_of_root(void **state)
         tree_set_mode("T", 0755);
         autofree char *from = tree_path("T/etc/link"), *target = tree_path("T/data/x");
         autofree char *directory = tree_path("T/etc");
-        const struct directories directories = {.real_home = "/nowhere"};
-        const struct trust trust = {.directories = &directories, .home = ""};
-        assert_false(trust_reference(&trust, from, target));
+        assert_false(refers_at(from, target, "/nowhere"));
         static const struct {
                 mode_t mode;
                 uid_t owner;
@@ -137,17 +141,15 @@ static void test_directories_of_root(void **state)
                 assert_int_equal(chown(directory, cases[i].owner, cases[i].group), 0);
                 assert_int_equal(chmod(directory, cases[i].mode), 0);
                 assert_int_equal(setresuid(65534, 65534, 0), 0);
-                bool trusted = trust_reference(&trust, from, target);
+                bool trusted = refers_at(from, target, "/nowhere");
                 assert_int_equal(setresuid(0, 0, 0), 0);
                 assert_int_equal(trusted, cases[i].trusted);
         }
         /* What another account owns is not the caller's word, even in the home. */
-        const struct directories at_home = {.real_home = directory};
-        const struct trust home_trust = {.directories = &at_home, .home = ""};
         assert_int_equal(chown(directory, 0, 0), 0);
-        assert_true(trust_reference(&home_trust, from, target));
+        assert_true(refers_at(from, target, directory));
         assert_int_equal(chown(directory, 12345, 0), 0);
-        assert_false(trust_reference(&home_trust, from, target));
+        assert_false(refers_at(from, target, directory));
 }
 
 static void test_path(void **state)
@@ -200,12 +202,11 @@ static void test_path_that_a_server_decides(void **state)
 
 static bool way(const struct box *box, const char *path, const char *from, const char *to)
 {
-        const struct directories directories = tree_directories(box);
-        const struct trust trust = {.directories = &directories, .home = ""};
+        const struct resolver *resolver = tree_resolver(box);
         autofree char *place = tree_path(path);
         char *found_from = NULL, *found_to = NULL;
-        bool trusted = trust_way(&trust, place, &found_from, &found_to);
-        assert_int_equal(trust_way(&trust, place, NULL, NULL), trusted);
+        bool trusted = trust_way(resolver, place, &found_from, &found_to);
+        assert_int_equal(trust_way(resolver, place, NULL, NULL), trusted);
         assert_found(found_from, from);
         assert_found(found_to, to);
         return trusted;
@@ -247,10 +248,8 @@ static void test_ways(void **state)
 
 static bool spelled(const char *path)
 {
-        const struct directories directories = tree_directories(NULL);
-        const struct trust trust = {.directories = &directories, .home = ""};
         autofree char *place = tree_path(path);
-        return trust_spelled_way(&trust, place);
+        return trust_spelled_way(tree_resolver(NULL), place);
 }
 
 static void test_spelled_ways(void **state)
@@ -283,7 +282,6 @@ static void test_installations(void **state)
             {"T/none", NULL},
             {"T/brew/.linuxbrew/Cellar/a/x", "T/brew/.linuxbrew"},
         };
-        const struct directories directories = tree_directories(NULL);
         tree_make_file("T/node/bin/node", "", 0755);
         tree_make_file("T/node/include/node/node.h", "", 0644);
         tree_make_file("T/node/lib/m/x.js", "", 0644);
@@ -293,21 +291,20 @@ static void test_installations(void **state)
         tree_make_file("T/brew/.linuxbrew/bin/x", "", 0644);
         for (size_t i = 0; i < COUNT(cases); i++) {
                 autofree char *path = tree_path(cases[i].path);
-                assert_found(trust_find_installation(&directories, path), cases[i].installation);
+                assert_found(trust_find_installation(tree_resolver(NULL), path), cases[i].installation);
         }
         autofree char *program = tree_path("T/node/bin/node");
         tree_make_file("T/node/package.json", "{}", 0644);
-        assert_found(trust_find_installation(&directories, program), NULL);
+        assert_found(trust_find_installation(tree_resolver(NULL), program), NULL);
         tree_remove_file("T/node/package.json");
         tree_make_file("T/node/.git/config", "", 0644);
-        assert_found(trust_find_installation(&directories, program), NULL);
+        assert_found(trust_find_installation(tree_resolver(NULL), program), NULL);
 }
 
 static void test_what_is_nothing_new(void **state)
 {
         (void)state;
         struct box box = {0};
-        const struct directories directories = tree_directories(&box), no_box = tree_directories(NULL);
         tree_make_file("T/seen/x", "", 0644);
         tree_make_file("T/private/x", "", 0644);
         tree_make_file("T/node/bin/node", "", 0755);
@@ -315,11 +312,11 @@ static void test_what_is_nothing_new(void **state)
         tree_add_grant(&box, "T/seen", false, "--ro");
         autofree char *seen = tree_path("T/seen/x"), *private = tree_path("T/private/x");
         autofree char *node = tree_path("T/node/bin/node");
-        assert_true(trust_shows_nothing_new(&directories, seen));
-        assert_false(trust_shows_nothing_new(&no_box, seen));
-        assert_false(trust_shows_nothing_new(&directories, private));
-        assert_true(trust_shows_nothing_new(&directories, node));
-        assert_true(trust_shows_nothing_new(&directories, "/usr/bin/env"));
+        assert_true(trust_shows_nothing_new(tree_resolver(&box), seen));
+        assert_false(trust_shows_nothing_new(tree_resolver(NULL), seen));
+        assert_false(trust_shows_nothing_new(tree_resolver(&box), private));
+        assert_true(trust_shows_nothing_new(tree_resolver(&box), node));
+        assert_true(trust_shows_nothing_new(tree_resolver(&box), "/usr/bin/env"));
         box_free(&box);
 }
 

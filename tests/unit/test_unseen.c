@@ -13,7 +13,7 @@ static struct heard note(const struct str_list *paths, const struct box *box)
 {
         struct heard heard = {""};
         messages_send_to(hear, &heard);
-        unseen_note(paths, box);
+        unseen_note(tree_resolver(box), paths);
         messages_send_to(NULL, NULL);
         return heard;
 }
@@ -88,7 +88,7 @@ static struct heard note_packages(const struct box *box)
 {
         struct heard heard = {""};
         messages_send_to(hear, &heard);
-        linked_packages_note_unseen(box);
+        linked_packages_note_unseen(tree_resolver(box));
         messages_send_to(NULL, NULL);
         return heard;
 }

@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 char tree_directory[64];
-static char home[80];
+static char home[80], caller[80];
+static struct held_sources held;
 
 char *tree_path(const char *text)
 {
@@ -86,6 +87,7 @@ int tree_set_up(void **state)
         snprintf(tree_directory, sizeof(tree_directory), "/tmp/hutch-tree-XXXXXX");
         assert_non_null(mkdtemp(tree_directory));
         snprintf(home, sizeof(home), "%s/home", tree_directory);
+        snprintf(caller, sizeof(caller), "%s/caller", tree_directory);
         tree_make_file("T/home/.profile", "", 0600);
         return 0;
 }
@@ -93,6 +95,7 @@ int tree_set_up(void **state)
 int tree_tear_down(void **state)
 {
         (void)state;
+        held_sources_release(&held);
         return nftw(tree_directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
@@ -124,9 +127,27 @@ void tree_add_grant(struct box *box, const char *path, bool writable, const char
                            });
 }
 
-struct directories tree_directories(const struct box *box)
+struct resolver *tree_resolver(const struct box *box)
 {
-        return (struct directories){.box = box, .real_home = home};
+        static struct resolver resolver;
+        static struct options options;
+        static struct box copy;
+        static struct error error;
+        held_sources_release(&held);
+        copy = box ? *box : (struct box){0};
+        options = (struct options){0};
+        error = (struct error){0};
+        resolver = (struct resolver){
+            .options = &options,
+            .search_path = "",
+            .cwd = caller,
+            .work = caller,
+            .home = home,
+            .box = &copy,
+            .held = &held,
+            .error = &error,
+        };
+        return &resolver;
 }
 
 void assert_found(char *found, const char *wanted)

@@ -43,9 +43,10 @@ struct str_list tree_words(const char *words);
 /* Adds a grant of the directory `path` to the box, at the same place inside. */
 void tree_add_grant(struct box *box, const char *path, bool writable, const char *why);
 
-/* As the modules of command/ get them: no box, T/home as the home. The result is valid until the test ends.
+/* What the modules of command/ get: a copy of `box` or an empty box, T/home as the home, T/caller as the
+ * working directory, an empty PATH, and no memory of earlier walks. The result is valid until the next call.
  */
-struct directories tree_directories(const struct box *box);
+struct resolver *tree_resolver(const struct box *box);
 
 /* `found` is `wanted`, with its T replaced, or both are NULL. Frees `found`. */
 void assert_found(char *found, const char *wanted);
