@@ -25,7 +25,8 @@ char *needed_files_spell(const struct finding *finding, const char *base, const 
 {
         struct walker *walker = resolver_walker(finding->resolver);
         char *folded = path_join(base, word);
-        autofree char *plain = word[0] == '/' ? str_copy(word) : str_format("%s/%s", base, word);
+        autofree char *plain =
+            word[0] == '/' ? str_copy(word) : str_format("%s/%s", base[1] ? base : "", word);
         if (str_equal(folded, plain))
                 return folded;
         const char *real = path_walk_real(walker, plain), *other = path_walk_real(walker, folded);

@@ -85,11 +85,12 @@ static int open_object(opener *open_path, int directory, const char *path)
 struct walk {
         struct walked *walked;
         char *real, *rest;
-        int at;
+        int at;      /* -1: the root, which is not open */
         bool is_new; /* no component was read since the start or since the last link */
 };
 
-static int replace_directory(struct walk *walk, int opened, char *real)
+/* Moves on to `opened`, whose real path is `real`. */
+static int move(struct walk *walk, int opened, char *real)
 {
         if (opened < 0) {
                 free(real);
@@ -105,14 +106,9 @@ static int replace_directory(struct walk *walk, int opened, char *real)
 /* Walks all of the rest at once. -ELOOP: a component is a link. -ENOSYS: the kernel cannot. */
 static int walk_rest(struct walk *walk)
 {
-        const char *rest = walk->rest + strspn(walk->rest, "/");
-        return replace_directory(walk, open_object(open_without_links, walk->at, *rest ? rest : "."),
-                                 path_join(walk->real, rest));
-}
-
-static int start_at_root(struct walk *walk)
-{
-        return replace_directory(walk, open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), str_copy("/"));
+        autofree char *rest = str_format("%s%s", walk->at < 0 ? "/" : "./", walk->rest);
+        char *real = path_join(walk->real, rest + 1 + (walk->at >= 0));
+        return move(walk, open_object(open_without_links, walk->at, rest), real);
 }
 
 static int follow_link(struct walk *walk, char *place, const char *text, const char *rest)
@@ -122,22 +118,27 @@ static int follow_link(struct walk *walk, char *place, const char *text, const c
         str_list_add(&walked->texts, text);
         if (walked->links.count > MAX_LINKS)
                 return -ELOOP;
+        if (text[0] == '/') {
+                fd_close(&walk->at);
+                walk->real[1] = 0;
+        }
         /* A slash at the end would demand a directory. */
-        char *left = str_format("%s%s%s", text, *rest ? "/" : "", rest);
+        char *left = str_format("%s%s%s", text + strspn(text, "/"), *rest ? "/" : "", rest);
         free(walk->rest);
         walk->rest = left;
         walk->is_new = true;
-        return text[0] == '/' ? start_at_root(walk) : 0;
+        return 0;
 }
 
 /* Walks one component of the rest. */
 static int walk_component(struct walk *walk)
 {
-        const char *start = walk->rest + strspn(walk->rest, "/");
-        size_t length = strcspn(start, "/");
-        autofree char *name = str_copy_n(start, length);
-        const char *after = start + length + strspn(start + length, "/");
+        size_t length = strcspn(walk->rest, "/");
+        autofree char *name = str_copy_n(length ? walk->rest : ".", length ? length : 1);
+        const char *after = walk->rest + length + strspn(walk->rest + length, "/");
         char *place = path_join(walk->real, name), text[PATH_MAX];
+        if (walk->at < 0)
+                walk->at = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
         ssize_t size = readlinkat(walk->at, name, text, sizeof(text) - 1);
         if (size >= 0) {
                 text[size] = 0;
@@ -145,31 +146,33 @@ static int walk_component(struct walk *walk)
         }
         /* EINVAL: the component exists and is not a link. */
         int opened = errno == EINVAL ? open_object(open_component, walk->at, name) : -1;
-        int problem = replace_directory(walk, opened, place);
-        char *left = str_copy(after);
-        free(walk->rest);
-        walk->rest = left;
+        int problem = move(walk, opened, place);
+        memmove(walk->rest, after, strlen(after) + 1);
         return problem;
 }
 
 static int walk_all(struct walk *walk)
 {
-        int problem = start_at_root(walk);
-        for (walk->is_new = true; problem == 0 && walk->rest[strspn(walk->rest, "/")];) {
-                if (walk->is_new) {
-                        walk->is_new = false;
-                        problem = walk_rest(walk);
-                        if (problem != -ELOOP && problem != -ENOSYS)
-                                return problem;
-                }
+        for (;;) {
+                int problem = walk->is_new ? walk_rest(walk) : -ELOOP;
+                if (problem != -ELOOP && problem != -ENOSYS)
+                        return problem;
+                walk->is_new = false;
                 problem = walk_component(walk);
+                if (problem < 0 || (!walk->is_new && !walk->rest[0]))
+                        return problem;
         }
-        return problem;
 }
 
 static void walk_path(struct walked *walked)
 {
-        struct walk walk = {.walked = walked, .rest = str_copy(walked->path), .at = -1};
+        struct walk walk = {
+            .walked = walked,
+            .real = str_copy("/"),
+            .rest = str_copy(walked->path + strspn(walked->path, "/")),
+            .at = -1,
+            .is_new = true,
+        };
         int problem = walk_all(&walk);
         free(walk.rest);
         walked->problem = -problem;
