@@ -35,6 +35,7 @@ enum {
 
 struct search {
         const struct resolver *resolver;
+        struct walker walker; /* its own: a grant may hold thousands of repositories */
         struct str_list *places;
         struct str_list repositories; /* found so far */
         struct str_list configs;      /* read so far: FILE, a newline, and the directory it was read for */
@@ -99,7 +100,7 @@ static char *resolve_value(struct walker *walker, const char *value, const char 
 
 static void add_hooks(struct search *search, const char *value, const char *directory)
 {
-        autofree char *hooks = resolve_value(resolver_walker(search->resolver), value, directory);
+        autofree char *hooks = resolve_value(&search->walker, value, directory);
         if (!hooks)
                 return;
         for (size_t i = 0; i < search->resolver->box->mount_count; i++) {
@@ -145,7 +146,7 @@ static void read_config(struct search *search, const char *first, const char *di
                         else
                                 str_list_add(&search->shared_hooks, hooks.values[j]);
                 }
-                struct walker *walker = resolver_walker(search->resolver);
+                struct walker *walker = &search->walker;
                 const char *real = path_walk_real(walker, file);
                 autofree char *beside = path_parent(real ? real : file);
                 for (size_t j = 0; j < includes.count; j++) {
@@ -176,7 +177,7 @@ static void add_names(struct search *search, const char *repository)
 static void add_repository(struct search *search, const char *repository, const char *work_tree)
 {
         autofree char *pointer = path_join(repository, "commondir");
-        autofree char *common = git_read_pointer(resolver_walker(search->resolver), pointer, "", repository);
+        autofree char *common = git_read_pointer(&search->walker, pointer, "", repository);
         const char *directories[] = {repository, common};
         const char *base = work_tree ? work_tree : repository;
         for (size_t i = 0; i < sizeof(directories) / sizeof(*directories) && directories[i]; i++) {
@@ -206,7 +207,7 @@ static bool add_work_tree(struct search *search, const char *work_tree)
                 return false;
         /* By this path too: .git itself may be a link that the command could replace. */
         add_names(search, spelled);
-        struct walker *walker = resolver_walker(search->resolver);
+        struct walker *walker = &search->walker;
         autofree char *repository = S_ISREG(status.st_mode)
                                         ? git_read_pointer(walker, spelled, "gitdir: ", work_tree)
                                         : copy_real(walker, spelled);
@@ -304,12 +305,14 @@ static void read_shared_configs(struct search *search)
 void git_find(const struct resolver *resolver, struct str_list *places)
 {
         struct box *box = resolver->box;
-        struct search search = {.resolver = resolver, .places = places};
+        struct search search = {
+            .resolver = resolver, .walker = {.keeps_no_descriptor = true}, .places = places};
         read_shared_configs(&search);
         for (size_t i = 0; i < box->mount_count; i++)
                 if (box->mounts[i].kind == MOUNT_BIND && box->mounts[i].writable &&
                     box->mounts[i].is_directory)
                         search_grant(&search, &box->mounts[i]);
+        walker_release(&search.walker);
         str_list_free(&search.repositories);
         str_list_free(&search.configs);
         str_list_free(&search.shared_hooks);

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <search.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -87,6 +88,7 @@ struct walk {
         char *real, *rest;
         int at;      /* -1: the root, which is not open */
         bool is_new; /* no component was read since the start or since the last link */
+        bool by_component;
 };
 
 /* Moves on to `opened`, whose real path is `real`. */
@@ -147,14 +149,15 @@ static int walk_component(struct walk *walk)
         /* EINVAL: the component exists and is not a link. */
         int opened = errno == EINVAL ? open_object(open_component, walk->at, name) : -1;
         int problem = move(walk, opened, place);
-        memmove(walk->rest, after, strlen(after) + 1);
+        if (problem == 0)
+                memmove(walk->rest, after, strlen(after) + 1);
         return problem;
 }
 
 static int walk_all(struct walk *walk)
 {
         for (;;) {
-                int problem = walk->is_new ? walk_rest(walk) : -ELOOP;
+                int problem = walk->is_new && !walk->by_component ? walk_rest(walk) : -ELOOP;
                 if (problem != -ELOOP && problem != -ENOSYS)
                         return problem;
                 walk->is_new = false;
@@ -164,64 +167,96 @@ static int walk_all(struct walk *walk)
         }
 }
 
-static void walk_path(struct walked *walked)
+static struct walk begin_walk(struct walked *walked, const char *path)
 {
-        struct walk walk = {
+        return (struct walk){
             .walked = walked,
             .real = str_copy("/"),
-            .rest = str_copy(walked->path + strspn(walked->path, "/")),
+            .rest = str_copy(path + strspn(path, "/")),
             .at = -1,
             .is_new = true,
         };
-        int problem = walk_all(&walk);
-        free(walk.rest);
-        walked->problem = -problem;
-        if (problem < 0) {
-                fd_autoclose(&walk.at);
-                free(walk.real);
-                return;
+}
+
+static void end_walk(struct walk *walk)
+{
+        fd_autoclose(&walk->at);
+        free(walk->real);
+        free(walk->rest);
+}
+
+static void walk_path(struct walked *walked)
+{
+        struct walk walk = begin_walk(walked, walked->path);
+        walked->problem = -walk_all(&walk);
+        if (!walked->problem) {
+                walked->descriptor = fd_take(&walk.at);
+                walked->real = walk.real;
+                walk.real = NULL;
+                if (fstat(walked->descriptor, &walked->status) < 0)
+                        walked->problem = errno;
         }
-        walked->descriptor = walk.at;
-        walked->real = walk.real;
-        if (fstat(walk.at, &walked->status) < 0)
-                walked->problem = errno;
+        end_walk(&walk);
 }
 
 /* ---- the answers ---- */
 
-/* An earlier answer to the same question, or one whose end was this real path. */
-static const struct walked *find_earlier(const struct walker *walker, const char *path, bool by_end)
+static int compare_paths(const void *one, const void *other)
 {
-        for (size_t i = 0; i < walker->count; i++) {
-                const struct walked *walked = walker->walked[i];
-                const char *known = by_end ? walked->real : walked->path;
-                if (known && str_equal(known, path))
-                        return walked;
-        }
-        return NULL;
+        return strcmp(((const struct walked *)one)->path, ((const struct walked *)other)->path);
+}
+
+static int compare_real_paths(const void *one, const void *other)
+{
+        return strcmp(((const struct walked *)one)->real, ((const struct walked *)other)->real);
+}
+
+/* The element of the tree that equals `walked`, which is added where there is none. */
+static struct walked *find_or_add(void **tree, struct walked *walked,
+                                  int (*compare)(const void *, const void *))
+{
+        return *(struct walked **)str_or_die(tsearch(walked, tree, compare));
+}
+
+static struct walked *find(void **tree, struct walked *walked, int (*compare)(const void *, const void *))
+{
+        struct walked **found = tfind(walked, tree, compare);
+        return found ? *found : NULL;
+}
+
+/* Fills *walked from an earlier walk that ended at the same real path. */
+static bool take_earlier_end(struct walker *walker, struct walked *walked)
+{
+        const struct walked *earlier =
+            find(&walker->by_real, &(struct walked){.real = walked->path}, compare_real_paths);
+        if (!earlier)
+                return false;
+        walked->problem = earlier->problem;
+        walked->real = str_copy(walked->path);
+        walked->descriptor = earlier->descriptor;
+        walked->status = earlier->status;
+        walked->shares_descriptor = true;
+        return true;
 }
 
 const struct walked *path_walk(struct walker *walker, const char *path)
 {
-        const struct walked *earlier = find_earlier(walker, path, false);
-        if (earlier)
-                return earlier;
+        autofree char *copy = str_copy(path);
+        const struct walked *known = find(&walker->by_path, &(struct walked){.path = copy}, compare_paths);
+        if (known)
+                return known;
         struct walked *walked = str_or_die(calloc(1, sizeof(*walked)));
-        walked->path = str_copy(path);
+        walked->path = copy;
+        copy = NULL;
         walked->descriptor = -1;
-        earlier = find_earlier(walker, path, true);
-        if (earlier) {
-                walked->problem = earlier->problem;
-                walked->real = str_copy(path);
-                walked->descriptor = earlier->descriptor;
-                walked->status = earlier->status;
-                walked->shares_descriptor = true;
-        } else {
+        if (!take_earlier_end(walker, walked)) {
                 walk_path(walked);
+                if (walker->keeps_no_descriptor)
+                        fd_close(&walked->descriptor);
+                if (walked->real)
+                        (void)find_or_add(&walker->by_real, walked, compare_real_paths);
         }
-        walker->walked = str_or_die(reallocarray(walker->walked, walker->count + 1, sizeof(struct walked *)));
-        walker->walked[walker->count++] = walked;
-        return walked;
+        return find_or_add(&walker->by_path, walked, compare_paths);
 }
 
 const char *path_walk_real(struct walker *walker, const char *path)
@@ -239,29 +274,40 @@ bool path_walk_is_directory(struct walker *walker, const char *path)
 
 char *path_walk_missing(struct walker *walker, const char *path)
 {
-        autofree char *above = str_copy(path);
-        const char *real;
-        while (!(real = path_walk_real(walker, above)) && above[1]) {
-                char *parent = path_parent(above);
-                free(above);
-                above = parent;
-        }
-        const char *rest = path + (above[1] ? strlen(above) : 0);
-        return str_format("%s%s", real && real[1] ? real : "", rest);
+        const char *real = path_walk_real(walker, path);
+        if (real)
+                return str_copy(real);
+        struct walked walked = {0};
+        struct walk walk = begin_walk(&walked, path);
+        walk.by_component = true;
+        (void)walk_all(&walk);
+        char *missing = str_format("%s%s%s", walk.real, walk.real[1] && walk.rest[0] ? "/" : "", walk.rest);
+        end_walk(&walk);
+        str_list_free(&walked.links);
+        str_list_free(&walked.texts);
+        return missing;
+}
+
+static void free_walked(void *element)
+{
+        struct walked *walked = element;
+        if (!walked->shares_descriptor)
+                fd_autoclose(&walked->descriptor);
+        str_list_free(&walked->links);
+        str_list_free(&walked->texts);
+        free(walked->path);
+        free(walked->real);
+        free(walked);
+}
+
+static void keep(void *element)
+{
+        (void)element;
 }
 
 void walker_release(struct walker *walker)
 {
-        for (size_t i = 0; i < walker->count; i++) {
-                struct walked *walked = walker->walked[i];
-                if (!walked->shares_descriptor)
-                        fd_autoclose(&walked->descriptor);
-                str_list_free(&walked->links);
-                str_list_free(&walked->texts);
-                free(walked->path);
-                free(walked->real);
-                free(walked);
-        }
-        free(walker->walked);
-        *walker = (struct walker){0};
+        tdestroy(walker->by_real, keep);
+        tdestroy(walker->by_path, free_walked);
+        walker->by_real = walker->by_path = NULL;
 }

@@ -23,7 +23,7 @@ struct walked {
         char *path;         /* as it was asked for */
         int problem;        /* 0, or the errno that ended the walk */
         char *real;         /* the real path of the object, in which no component is a link; or NULL */
-        int descriptor;     /* O_PATH; -1 where `real` is NULL */
+        int descriptor;     /* O_PATH; -1 where `real` is NULL, and where the walker keeps none */
         struct stat status; /* of the object: device, inode, owner, mode. Valid where `problem` is 0 */
         struct str_list
             links; /* every symbolic link on the way, as far as the path exists: an absolute path */
@@ -33,8 +33,8 @@ struct walked {
 
 /* Zero it to begin. */
 struct walker {
-        struct walked **walked;
-        size_t count;
+        void *by_path, *by_real;  /* the answers, as trees of tsearch(3) */
+        bool keeps_no_descriptor; /* for thousands of paths of which nothing is mounted */
 };
 
 /* Walks `path` (absolute). `..` behind a link means the directory above the link's target. */
@@ -46,8 +46,8 @@ const char *path_walk_real(struct walker *walker, const char *path);
 /* True when `path` (absolute) leads to a directory. */
 bool path_walk_is_directory(struct walker *walker, const char *path);
 
-/* The real path of `path` (absolute), which need not exist: that of the nearest existing component, and the
- * rest as it is. The caller frees. */
+/* The real path that `path` (absolute) has, or would have if what is missing were created: that of the
+ * nearest existing directory, and the rest as it is. The caller frees. */
 char *path_walk_missing(struct walker *walker, const char *path);
 
 /* Closes every descriptor and forgets every answer. */

@@ -41,6 +41,8 @@ static int end(void **state)
         int failed = chdir("/") < 0 ? -1 : tree_remove(AT_FDCWD, rig_root);
         free(rig_root);
         walker_release(&walker);
+        walker = (struct walker){0};
+        walker = (struct walker){0};
         return failed;
 }
 
@@ -136,6 +138,17 @@ static void test_one_answer(void **state)
         assert_non_null(path_walk_real(&walker, at("later")));
 }
 
+static void test_no_descriptor_is_kept(void **state)
+{
+        (void)state;
+        make_directories();
+        walker.keeps_no_descriptor = true;
+        const struct walked *walked = path_walk(&walker, at("real/sub"));
+        assert_string_equal(walked->real, at("real/sub"));
+        assert_true(S_ISDIR(walked->status.st_mode));
+        assert_int_equal(walked->descriptor, -1);
+}
+
 static void expect_failure(const char *relative, int expected)
 {
         const struct walked *walked = path_walk(&walker, at(relative));
@@ -187,7 +200,11 @@ static void test_what_need_not_exist(void **state)
         assert_int_equal(mkdir("there", 0700) | symlink("there", "spelled"), 0);
         static const struct {
                 const char *path, *real;
-        } cases[] = {{"spelled/a/b", "there/a/b"}, {"spelled", "there"}, {"a/b", "a/b"}};
+        } cases[] = {{"spelled/a/b", "there/a/b"},
+                     {"spelled", "there"},
+                     {"a/b", "a/b"},
+                     {"dangling/x", "there/none/x"}};
+        assert_int_equal(symlink("there/none", "dangling"), 0);
         for (size_t i = 0; i < COUNT(cases); i++) {
                 autofree char *real = path_walk_missing(&walker, at(cases[i].path));
                 assert_string_equal(real, at(cases[i].real));
@@ -253,6 +270,7 @@ int main(void)
             TEST(test_the_links_on_the_way),
             TEST(test_what_the_object_is),
             TEST(test_one_answer),
+            TEST(test_no_descriptor_is_kept),
             TEST(test_what_cannot_be_walked),
             TEST(test_the_links_as_far_as_a_path_exists),
             TEST(test_what_need_not_exist),
