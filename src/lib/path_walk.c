@@ -94,9 +94,10 @@ struct walk {
 /* Moves on to `opened`, whose real path is `real`. */
 static int move(struct walk *walk, int opened, char *real)
 {
-        if (opened < 0) {
+        int problem = opened < 0 ? -errno : 0;
+        if (problem < 0) {
                 free(real);
-                return -errno;
+                return problem;
         }
         fd_autoclose(&walk->at);
         walk->at = opened;
