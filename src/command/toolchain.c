@@ -5,7 +5,6 @@
 #include "command/toolchain.h"
 
 #include "command/finding.h"
-#include "command/interpreters.h"
 #include "command/needed_files.h"
 #include "command/runners.h"
 #include "command/search.h"
@@ -134,10 +133,10 @@ static bool add_runner_needs(struct finding *finding, const struct runner_needs 
 }
 
 /* Adds what commands such as `uv run` and `npx` use of the installed packages. */
-static bool add_installed(struct finding *finding, const struct str_list *command)
+static bool add_installed(struct finding *finding)
 {
         struct runner_needs needs = {0};
-        runners_find_needs(command, &finding->directories, finding->caller->work,
+        runners_find_needs(&finding->result->command, &finding->directories, finding->caller->work,
                            finding->caller->home ? finding->caller->home : "", &needs);
         bool found = add_runner_needs(finding, &needs);
         runners_free_needs(&needs);
@@ -158,10 +157,11 @@ static bool find_all(struct finding *finding, const struct str_list *command)
         if (grants && (copied ? !needed_files_add_interpreter(finding, copied->source, copied->source, need)
                               : !needed_files_add(finding, finding->result->executable, need)))
                 return false;
-        size_t program = grants ? interpreter_program(command) : 0;
+        const struct command *read = &finding->result->command;
+        size_t program = grants && read->tool == COMMAND_OTHER ? read->program : 0;
         if (program && !add_program(finding, command->values[program]))
                 return false;
-        if (grants && !add_installed(finding, command))
+        if (grants && !add_installed(finding))
                 return false;
         for (size_t i = 1; i < command->count; i++)
                 if (i != program)
@@ -174,6 +174,7 @@ bool toolchain_find(const struct str_list *command, const struct toolchain_calle
                     struct toolchain *toolchain, struct error *error)
 {
         *toolchain = (struct toolchain){0};
+        command_read(command, &toolchain->command);
         autofree char *real_home = caller->home ? realpath(caller->home, NULL) : NULL;
         struct finding finding = {
             .caller = caller,
@@ -188,6 +189,7 @@ bool toolchain_find(const struct str_list *command, const struct toolchain_calle
 
 void toolchain_free(struct toolchain *toolchain)
 {
+        command_free(&toolchain->command);
         grant_list_free(&toolchain->grants);
         free(toolchain->executable);
         str_list_free(&toolchain->front);

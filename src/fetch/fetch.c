@@ -324,7 +324,7 @@ static bool list_entry(int store, const char *file, const char *name, int direct
         for (size_t i = 0; i < entry->package_count; i++) {
                 const struct entry_package *package = &entry->packages[i];
                 /* The entry of the command, or all. */
-                autofree char *asked = fetch_package_name(FETCH_NPM, strchr(name, ':') + 1);
+                autofree char *asked = command_package_name(COMMAND_NPX, strchr(name, ':') + 1);
                 if (options->verbose)
                         printf("\n            %s %s %s", error_shown(package->name),
                                error_shown(package->version), error_shown(package->integrity));

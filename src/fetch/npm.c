@@ -205,7 +205,7 @@ char *npm_choose_program(const char *name, const cJSON *bin, const cJSON *writte
 static void find_program(int cache, const char *directory, const char *package, const cJSON *lock,
                          struct entry *entry)
 {
-        autofree char *name = fetch_package_name(FETCH_NPM, package);
+        autofree char *name = command_package_name(COMMAND_NPX, package);
         autofree char *place = str_format("node_modules/%s", name);
         autofree char *path = str_format("_npx/%s/%s/package.json", directory, place);
         autofree char *text = NULL;

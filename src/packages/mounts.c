@@ -219,11 +219,12 @@ static bool use_entry(struct box *box, struct held_sources *held, const struct o
 }
 
 /* Reads the request of `uv run`, only for a project that the sandbox shows. */
-static void read_project(const struct box *box, const char *work, struct fetch_request *request)
+static void read_project(const struct box *box, const struct command *command, const char *work,
+                         struct fetch_request *request)
 {
         autofree char *home = realpath(caller_homes()->spelled, NULL);
         const struct directories directories = {.box = box, .real_home = home ? home : ""};
-        if (!package_project_request(&box->argv, &directories, work, request))
+        if (!package_project_request(command, &directories, work, request))
                 return;
         autofree char *directory = package_project_directory(request);
         if (!mounts_show(box, directory))
@@ -238,9 +239,9 @@ bool package_mounts_add(struct box *box, struct held_sources *held, const struct
                 return add_unfinished(box, held, options, error);
         struct fetch_request request = {0};
         if (toolchain->missing)
-                fetch_request_read(&box->argv, &request);
+                fetch_request_read(&toolchain->command, &request);
         else
-                read_project(box, work, &request);
+                read_project(box, &toolchain->command, work, &request);
         bool wanted = request.tool != FETCH_NONE && !is_installed_globally(toolchain, &request);
         if (wanted) {
                 /* A user who grants their own cache means that one. */

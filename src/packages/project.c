@@ -37,7 +37,7 @@ static void digest_lists(const char *directory, char digest[SHA512_HEX])
         sha512_hex(bytes, digest);
 }
 
-bool package_project_request(const struct str_list *command, const struct directories *directories,
+bool package_project_request(const struct command *command, const struct directories *directories,
                              const char *work, struct fetch_request *request)
 {
         autofree char *spelled = runners_find_unsynced(command, directories, work);
@@ -59,12 +59,15 @@ char *package_project_directory(const struct fetch_request *request)
         return str_copy_n(package, (size_t)(strrchr(package, '#') - package));
 }
 
-void package_request_read(const struct str_list *command, struct fetch_request *request)
+void package_request_read(const struct str_list *words, struct fetch_request *request)
 {
         autofree char *home = realpath(caller_homes()->spelled, NULL);
         autofree char *work = getcwd(NULL, 0);
         const struct directories directories = {.real_home = home ? home : ""};
-        fetch_request_read(command, request);
+        struct command command;
+        command_read(words, &command);
+        fetch_request_read(&command, request);
         if (request->tool == FETCH_NONE && work)
-                (void)package_project_request(command, &directories, work, request);
+                (void)package_project_request(&command, &directories, work, request);
+        command_free(&command);
 }

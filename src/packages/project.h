@@ -11,7 +11,7 @@
 
 /* Reads the request of `command` when it is `uv run` in such a project; relative paths begin at `work`. False
  * for any other command. */
-bool package_project_request(const struct str_list *command, const struct directories *directories,
+bool package_project_request(const struct command *command, const struct directories *directories,
                              const char *work, struct fetch_request *request);
 
 /* The directory of the project in such a request. The caller frees. */
@@ -23,6 +23,6 @@ extern const char *const package_project_lists[PACKAGE_PROJECT_LISTS];
 
 /* Reads what the command asks for, of a registry or as such a project. Relative paths begin at the working
  * directory. The tool is FETCH_NONE where hutch can fetch nothing for it. */
-void package_request_read(const struct str_list *command, struct fetch_request *request);
+void package_request_read(const struct str_list *words, struct fetch_request *request);
 
 #endif

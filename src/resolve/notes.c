@@ -5,7 +5,6 @@
 #include "resolve/notes.h"
 
 #include "command/directories.h"
-#include "command/interpreters.h"
 #include "command/linked_packages.h"
 #include "grants/repositories.h"
 #include "grants/sensitive_paths.h"
@@ -65,11 +64,10 @@ static bool has_module(const char *directory, const char *module)
 }
 
 /* A relative path, or a Python module, that the command would look for in another directory. */
-static void note_working_directory(const struct box *box, const char *cwd)
+static void note_working_directory(const struct box *box, const char *cwd, const char *module)
 {
         if (str_equal(box->cwd, cwd))
                 return;
-        const char *module = interpreter_module(&box->argv);
         for (size_t i = 1; i < box->argv.count; i++) {
                 const char *word = box->argv.values[i];
                 autofree char *path = path_join(cwd, word);
@@ -103,12 +101,12 @@ static void note_secrets_beside_program(const struct box *box)
         }
 }
 
-void notes_say(const struct box *box, const char *cwd, bool fetches)
+void notes_say(const struct box *box, const char *cwd, const struct toolchain *toolchain)
 {
-        note_download(box, fetches);
+        note_download(box, toolchain->fetches);
         note_container_engine(box);
         note_tilde(box);
-        note_working_directory(box, cwd);
+        note_working_directory(box, cwd, toolchain->command.module);
         note_secrets_beside_program(box);
         linked_packages_note_unseen(box);
         repositories_note(box);

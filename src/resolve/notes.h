@@ -7,11 +7,12 @@
 #define HUTCH_RESOLVE_NOTES_H
 
 #include "box/box.h"
+#include "command/toolchain.h"
 
 /* True when the command is the client of a container engine: inside it cannot reach the engine. */
 bool notes_is_container_engine(const struct box *box);
 
 /* `cwd`: the caller's working directory, absolute. */
-void notes_say(const struct box *box, const char *cwd, bool fetches);
+void notes_say(const struct box *box, const char *cwd, const struct toolchain *toolchain);
 
 #endif

@@ -359,7 +359,7 @@ static bool fill(struct box *box, struct held_sources *held, const struct option
         for (size_t i = 0; i < toolchain->notes.count; i++)
                 message("note: %s", toolchain->notes.values[i]);
         unseen_note(&toolchain->data, box);
-        notes_say(box, caller.work, toolchain->fetches);
+        notes_say(box, caller.work, toolchain);
         if (box->verbose) {
                 template_note_missing(template);
                 name_grants(box);

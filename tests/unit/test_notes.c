@@ -40,7 +40,10 @@ static void say(const char *command, bool fetches)
         str_list_free(&box.argv);
         box.argv = tree_words(command);
         heard = (struct heard){""};
-        notes_say(&box, cwd, fetches);
+        struct toolchain toolchain = {.fetches = fetches};
+        command_read(&box.argv, &toolchain.command);
+        notes_say(&box, cwd, &toolchain);
+        toolchain_free(&toolchain);
 }
 
 static void assert_quiet(const char *command)
@@ -140,7 +143,7 @@ static void test_working_directory_that_is_refused(void **state)
 {
         (void)state;
         box.argv = tree_words("ls usr/bin");
-        notes_say(&box, "/", false);
+        notes_say(&box, "/", &(struct toolchain){0});
         assert_non_null(strstr(heard.text, "keep what it needs in a separate directory"));
         assert_null(strstr(heard.text, "--ro ."));
 }

@@ -68,6 +68,8 @@ static bool add(const char *command)
         package_mounts_release(&use);
         str_list_free(&box.argv);
         box.argv = tree_words(command);
+        command_free(&toolchain.command);
+        command_read(&box.argv, &toolchain.command);
         box.fetch_first = false;
         error = (struct error){0};
         heard = (struct heard){""};
@@ -410,14 +412,16 @@ static void test_projects(void **state)
         assert_true(add("uv --directory T/p sync"));
 }
 
-static char *request_name(const char *command)
+static char *request_name(const char *words)
 {
         struct fetch_request request;
-        struct str_list words = tree_words(command);
+        struct str_list list = tree_words(words);
+        struct command command;
         const struct directories directories = tree_directories(NULL);
         autofree char *work = tree_path("T/caller");
         char *name = NULL;
-        if (package_project_request(&words, &directories, work, &request)) {
+        command_read(&list, &command);
+        if (package_project_request(&command, &directories, work, &request)) {
                 assert_int_equal(request.tool, FETCH_UV_PROJECT);
                 assert_true(request.consents);
                 assert_found(package_project_directory(&request), "T/p");
@@ -426,7 +430,8 @@ static char *request_name(const char *command)
                 assert_int_equal(request.tool, FETCH_NONE);
         }
         fetch_request_free(&request);
-        str_list_free(&words);
+        command_free(&command);
+        str_list_free(&list);
         return name;
 }
 
