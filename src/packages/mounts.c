@@ -172,7 +172,7 @@ static bool handle_missing(struct box *box, const struct options *options, const
 {
         bool consents = request->consents || options->fetch == OPTION_FETCH_ALWAYS;
         bool project = request->tool == FETCH_UV_PROJECT;
-        autofree char *directory = project ? package_project_directory(request) : NULL;
+        const char *directory = request->packages.values[0];
         autofree char *shown =
             project ? str_format("the environment of %s, which has no .venv,", error_shown(directory))
                     : str_copy(error_shown(strchr(name, ':') + 1));
@@ -205,6 +205,9 @@ static bool use_entry(struct box *box, struct held_sources *held, const struct o
         autofree char *file = fetch_name_encode(name);
         autoclose int store = file ? store_open(false) : -ENAMETOOLONG;
         autoclose int entry = store < 0 ? store : store_open_entry(store, file);
+        if (entry >= 0 && request->tool == FETCH_UV_PROJECT &&
+            !package_project_is_current(entry, request->packages.values[0]))
+                return handle_missing(box, options, toolchain, request, name, error);
         if (entry < 0) {
                 if (!file || entry == -ENOENT)
                         return handle_missing(box, options, toolchain, request, name, error);
@@ -224,10 +227,8 @@ static void read_project(const struct box *box, const struct command *command, c
 {
         autofree char *home = realpath(caller_homes()->spelled, NULL);
         const struct directories directories = {.box = box, .real_home = home ? home : ""};
-        if (!package_project_request(command, &directories, work, request))
-                return;
-        autofree char *directory = package_project_directory(request);
-        if (!mounts_show(box, directory))
+        if (package_project_request(command, &directories, work, request) &&
+            !mounts_show(box, request->packages.values[0]))
                 fetch_request_free(request);
 }
 

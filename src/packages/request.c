@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-enum { FILE_NAME_LONGEST = 200 }; /* with the prefix and suffix of the store below the 255 of file systems */
+enum { FILE_NAME_LONGEST = 240 }; /* with the prefix and suffix of the store below the 255 of file systems */
 
 static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@._+-";
 static const char npm_version[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-^~<>=*";

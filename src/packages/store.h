@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The directory $XDG_DATA_HOME/hutch/packages (default ~/.local/share): one entry for each request that was
- * fetched. An entry is a directory of the caller's alone (0700) with two parts: `cache`, which hostile
- * programs filled in the fetch sandbox and which hutch only mounts, and only for servers of the same request;
- * and `entry.json`, which hutch wrote outside.
+ * fetched. An entry is a directory of the caller's alone (0700). Its `cache` is what hostile programs filled in the fetch sandbox; hutch only mounts it, and
+ * only for servers of the same request. Beside it hutch writes `entry.json`, and for a project (project.h)
+ * the copy `lists`.
  *
  * Life of an entry. A fetch makes `.new:ENTRY` and fills it. Once it is complete, one rename gives it the
  * name ENTRY; from then on it never changes, so a server sees either the whole entry or none. A later fetch
@@ -25,8 +25,8 @@
 
 #include <stdbool.h>
 
-/* Opens the store, and with `create` makes what is missing. -ENOENT: it is missing; -EPERM: it is not the
- * caller's alone. */
+/* Opens the store, and with `create` makes what is missing. -ENOENT: it is missing; -EPERM: it
+ * is not the caller's alone. */
 int store_open(bool create);
 
 /* The real path of hutch's data directory, or the path that it would have when it is missing. NULL without a
