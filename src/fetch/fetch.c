@@ -204,7 +204,7 @@ static void remove_earlier(int store, const struct fetch_request *request)
 {
         struct str_list files = {0};
         autofree char *front = str_format("uv:%s#", request->packages.values[0]);
-        store_list(store, &files);
+        store_list(STORE_PACKAGES, store, &files);
         for (size_t i = 0; i < files.count; i++) {
                 autofree char *name = fetch_name_decode(files.values[i]);
                 const char *digits = str_starts(name, front) ? name + strlen(front) : "";
@@ -266,7 +266,7 @@ static bool check_command(const char *name, struct error *error)
 /* True when the store has what is asked for. */
 static bool has_entry(int store, const char *file, const struct fetch_request *request)
 {
-        autoclose int entry = store_open_entry(store, file);
+        autoclose int entry = store_open_entry(STORE_PACKAGES, store, file);
         return entry >= 0 && (request->tool != FETCH_UV_PROJECT ||
                               package_project_is_current(entry, request->packages.values[0]));
 }
@@ -398,7 +398,7 @@ static bool visit(int store, const struct options *options, entry_visitor *visit
                         str_list_take(&files, file);
                 fetch_request_free(&request);
         } else {
-                store_list(store, &files);
+                store_list(STORE_PACKAGES, store, &files);
         }
         bool good = files.count > 0 || options->command.count == 0;
         if (!good)
@@ -407,7 +407,7 @@ static bool visit(int store, const struct options *options, entry_visitor *visit
                 struct entry entry = {0};
                 struct error failure = {0};
                 autofree char *name = fetch_name_decode(files.values[i]);
-                autoclose int directory = store_open_entry(store, files.values[i]);
+                autoclose int directory = store_open_entry(STORE_PACKAGES, store, files.values[i]);
                 bool done = directory >= 0 ? entry_read(directory, name, &entry, &failure) &&
                                                  visitor(store, files.values[i], name, directory, &entry,
                                                          options, &failure)
@@ -464,7 +464,7 @@ int fetch(const struct options *options, struct error *error)
         if (!check_words(options, error))
                 return error->status;
         bool makes = options->command.count > 0 && !options->verify;
-        autoclose int store = store_open(makes);
+        autoclose int store = store_open(STORE_PACKAGES, makes);
         bool done;
         if (store == -ENOENT && !makes) {
                 done = (!options->remove && options->command.count == 0) ||
@@ -473,7 +473,7 @@ int fetch(const struct options *options, struct error *error)
                 done = refuse_store(store, error);
         } else {
                 if (!options->list)
-                        store_sweep(store);
+                        store_sweep(STORE_PACKAGES, store);
                 done = options->list     ? visit(store, options, list_entry, error)
                        : options->verify ? visit(store, options, verify_entry, error)
                        : options->remove ? remove_entry(store, options->remove, error)
@@ -482,7 +482,7 @@ int fetch(const struct options *options, struct error *error)
                            : fetch_entry(store, options, error);
                 /* The update still held the entries that it replaced. */
                 if (options->update)
-                        store_sweep(store);
+                        store_sweep(STORE_PACKAGES, store);
         }
         if (done && fflush(stdout) != 0)
                 done = error_set(error, 1, "cannot write to standard output: %s", strerror(errno));

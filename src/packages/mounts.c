@@ -203,8 +203,8 @@ static bool use_entry(struct box *box, struct held_sources *held, const struct o
 {
         autofree char *name = fetch_request_name(request);
         autofree char *file = fetch_name_encode(name);
-        autoclose int store = file ? store_open(false) : -ENAMETOOLONG;
-        autoclose int entry = store < 0 ? store : store_open_entry(store, file);
+        autoclose int store = file ? store_open(STORE_PACKAGES, false) : -ENAMETOOLONG;
+        autoclose int entry = store < 0 ? store : store_open_entry(STORE_PACKAGES, store, file);
         if (entry >= 0 && request->tool == FETCH_UV_PROJECT &&
             !package_project_is_current(entry, request->packages.values[0]))
                 return handle_missing(box, options, toolchain, request, name, error);

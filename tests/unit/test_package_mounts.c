@@ -89,7 +89,7 @@ static void make_entry(const char *name, const char *registry)
 {
         struct entry entry = {.name = str_copy(name), .digest = str_copy("d")};
         autofree char *file = fetch_name_encode(name);
-        autoclose int store = store_open(true);
+        autoclose int store = store_open(STORE_PACKAGES, true);
         autoclose int directory = store_begin(store, file, NULL);
         assert_true(directory >= 0);
         str_list_add(&entry.command, "npx");
@@ -479,8 +479,8 @@ static void test_changed_lists(void **state)
         assert_false(add("uv --directory T/p run x"));
         assert_true(box.fetch_first);
         autofree char *file = fetch_name_encode(name);
-        autoclose int store = store_open(true);
-        autoclose int directory = store_open_entry(store, file);
+        autoclose int store = store_open(STORE_PACKAGES, true);
+        autoclose int directory = store_open_entry(STORE_PACKAGES, store, file);
         assert_int_equal(package_project_keep(directory, project), 0);
         assert_true(add("uv --directory T/p run x"));
         assert_non_null(use.source);
