@@ -232,8 +232,7 @@ void command_read(const struct str_list *words, struct command *command)
                 struct str_list kept = command->words;
                 str_list_free(&command->packages);
                 *command = (struct command){.words = kept};
-                command->program = interpreter_program(&command->words);
-                command->module = interpreter_module(&command->words);
+                command->program = interpreter_program(&command->words, &command->module);
                 return;
         }
         command->program = index < words->count ? index : 0;
