@@ -4,7 +4,6 @@
  */
 #include "fetch/npm.h"
 
-#include "command/search.h"
 #include "fetch/plan.h"
 #include "lib/fd.h"
 #include "packages/request.h"
@@ -30,20 +29,6 @@ enum {
 #define ARCHIVE_MAX ((size_t)1 << 30)
 
 /* ---- its configuration ---- */
-
-/* npm beside the npx of the command, else on PATH. The caller frees; NULL when there is none. */
-static char *find_npm(const char *command)
-{
-        const char *path = getenv("PATH") ? getenv("PATH") : SEARCH_SYSTEM_PATH;
-        autofree char *npx =
-            strchr(command, '/') ? path_join("/", command) : search_path(path, "/", command, NULL);
-        autofree char *directory = npx ? path_parent(npx) : NULL;
-        char *npm = directory ? path_join(directory, "npm") : NULL;
-        if (npm && access(npm, X_OK) == 0)
-                return npm;
-        free(npm);
-        return search_path(path, "/", "npm", NULL);
-}
 
 static const char *text_of(const cJSON *object, const char *key)
 {
@@ -108,7 +93,7 @@ static void take_age(struct fetch_plan *plan, const cJSON *config, unsigned min_
 bool plan_read_npm(struct fetch_plan *plan, const struct str_list *command, unsigned min_age_days,
                    struct error *error)
 {
-        autofree char *npm = find_npm(command->values[0]);
+        autofree char *npm = plan_find_tool("npm", command->values[0]);
         if (!npm)
                 return error_set(error, EXIT_NOT_FOUND,
                                  "npm is not on PATH; hutch asks it where packages are fetched from");
