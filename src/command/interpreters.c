@@ -20,6 +20,8 @@ struct interpreter {
         /* Single letters, in a group such as -uW. */
         const char *value_letters;      /* the rest of the word, or the next word, is the value */
         const char *no_program_letters; /* no program follows */
+        const char *module_letters;     /* the value is a module in place of the program */
+        const char *isolating_letters;  /* the module is not looked for in the working directory */
 };
 
 static const struct interpreter interpreters[] = {
@@ -30,15 +32,15 @@ static const struct interpreter interpreters[] = {
                        "--openssl-config --redirect-warnings --disable-warning --watch-path "
                        "--unhandled-rejections --dns-result-order --diagnostic-dir",
         .no_program = "-e --eval -p --print -pe --run --test",
-        .value_letters = "",
-        .no_program_letters = "",
     },
     {
         .names = "python pypy",
         .value_words = "--check-hash-based-pycs",
         .no_program = "",
         .value_letters = "WX",
-        .no_program_letters = "cm",
+        .no_program_letters = "c",
+        .module_letters = "m",
+        .isolating_letters = "IP",
     },
     {
         .names = "deno",
@@ -46,16 +48,12 @@ static const struct interpreter interpreters[] = {
         .needs_subcommand = true,
         .value_words = "-c --config --import-map --lock --cert --location --seed --preload",
         .no_program = "",
-        .value_letters = "",
-        .no_program_letters = "",
     },
     {
         .names = "bun",
         .subcommand = "run",
         .value_words = "-r --preload -c --config --cwd --env-file --port --conditions --filter",
         .no_program = "-e --eval -p --print",
-        .value_letters = "",
-        .no_program_letters = "",
     },
     {
         .names = "sh bash dash zsh ksh",
@@ -70,8 +68,6 @@ static const struct interpreter interpreters[] = {
                        "--add-reads",
         .no_program = "-m --module",
         .program_word = "-jar",
-        .value_letters = "",
-        .no_program_letters = "",
     },
     {
         .names = "ruby",
@@ -102,47 +98,61 @@ static const struct interpreter *find_interpreter(const char *command)
         return NULL;
 }
 
-enum meaning { ALONE, TAKES_NEXT, NO_PROGRAM };
-
-/* Reads a group of letters: `-Bu`, `-uW`, `-Wignore`, `-lc`. */
-static enum meaning judge_letters(const struct interpreter *interpreter, const char *letters)
+static bool is_in(const char *letters, char letter)
 {
-        for (; *letters; letters++) {
-                if (strchr(interpreter->no_program_letters, *letters))
+        return letters && strchr(letters, letter);
+}
+
+/* What follows an option. */
+enum meaning { ALONE, TAKES_NEXT, NO_PROGRAM, MODULE };
+
+/* Reads a group of letters: `-Bu`, `-uW`, `-Wignore`, `-lc`. *letters becomes what is left of the group. */
+static enum meaning judge_letters(const struct interpreter *interpreter, const char **letters, bool *isolated)
+{
+        while (**letters) {
+                char letter = *(*letters)++;
+                *isolated |= is_in(interpreter->isolating_letters, letter);
+                if (is_in(interpreter->no_program_letters, letter))
                         return NO_PROGRAM;
-                if (strchr(interpreter->value_letters, *letters))
-                        return letters[1] ? ALONE : TAKES_NEXT;
+                if (is_in(interpreter->module_letters, letter))
+                        return MODULE;
+                if (is_in(interpreter->value_letters, letter))
+                        return **letters ? ALONE : TAKES_NEXT;
         }
         return ALONE;
 }
 
-static enum meaning judge_option(const struct interpreter *interpreter, const char *word)
+static enum meaning judge_option(const struct interpreter *interpreter, const char **word, bool *isolated)
 {
-        size_t length = strlen(word);
-        if (str_words_have(interpreter->value_words, word, length))
+        if (str_words_have(interpreter->value_words, *word, strlen(*word)))
                 return TAKES_NEXT;
         /* `--eval=…` has the program's text in the same word. */
-        if (str_words_have(interpreter->no_program, word, strcspn(word, "=")))
+        if (str_words_have(interpreter->no_program, *word, strcspn(*word, "=")))
                 return NO_PROGRAM;
-        return word[1] == '-' ? ALONE : judge_letters(interpreter, word + 1);
+        bool is_group = (*word)[1] != '-';
+        *word += is_group;
+        return is_group ? judge_letters(interpreter, word, isolated) : ALONE;
 }
 
-size_t interpreter_program(const struct str_list *command)
+size_t interpreter_program(const struct str_list *command, const char **module)
 {
         const struct interpreter *interpreter = find_interpreter(command->values[0]);
+        *module = NULL;
         if (!interpreter)
                 return 0;
-        bool subcommand_seen = !interpreter->subcommand;
+        bool subcommand_seen = !interpreter->subcommand, isolated = false;
         for (size_t i = 1; i < command->count; i++) {
                 const char *word = command->values[i];
-                if (interpreter->program_word && str_equal(word, interpreter->program_word))
-                        return i + 1 < command->count ? i + 1 : 0;
-                if (str_equal(word, "--"))
+                if ((interpreter->program_word && str_equal(word, interpreter->program_word)) ||
+                    str_equal(word, "--"))
                         return i + 1 < command->count ? i + 1 : 0;
                 if (str_equal(word, "-"))
                         return 0; /* the interpreter reads the program from standard input */
                 if (word[0] == '-' || str_words_have(interpreter->value_words, word, strlen(word))) {
-                        switch (judge_option(interpreter, word)) {
+                        switch (judge_option(interpreter, &word, &isolated)) {
+                        case MODULE:
+                                *module = isolated ? NULL : *word ? word : command->values[i + 1];
+                                return 0;
                         case NO_PROGRAM:
                                 return 0;
                         case TAKES_NEXT:
@@ -158,30 +168,6 @@ size_t interpreter_program(const struct str_list *command)
                 }
         }
         return 0;
-}
-
-const char *interpreter_module(const struct str_list *command)
-{
-        const struct interpreter *interpreter = find_interpreter(command->values[0]);
-        if (!interpreter || !str_words_have(interpreter->names, "python", strlen("python")))
-                return NULL;
-        for (size_t i = 1; i < command->count && command->values[i][0] == '-' && command->values[i][1]; i++) {
-                const char *word = command->values[i];
-                if (judge_option(interpreter, word) == TAKES_NEXT) {
-                        i++;
-                        continue;
-                }
-                if (word[1] == '-')
-                        continue;
-                /* With -I and -P Python does not look into the working directory; after -c no module follows.
-                 */
-                const char *letter = word + 1 + strcspn(word + 1, "mcIPWX");
-                if (*letter == 'm')
-                        return letter[1] ? letter + 1 : command->values[i + 1];
-                if (*letter == 'c' || *letter == 'I' || *letter == 'P')
-                        return NULL;
-        }
-        return NULL;
 }
 
 const char *interpreter_env_program(char *words)

@@ -11,12 +11,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The index in `command` of the word that names the program; 0 when no word does (`-c`, `-m`, `-e`). */
-size_t interpreter_program(const struct str_list *command);
-
-/* The module of `python -m MODULE`, or NULL. Also NULL when options keep Python from looking for it in the
- * working directory. The result is a part of `command`. */
-const char *interpreter_module(const struct str_list *command);
+/* The index in `command` of the word that names the program; 0 when no word does (`-c`, `-m`, `-e`). *module
+ * becomes the module of `python -m MODULE`, a part of `command`; NULL without one, and when options keep
+ * Python from looking for it in the working directory. */
+size_t interpreter_program(const struct str_list *command, const char **module);
 
 /* The program that env(1) starts when its arguments are `words`, which the function changes; or NULL. */
 const char *interpreter_env_program(char *words);

@@ -6,8 +6,7 @@
  */
 #include "command/server_name.h"
 
-#include "command/interpreters.h"
-#include "command/runners.h"
+#include "command/command.h"
 #include "lib/fd.h"
 
 #include <stdbool.h>
@@ -130,26 +129,34 @@ static char *name_of_script(const char *script)
         return name ? name : name_of_single(script);
 }
 
-char *server_name(const struct str_list *command, const char *work)
+static char *name_of_command(const struct command *command, const char *work)
 {
-        autofree char *package = runners_find_package(command);
-        if (package && package[0] == '@')
-                return server_name_clean(package);
-        if (package)
-                return name_of_file(package); /* the package may be a repository's address */
-        const char *project = runners_find_project(command);
-        if (project) {
-                autofree char *path = path_join(work, project);
-                return name_of_file(path);
-        }
-        size_t program = interpreter_program(command);
-        if (program) {
-                autofree char *script = path_join(work, command->values[program]);
+        const char *program = command->program ? command->words.values[command->program] : NULL;
+        if (command->tool == COMMAND_UV_RUN) {
+                const char *project = command->directory ? command->directory : command->project;
+                autofree char *path =
+                    project || program ? path_join(work, project ? project : program) : NULL;
+                if (path)
+                        return name_of_file(path);
+        } else if (command->packages.count > 0) {
+                autofree char *package = command_package_name(command->tool, command->packages.values[0]);
+                /* The package may be a repository's address. */
+                return package[0] == '@' ? server_name_clean(package) : name_of_file(package);
+        } else if (command->tool == COMMAND_OTHER && program) {
+                autofree char *script = path_join(work, program);
                 return name_of_script(script);
+        } else if (command->module) {
+                return server_name_clean(command->module);
         }
-        const char *module = interpreter_module(command);
-        if (module)
-                return server_name_clean(module);
-        autofree char *name = last_component(command->values[0]);
+        autofree char *name = last_component(command->words.values[0]);
         return server_name_clean(name);
+}
+
+char *server_name(const struct str_list *words, const char *work)
+{
+        struct command command;
+        command_read(words, &command);
+        char *name = name_of_command(&command, work);
+        command_free(&command);
+        return name;
 }

@@ -5,7 +5,6 @@
 #include "command/toolchain.h"
 
 #include "command/finding.h"
-#include "command/interpreters.h"
 #include "command/needed_files.h"
 #include "command/runners.h"
 #include "command/search.h"
@@ -138,7 +137,7 @@ static bool add_runner_needs(struct finding *finding, const struct runner_needs 
 static bool add_installed(struct finding *finding)
 {
         struct runner_needs needs = {0};
-        runners_find_needs(finding->resolver, &needs);
+        runners_find_needs(finding->resolver, &finding->result->command, &needs);
         bool found = add_runner_needs(finding, &needs);
         runners_free_needs(&needs);
         return found;
@@ -158,7 +157,8 @@ static bool find_all(struct finding *finding, const struct str_list *command)
         if (grants && (copied ? !needed_files_add_interpreter(finding, copied->source, copied->source, need)
                               : !needed_files_add(finding, finding->result->executable, need)))
                 return false;
-        size_t program = grants ? interpreter_program(command) : 0;
+        const struct command *read = &finding->result->command;
+        size_t program = grants && read->tool == COMMAND_OTHER ? read->program : 0;
         if (program && !add_program(finding, command->values[program]))
                 return false;
         if (grants && !add_installed(finding))
@@ -173,11 +173,13 @@ static bool find_all(struct finding *finding, const struct str_list *command)
 bool toolchain_find(const struct resolver *resolver)
 {
         struct finding finding = {.resolver = resolver, .result = resolver->toolchain};
+        command_read(&resolver->box->argv, &resolver->toolchain->command);
         return find_all(&finding, &resolver->box->argv);
 }
 
 void toolchain_free(struct toolchain *toolchain)
 {
+        command_free(&toolchain->command);
         grant_list_free(&toolchain->grants);
         free(toolchain->executable);
         str_list_free(&toolchain->front);

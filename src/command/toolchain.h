@@ -5,7 +5,7 @@
  * grants. The list never has a directory that would show more than a program's own files (the home, /tmp,
  * /etc, what grants/sensitive_paths.h refuses). Arguments that are data are only listed.
  *
- * Theory of operation of this directory. The command's words name one or two files (search.h, interpreters.h,
+ * Theory of operation of this directory. The command's words (command.h) name one or two files (search.h,
  * runners.h). Each file leads to the next: a link to its target, a script to its interpreter, a shim to the
  * program that it starts (needed_files.h), a virtual environment to its base. Each file outside the host tree
  * brings the grant that it needs (file_grants.h, directories.h). Links among the directories of a path need
@@ -18,6 +18,7 @@
 #ifndef HUTCH_COMMAND_TOOLCHAIN_H
 #define HUTCH_COMMAND_TOOLCHAIN_H
 
+#include "command/command.h"
 #include "command/grant_list.h"
 #include "grants/resolver.h"
 #include "lib/err.h"
@@ -26,6 +27,7 @@
 #include <stdbool.h>
 
 struct toolchain {
+        struct command command;      /* what the words mean */
         char *executable;            /* absolute and normal, as spelled, links not resolved */
         struct grant_list grants;    /* none is below another one */
         struct str_list front;       /* directories to put before the template's on PATH */

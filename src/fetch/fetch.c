@@ -179,7 +179,7 @@ static void copy_command(struct entry *entry, const struct fetch_request *reques
         /* The same from any working directory. */
         str_list_add(&entry->command, command->values[0]);
         str_list_add(&entry->command, "--directory");
-        str_list_take(&entry->command, package_project_directory(request));
+        str_list_add(&entry->command, request->packages.values[0]);
         str_list_add(&entry->command, "run");
         str_list_add(&entry->command, "python");
 }
@@ -199,16 +199,16 @@ static bool fetch_packages(int cache, const struct fetch_request *request, const
         return fetch_npm(cache, request, options, plan, entry, error);
 }
 
-/* Removes the environments of earlier states of a project. */
-static void remove_earlier(int store, const struct fetch_request *request, const char *kept)
+/* Removes what earlier versions of hutch kept of a project: their names ended with 16 digits of a hash. */
+static void remove_earlier(int store, const struct fetch_request *request)
 {
         struct str_list files = {0};
-        autofree char *directory = package_project_directory(request);
-        autofree char *front = str_format("uv:%s#", directory);
-        store_list(store, &files);
+        autofree char *front = str_format("uv:%s#", request->packages.values[0]);
+        store_list(STORE_PACKAGES, store, &files);
         for (size_t i = 0; i < files.count; i++) {
                 autofree char *name = fetch_name_decode(files.values[i]);
-                if (str_starts(name, front) && !str_equal(files.values[i], kept))
+                const char *digits = str_starts(name, front) ? name + strlen(front) : "";
+                if (strlen(digits) == 16 && strspn(digits, "0123456789abcdef") == 16)
                         (void)store_remove(store, files.values[i]);
         }
         str_list_free(&files);
@@ -223,8 +223,14 @@ static bool fill(int directory, const struct fetch_request *request, const char 
         autoclose int cache = openat(directory, "cache", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         struct fetch_plan plan = {0};
         struct entry entry = {.name = str_copy(name), .fetched = time(NULL)};
-        char digest[SHA512_HEX];
-        bool done = fetch_packages(cache, request, options, &plan, &entry, error);
+        char digest[SHA512_DIGEST_STRING_LENGTH];
+        /* Before uv reads them: a list that changes meanwhile makes the entry count as missing. */
+        int kept = request->tool == FETCH_UV_PROJECT
+                       ? package_project_keep(directory, request->packages.values[0])
+                       : 0;
+        bool done =
+            kept == 0 ? fetch_packages(cache, request, options, &plan, &entry, error)
+                      : error_set(error, EXIT_SETUP, "cannot copy the project's lists: %s", strerror(-kept));
         if (done && tree_digest(cache, digest, error)) {
                 entry.digest = str_copy(digest);
                 copy_command(&entry, request, &options->command);
@@ -257,10 +263,12 @@ static bool check_command(const char *name, struct error *error)
         return found || search_explain(&failure, name, path, caller_homes()->spelled, error);
 }
 
-static bool has_entry(int store, const char *file)
+/* True when the store has what is asked for. */
+static bool has_entry(int store, const char *file, const struct fetch_request *request)
 {
-        autoclose int entry = store_open_entry(store, file);
-        return entry >= 0;
+        autoclose int entry = store_open_entry(STORE_PACKAGES, store, file);
+        return entry >= 0 && (request->tool != FETCH_UV_PROJECT ||
+                              package_project_is_current(entry, request->packages.values[0]));
 }
 
 static bool fetch_entry(int store, const struct options *options, struct error *error)
@@ -269,27 +277,38 @@ static bool fetch_entry(int store, const struct options *options, struct error *
         package_request_read(&options->command, &request);
         autofree char *name = request.tool == FETCH_NONE ? NULL : fetch_request_name(&request);
         autofree char *file = name ? fetch_name_encode(name) : NULL;
-        if (!file)
+        if (name && !file)
+                error_set(
+                    error, EXIT_SETUP,
+                    "%s is too long for the name of an entry: ask for fewer packages at once, or move the "
+                    "project to a shorter path",
+                    error_shown(name));
+        else if (!file)
                 error_set(error, EXIT_USAGE,
                           "%s asks for nothing that can be fetched: write npx -y PACKAGE, npm exec PACKAGE, "
                           "uvx PACKAGE or uv tool run PACKAGE, without a registry option, or uv run in a "
                           "project that has no .venv",
                           error_shown(options->command.values[0]));
-        bool done = file && !options->update && has_entry(store, file);
+        bool done = file && !options->update && has_entry(store, file, &request);
         if (done)
                 printf("%s: fetched already%s; --update fetches it again\n", name,
                        options->min_age_days ? " (its age was not checked)" : "");
         bool begins = file && !done && check_command(options->command.values[0], error);
         int directory = begins ? store_begin(store, file, say_waiting) : -1;
-        if (directory == -EEXIST || (directory >= 0 && !options->update && has_entry(store, file))) {
+        if (directory == -EEXIST && !has_entry(store, file, &request)) {
+                error_set(error, EXIT_SETUP, "another hutch was fetching %s and did not finish; try again",
+                          error_shown(name));
+        } else if (directory == -EEXIST ||
+                   (directory >= 0 && !options->update && has_entry(store, file, &request))) {
                 done = true; /* another process was faster */
                 if (directory >= 0)
                         store_abandon(store, file);
         } else if (directory >= 0) {
                 struct error failure = {0};
-                done = fill(directory, &request, name, options, &failure) ||
-                       error_set(error, failure.status, "%s: %s%s", error_shown(name), failure.text,
-                                 has_entry(store, file) ? "; the entry that exists is unchanged" : "");
+                done =
+                    fill(directory, &request, name, options, &failure) ||
+                    error_set(error, failure.status, "%s: %s%s", error_shown(name), failure.text,
+                              has_entry(store, file, &request) ? "; the entry that exists is unchanged" : "");
                 int committed = done ? store_commit(store, file) : 0;
                 if (committed < 0)
                         done = error_set(error, EXIT_SETUP, "cannot rename %s to its final name: %s", name,
@@ -297,7 +316,7 @@ static bool fetch_entry(int store, const struct options *options, struct error *
                 if (!done)
                         store_abandon(store, file);
                 else if (request.tool == FETCH_UV_PROJECT)
-                        remove_earlier(store, &request, file);
+                        remove_earlier(store, &request);
         } else if (begins) {
                 error_set(error, EXIT_SETUP, "cannot make a directory for %s: %s", name, explain(directory));
         }
@@ -324,7 +343,7 @@ static bool list_entry(int store, const char *file, const char *name, int direct
         for (size_t i = 0; i < entry->package_count; i++) {
                 const struct entry_package *package = &entry->packages[i];
                 /* The entry of the command, or all. */
-                autofree char *asked = fetch_package_name(FETCH_NPM, strchr(name, ':') + 1);
+                autofree char *asked = command_package_name(COMMAND_NPX, strchr(name, ':') + 1);
                 if (options->verbose)
                         printf("\n            %s %s %s", error_shown(package->name),
                                error_shown(package->version), error_shown(package->integrity));
@@ -339,7 +358,7 @@ static bool verify_entry(int store, const char *file, const char *name, int dire
                          const struct entry *entry, const struct options *options, struct error *error)
 {
         (void)store, (void)file, (void)options;
-        char digest[SHA512_HEX];
+        char digest[SHA512_DIGEST_STRING_LENGTH];
         struct error found = {0};
         autoclose int cache = openat(directory, "cache", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         bool good = cache >= 0 && tree_digest(cache, digest, &found);
@@ -379,7 +398,7 @@ static bool visit(int store, const struct options *options, entry_visitor *visit
                         str_list_take(&files, file);
                 fetch_request_free(&request);
         } else {
-                store_list(store, &files);
+                store_list(STORE_PACKAGES, store, &files);
         }
         bool good = files.count > 0 || options->command.count == 0;
         if (!good)
@@ -388,7 +407,7 @@ static bool visit(int store, const struct options *options, entry_visitor *visit
                 struct entry entry = {0};
                 struct error failure = {0};
                 autofree char *name = fetch_name_decode(files.values[i]);
-                autoclose int directory = store_open_entry(store, files.values[i]);
+                autoclose int directory = store_open_entry(STORE_PACKAGES, store, files.values[i]);
                 bool done = directory >= 0 ? entry_read(directory, name, &entry, &failure) &&
                                                  visitor(store, files.values[i], name, directory, &entry,
                                                          options, &failure)
@@ -445,7 +464,7 @@ int fetch(const struct options *options, struct error *error)
         if (!check_words(options, error))
                 return error->status;
         bool makes = options->command.count > 0 && !options->verify;
-        autoclose int store = store_open(makes);
+        autoclose int store = store_open(STORE_PACKAGES, makes);
         bool done;
         if (store == -ENOENT && !makes) {
                 done = (!options->remove && options->command.count == 0) ||
@@ -454,7 +473,7 @@ int fetch(const struct options *options, struct error *error)
                 done = refuse_store(store, error);
         } else {
                 if (!options->list)
-                        store_sweep(store);
+                        store_sweep(STORE_PACKAGES, store);
                 done = options->list     ? visit(store, options, list_entry, error)
                        : options->verify ? visit(store, options, verify_entry, error)
                        : options->remove ? remove_entry(store, options->remove, error)
@@ -463,7 +482,7 @@ int fetch(const struct options *options, struct error *error)
                            : fetch_entry(store, options, error);
                 /* The update still held the entries that it replaced. */
                 if (options->update)
-                        store_sweep(store);
+                        store_sweep(STORE_PACKAGES, store);
         }
         if (done && fflush(stdout) != 0)
                 done = error_set(error, 1, "cannot write to standard output: %s", strerror(errno));

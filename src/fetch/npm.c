@@ -4,10 +4,8 @@
  */
 #include "fetch/npm.h"
 
-#include "command/search.h"
 #include "fetch/plan.h"
 #include "lib/fd.h"
-#include "lib/sha512.h"
 #include "packages/request.h"
 
 #include <cjson/cJSON.h>
@@ -15,6 +13,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <sha512.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -29,20 +29,6 @@ enum {
 #define ARCHIVE_MAX ((size_t)1 << 30)
 
 /* ---- its configuration ---- */
-
-/* npm beside the npx of the command, else on PATH. The caller frees; NULL when there is none. */
-static char *find_npm(const char *command)
-{
-        const char *path = getenv("PATH") ? getenv("PATH") : SEARCH_SYSTEM_PATH;
-        autofree char *npx =
-            strchr(command, '/') ? path_join("/", command) : search_path(path, "/", command, NULL);
-        autofree char *directory = npx ? path_parent(npx) : NULL;
-        char *npm = directory ? path_join(directory, "npm") : NULL;
-        if (npm && access(npm, X_OK) == 0)
-                return npm;
-        free(npm);
-        return search_path(path, "/", "npm", NULL);
-}
 
 static const char *text_of(const cJSON *object, const char *key)
 {
@@ -107,7 +93,7 @@ static void take_age(struct fetch_plan *plan, const cJSON *config, unsigned min_
 bool plan_read_npm(struct fetch_plan *plan, const struct str_list *command, unsigned min_age_days,
                    struct error *error)
 {
-        autofree char *npm = find_npm(command->values[0]);
+        autofree char *npm = plan_find_tool("npm", command->values[0]);
         if (!npm)
                 return error_set(error, EXIT_NOT_FOUND,
                                  "npm is not on PATH; hutch asks it where packages are fetched from");
@@ -205,7 +191,7 @@ char *npm_choose_program(const char *name, const cJSON *bin, const cJSON *writte
 static void find_program(int cache, const char *directory, const char *package, const cJSON *lock,
                          struct entry *entry)
 {
-        autofree char *name = fetch_package_name(FETCH_NPM, package);
+        autofree char *name = command_package_name(COMMAND_NPX, package);
         autofree char *place = str_format("node_modules/%s", name);
         autofree char *path = str_format("_npx/%s/%s/package.json", directory, place);
         autofree char *text = NULL;
@@ -243,8 +229,8 @@ bool npm_read_packages(int cache, const char *package, struct entry *entry, char
 
 static const char base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/* Reads the first "sha512-…" of an integrity. False where there is none. */
-static bool read_integrity(const char *text, uint8_t digest[SHA512_BYTES])
+/* The first "sha512-…" of an integrity in hexadecimal digits. False where there is none. */
+static bool read_integrity(const char *text, char hex[SHA512_DIGEST_STRING_LENGTH])
 {
         static const char prefix[] = "sha512-";
         const char *at = strstr(text, prefix);
@@ -253,7 +239,7 @@ static bool read_integrity(const char *text, uint8_t digest[SHA512_BYTES])
         size_t length = 0;
         if (!at)
                 return false;
-        for (at += sizeof(prefix) - 1; *at && length < SHA512_BYTES; at++) {
+        for (at += sizeof(prefix) - 1; *at && length < SHA512_DIGEST_LENGTH; at++) {
                 const char *digit = strchr(base64, *at);
                 if (!digit)
                         break;
@@ -262,35 +248,29 @@ static bool read_integrity(const char *text, uint8_t digest[SHA512_BYTES])
                 if (have < 8)
                         continue;
                 have -= 8;
-                digest[length++] = (uint8_t)(bits >> have);
+                (void)snprintf(hex + 2 * length++, 3, "%02x", bits >> have & 0xff);
         }
-        return length == SHA512_BYTES;
+        return length == SHA512_DIGEST_LENGTH;
 }
 
 /* Where cacache keeps content: by its hash. */
-static bool has_content(int cache, const uint8_t wanted[SHA512_BYTES])
+static bool has_content(int cache, const char wanted[SHA512_DIGEST_STRING_LENGTH])
 {
-        char hex[SHA512_HEX];
-        uint8_t digest[SHA512_BYTES];
-        struct sha512 hash;
-        sha512_hex(wanted, hex);
-        autofree char *path = str_format("_cacache/content-v2/sha512/%.2s/%.2s/%s", hex, hex + 2, hex + 4);
+        char hex[SHA512_DIGEST_STRING_LENGTH];
+        autofree char *path =
+            str_format("_cacache/content-v2/sha512/%.2s/%.2s/%s", wanted, wanted + 2, wanted + 4);
         autofree char *data = NULL;
         autoclose int file = open_below(cache, path, O_RDONLY | O_NONBLOCK);
         ssize_t length = file < 0 ? -1 : fd_read_all(file, ARCHIVE_MAX, &data);
-        if (length < 0)
-                return false;
-        sha512_begin(&hash);
-        sha512_add(&hash, data, (size_t)length);
-        sha512_end(&hash, digest);
-        return memcmp(digest, wanted, SHA512_BYTES) == 0;
+        return length >= 0 && SHA512Data((const uint8_t *)data, (size_t)length, hex) &&
+               str_equal(hex, wanted);
 }
 
 bool npm_verify(int cache, const struct entry *entry, struct error *error)
 {
         for (size_t i = 0; i < entry->package_count; i++) {
                 const struct entry_package *package = &entry->packages[i];
-                uint8_t wanted[SHA512_BYTES];
+                char wanted[SHA512_DIGEST_STRING_LENGTH];
                 if (read_integrity(package->integrity, wanted) && !has_content(cache, wanted))
                         return error_set(error, 1,
                                          "the archive of %s %s is not the one that the registry described",

@@ -4,6 +4,7 @@
  */
 #include "fetch/plan.h"
 
+#include "command/search.h"
 #include "lib/clock.h"
 #include "lib/fd.h"
 #include "lib/homes.h"
@@ -66,6 +67,19 @@ char *plan_add_registry(struct fetch_plan *plan, const char *url)
                                                       : str_format("%s/private", registry));
         }
         return str_format("%s%s", secure ? "https://" : "http://", place);
+}
+
+char *plan_find_tool(const char *tool, const char *command)
+{
+        const char *path = getenv("PATH") ? getenv("PATH") : SEARCH_SYSTEM_PATH;
+        autofree char *file =
+            strchr(command, '/') ? path_join("/", command) : search_path(path, "/", command, NULL);
+        autofree char *directory = file ? path_parent(file) : NULL;
+        char *beside = directory ? path_join(directory, tool) : NULL;
+        if (beside && access(beside, X_OK) == 0)
+                return beside;
+        free(beside);
+        return search_path(path, "/", tool, NULL);
 }
 
 static _Noreturn void be_tool(const char *const *words, int output, pid_t hutch)

@@ -40,6 +40,10 @@ bool plan_read_uv(struct fetch_plan *plan, const struct str_list *command, unsig
 
 void plan_free(struct fetch_plan *plan);
 
+/* The program `tool` beside the command's own file, else on PATH. NULL when there is none. The caller frees.
+ */
+char *plan_find_tool(const char *tool, const char *command);
+
 /* Runs a program of the user's outside the sandbox, in the home, and returns its output, which the caller
  * frees. NULL with a sentence when it fails, writes more than `limit` bytes, or takes a minute. */
 char *plan_ask(const char *const *words, size_t limit, struct error *error);

@@ -78,7 +78,7 @@ bool fetch_project(int cache, const struct fetch_request *request, const struct 
                    struct fetch_plan *plan, struct entry *entry, struct error *error)
 {
         bool locked = false;
-        autofree char *directory = package_project_directory(request);
+        const char *directory = request->packages.values[0];
         autofree char *place = fetch_sandbox_place(FETCH_UV);
         autofree char *variable = str_format("UV_PROJECT_ENVIRONMENT=%s/" ENVIRONMENT_NAME, place);
         autofree char *copies = path_join("/tmp", ENVIRONMENT_NAME);

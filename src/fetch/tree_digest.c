@@ -63,7 +63,7 @@ bool tree_measure(int directory, struct tree_size *size)
 }
 
 struct digesting {
-        struct sha512 hash;
+        SHA512_CTX hash;
         struct tree_size size;
         struct error *error;
 };
@@ -73,19 +73,19 @@ static int compare_names(const void *a, const void *b)
         return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void add_number(struct sha512 *hash, uint64_t number)
+static void add_number(SHA512_CTX *hash, uint64_t number)
 {
         uint8_t bytes[8];
         for (size_t i = 0; i < 8; i++)
                 bytes[i] = (uint8_t)(number >> 8 * i);
-        sha512_add(hash, bytes, sizeof(bytes));
+        SHA512Update(hash, bytes, sizeof(bytes));
 }
 
 /* Each text goes in with its length, so that different trees give different bytes. */
-static void add_text(struct sha512 *hash, const char *text, size_t length)
+static void add_text(SHA512_CTX *hash, const char *text, size_t length)
 {
         add_number(hash, length);
-        sha512_add(hash, text, length);
+        SHA512Update(hash, (const uint8_t *)text, length);
 }
 
 static bool refuse(struct digesting *digesting, const char *name, const char *why)
@@ -97,7 +97,7 @@ static bool refuse(struct digesting *digesting, const char *name, const char *wh
 static bool digest_file(struct digesting *digesting, int directory, const char *name,
                         const struct stat *judged)
 {
-        static char data[1 << 16];
+        static uint8_t data[1 << 16];
         struct stat status;
         autoclose int file = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         if (file < 0 || fstat(file, &status) < 0)
@@ -110,7 +110,7 @@ static bool digest_file(struct digesting *digesting, int directory, const char *
                 ssize_t length = read(file, data, left < sizeof(data) ? (size_t)left : sizeof(data));
                 if (length <= 0)
                         return refuse(digesting, name, length < 0 ? strerror(errno) : "changed meanwhile");
-                sha512_add(&digesting->hash, data, (size_t)length);
+                SHA512Update(&digesting->hash, data, (size_t)length);
                 left -= (uint64_t)length;
         }
         return true;
@@ -164,14 +164,11 @@ static bool digest_directory(struct digesting *digesting, int directory, unsigne
         return read;
 }
 
-bool tree_digest(int directory, char digest[SHA512_HEX], struct error *error)
+bool tree_digest(int directory, char digest[SHA512_DIGEST_STRING_LENGTH], struct error *error)
 {
         struct digesting digesting = {.error = error};
-        uint8_t bytes[SHA512_BYTES];
-        sha512_begin(&digesting.hash);
+        SHA512Init(&digesting.hash);
         if (!digest_directory(&digesting, directory, 0))
                 return false;
-        sha512_end(&digesting.hash, bytes);
-        sha512_hex(bytes, digest);
-        return true;
+        return SHA512End(&digesting.hash, digest) != NULL;
 }

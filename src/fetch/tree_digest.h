@@ -7,8 +7,7 @@
 #define HUTCH_FETCH_TREE_DIGEST_H
 
 #include "lib/err.h"
-#include "lib/sha512.h"
-
+#include <sha512.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -28,6 +27,6 @@ bool tree_measure(int directory, struct tree_size *size);
 /* The digest over the name, kind, mode and content of everything in the directory, in the order of the names.
  * False with a sentence when it holds something other than files, directories and links, what cannot be read,
  * or too much. */
-bool tree_digest(int directory, char digest[SHA512_HEX], struct error *error);
+bool tree_digest(int directory, char digest[SHA512_DIGEST_STRING_LENGTH], struct error *error);
 
 #endif

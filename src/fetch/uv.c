@@ -4,7 +4,6 @@
  * UV_INDEX_URL and UV_EXTRA_INDEX_URL, the keys index-url, extra-index-url and [[index]] url of uv.toml of
  * the user and of the machine, and the default that `uv tool run --help` names.
  */
-#include "command/search.h"
 #include "fetch/plan.h"
 #include "lib/fd.h"
 #include "lib/homes.h"
@@ -97,13 +96,7 @@ static void take_default(struct fetch_plan *plan, struct indexes *indexes, const
 {
         static const char mark[] = "by default: <";
         struct error ignored = {0};
-        const char *path = getenv("PATH") ? getenv("PATH") : SEARCH_SYSTEM_PATH;
-        autofree char *interpreter =
-            strchr(command, '/') ? path_join("/", command) : search_path(path, "/", command, NULL);
-        autofree char *directory = interpreter ? path_parent(interpreter) : NULL;
-        autofree char *beside = directory ? path_join(directory, "uv") : NULL;
-        autofree char *uv =
-            beside && access(beside, X_OK) == 0 ? str_copy(beside) : search_path(path, "/", "uv", NULL);
+        autofree char *uv = plan_find_tool("uv", command);
         const char *const words[] = {uv, "tool", "run", "--help", NULL};
         autofree char *help = uv ? plan_ask(words, HELP_MAX, &ignored) : NULL;
         char *at = help ? strstr(help, mark) : NULL;

@@ -5,15 +5,12 @@
 #include "mcp/pins.h"
 
 #include "lib/fd.h"
-#include "lib/sha256.h"
 #include "lib/str.h"
 #include "mcp/canonical.h"
 #include "mcp/json_text.h"
 #include "mcp/report.h"
 
 #include <stdlib.h>
-
-_Static_assert(sizeof(((struct pin *)NULL)->hash) == SHA256_SIZE, "a pin's hash");
 
 enum { CHANGES_SHOWN_MAX = 8, NAMES_SHOWN_MAX = 8, NAME_SHOWN_MAX = 100 };
 
@@ -78,7 +75,7 @@ static char *text_of_string(struct json_span string, size_t *length)
 
 static bool same_definition(const struct pin *a, const struct pin *b)
 {
-        return memcmp(a->hash, b->hash, SHA256_SIZE) == 0;
+        return str_equal(a->hash, b->hash);
 }
 
 void pins_free(struct pins *pins)
@@ -90,18 +87,14 @@ void pins_free(struct pins *pins)
 
 /* ---- the file ---- */
 
-static bool read_hash(struct json_span hex, uint8_t hash[SHA256_SIZE])
+static bool read_hash(struct json_span hex, char hash[SHA256_DIGEST_STRING_LENGTH])
 {
-        if (!json_is_string(hex) || hex.length != 2 * SHA256_SIZE + 2)
+        const size_t digits = SHA256_DIGEST_STRING_LENGTH - 1;
+        if (!json_is_string(hex) || hex.length != digits + 2)
                 return false;
-        for (size_t i = 0; i < 2 * (size_t)SHA256_SIZE; i++) {
-                static const char digits[] = "0123456789abcdef";
-                const char *digit = strchr(digits, hex.at[i + 1]);
-                if (!digit || !*digit)
-                        return false;
-                hash[i / 2] = (uint8_t)(hash[i / 2] << 4 | (digit - digits));
-        }
-        return true;
+        memcpy(hash, hex.at + 1, digits);
+        hash[digits] = 0;
+        return strspn(hash, "0123456789abcdef") == digits;
 }
 
 static bool read_tool(struct pins *pins, struct json_span record, struct json_span name)
@@ -160,15 +153,6 @@ size_t pins_read(struct pins *pins, struct jsonl *scanner, char *text, size_t le
         return 0;
 }
 
-static void write_hash(struct buf *out, const uint8_t hash[SHA256_SIZE])
-{
-        for (size_t i = 0; i < SHA256_SIZE; i++) {
-                static const char digits[] = "0123456789abcdef";
-                const char pair[] = {digits[hash[i] >> 4], digits[hash[i] & 15]};
-                buf_put(out, pair, sizeof(pair));
-        }
-}
-
 /* Sends the record of one tool; the supervisor adds the server. Returns its length. */
 static size_t send_record(const struct pin *pin, bool removed)
 {
@@ -177,7 +161,7 @@ static size_t send_record(const struct pin *pin, bool removed)
         buf_put_escaped(&out, pin->name, pin->name_length, SIZE_MAX);
         buf_put_text(&out, removed ? "\",\"removed\":true" : "\",\"sha256\":\"");
         if (!removed) {
-                write_hash(&out, pin->hash);
+                buf_put_text(&out, pin->hash);
                 buf_put_text(&out, "\"");
         }
         if (!removed && pin->definition && out.length + pin->definition_length < FILTER_PIN_MAX - 64) {
@@ -196,7 +180,7 @@ static void make_pin(struct pin *pin, struct json_span tool, struct json_span na
         struct buf definition = {0};
         *pin = (struct pin){0};
         canonical_put_members(&definition, tool, pinned_members);
-        sha256(definition.bytes, definition.length, pin->hash);
+        (void)SHA256Data((const uint8_t *)definition.bytes, definition.length, pin->hash);
         pin->name = text_of_string(name, &pin->name_length);
         if (definition.length <= PINS_KEPT_MAX) {
                 pin->definition = definition.bytes;

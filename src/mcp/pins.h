@@ -22,17 +22,17 @@
 #include "mcp/json_walk.h"
 #include "mcp/jsonl.h"
 
+#include <sha256.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 enum { PINS_MAX = 4096, PINS_KEPT_MAX = 64 * 1024, PINS_FILE_MAX = 64 << 20, PINS_RECORDED_MAX = 8 << 20 };
 
 struct pin {
         char *name; /* unescaped */
         size_t name_length;
-        uint8_t hash[32];
-        char *definition; /* canonical; NULL if it was too large */
+        char hash[SHA256_DIGEST_STRING_LENGTH]; /* SHA-256 in lower-case hexadecimal digits */
+        char *definition;                       /* canonical; NULL if it was too large */
         size_t definition_length;
         bool seen;       /* in the current listing */
         bool changed;    /* was listed with another definition */

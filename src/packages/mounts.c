@@ -174,7 +174,7 @@ static bool handle_missing(const struct resolver *resolver, const struct toolcha
         const struct options *options = resolver->options;
         bool consents = request->consents || options->fetch == OPTION_FETCH_ALWAYS;
         bool project = request->tool == FETCH_UV_PROJECT;
-        autofree char *directory = project ? package_project_directory(request) : NULL;
+        const char *directory = request->packages.values[0];
         autofree char *shown =
             project ? str_format("the environment of %s, which has no .venv,", error_shown(directory))
                     : str_copy(error_shown(strchr(name, ':') + 1));
@@ -204,8 +204,11 @@ static bool use_entry(const struct resolver *resolver, const struct toolchain *t
 {
         autofree char *name = fetch_request_name(request);
         autofree char *file = fetch_name_encode(name);
-        autoclose int store = file ? store_open(false) : -ENAMETOOLONG;
-        autoclose int entry = store < 0 ? store : store_open_entry(store, file);
+        autoclose int store = file ? store_open(STORE_PACKAGES, false) : -ENAMETOOLONG;
+        autoclose int entry = store < 0 ? store : store_open_entry(STORE_PACKAGES, store, file);
+        if (entry >= 0 && request->tool == FETCH_UV_PROJECT &&
+            !package_project_is_current(entry, request->packages.values[0]))
+                return handle_missing(resolver, toolchain, request, name);
         if (entry < 0) {
                 if (!file || entry == -ENOENT)
                         return handle_missing(resolver, toolchain, request, name);
@@ -223,11 +226,8 @@ static bool use_entry(const struct resolver *resolver, const struct toolchain *t
 /* Reads the request of `uv run`, only for a project that the sandbox shows. */
 static void read_project(const struct resolver *resolver, struct fetch_request *request)
 {
-        struct box *box = resolver->box;
-        if (!package_project_request(resolver, request))
-                return;
-        autofree char *directory = package_project_directory(request);
-        if (!mounts_show(box, directory))
+        if (package_project_request(resolver, &resolver->toolchain->command, request) &&
+            !mounts_show(resolver->box, request->packages.values[0]))
                 fetch_request_free(request);
 }
 
@@ -241,7 +241,7 @@ bool package_mounts_add(const struct resolver *resolver)
                 return add_unfinished(resolver);
         struct fetch_request request = {0};
         if (toolchain->missing)
-                fetch_request_read(&box->argv, &request);
+                fetch_request_read(&toolchain->command, &request);
         else
                 read_project(resolver, &request);
         bool wanted = request.tool != FETCH_NONE && !is_installed_globally(toolchain, &request);

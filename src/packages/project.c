@@ -7,66 +7,81 @@
 #include "command/runners.h"
 #include "lib/fd.h"
 #include "lib/homes.h"
-#include "lib/sha512.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 
-enum {
-        FILE_MAX = 16 << 20,
-        DIGEST_DIGITS = 16, /* enough to tell the states of one project apart */
-};
+#define KEPT_NAME "lists"
+
+enum { FILE_MAX = 16 << 20, KEPT_MAX = PACKAGE_PROJECT_LISTS * (FILE_MAX + 64) };
 
 const char *const package_project_lists[PACKAGE_PROJECT_LISTS] = {"pyproject.toml", "uv.lock",
                                                                   ".python-version"};
 
-static void digest_lists(const char *directory, char digest[SHA512_HEX])
+/* The lists in one text: the name, the length (or the error) and the content of each. The caller frees. */
+static char *read_lists(const char *directory, size_t *length)
 {
-        uint8_t bytes[SHA512_BYTES];
-        struct sha512 hash;
-        sha512_begin(&hash);
+        char *all = NULL;
+        FILE *stream = str_or_die(open_memstream(&all, length));
         for (size_t i = 0; i < PACKAGE_PROJECT_LISTS; i++) {
                 autofree char *path = path_join(directory, package_project_lists[i]);
                 autofree char *text = NULL;
-                ssize_t length = fd_read_file(path, FILE_MAX, &text);
-                autofree char *head = str_format("%s %zd\n", package_project_lists[i], length);
-                sha512_add(&hash, head, strlen(head));
-                if (length > 0)
-                        sha512_add(&hash, text, (size_t)length);
+                ssize_t found = fd_read_file(path, FILE_MAX, &text);
+                (void)fprintf(stream, "%s %zd\n", package_project_lists[i], found);
+                if (found > 0)
+                        (void)fwrite(text, 1, (size_t)found, stream);
         }
-        sha512_end(&hash, bytes);
-        sha512_hex(bytes, digest);
+        bool failed = ferror(stream) != 0;
+        failed |= fclose(stream) != 0;
+        return str_or_die(failed ? NULL : all); /* it fails only where memory runs out */
 }
 
-bool package_project_request(const struct resolver *resolver, struct fetch_request *request)
+int package_project_keep(int entry, const char *directory)
 {
-        autofree char *spelled = runners_find_unsynced(resolver);
+        size_t length;
+        autofree char *lists = read_lists(directory, &length);
+        autoclose int file =
+            openat(entry, KEPT_NAME, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        return file < 0 ? -errno : fd_write_all(file, lists, length);
+}
+
+bool package_project_is_current(int entry, const char *directory)
+{
+        size_t length;
+        autofree char *lists = read_lists(directory, &length), *kept = NULL;
+        autoclose int file = openat(entry, KEPT_NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+        ssize_t found = file < 0 ? -errno : fd_read_all(file, KEPT_MAX, &kept);
+        return kept && (size_t)found == length && memcmp(kept, lists, length) == 0;
+}
+
+bool package_project_request(const struct resolver *resolver, const struct command *command,
+                             struct fetch_request *request)
+{
+        autofree char *spelled = runners_find_unsynced(resolver, command);
         const char *directory = spelled ? path_walk_real(resolver_walker(resolver), spelled) : NULL;
-        char digest[SHA512_HEX];
         *request = (struct fetch_request){0};
         if (!directory)
                 return false;
-        digest_lists(directory, digest);
         request->tool = FETCH_UV_PROJECT;
         request->consents = true;
-        str_list_take(&request->packages, str_format("%s#%.*s", directory, DIGEST_DIGITS, digest));
+        str_list_add(&request->packages, directory);
         return true;
 }
 
-char *package_project_directory(const struct fetch_request *request)
-{
-        const char *package = request->packages.values[0];
-        return str_copy_n(package, (size_t)(strrchr(package, '#') - package));
-}
-
-void package_request_read(const struct str_list *command, struct fetch_request *request)
+void package_request_read(const struct str_list *words, struct fetch_request *request)
 {
         autofree char *work = getcwd(NULL, 0);
-        struct box box = {.argv = *command};
+        struct box box = {0};
         struct held_sources held = {0};
         const struct resolver resolver = {
             .work = work, .home = caller_homes()->spelled, .box = &box, .held = &held};
-        fetch_request_read(command, request);
+        struct command command;
+        command_read(words, &command);
+        fetch_request_read(&command, request);
         if (request->tool == FETCH_NONE && work)
-                (void)package_project_request(&resolver, request);
+                (void)package_project_request(&resolver, &command, request);
+        command_free(&command);
         held_sources_release(&held);
 }

@@ -4,43 +4,29 @@
  */
 #include "packages/request.h"
 
-#include "command/runners.h"
 #include "lib/fd.h"
 
 #include <stdlib.h>
 
-enum { FILE_NAME_LONGEST = 200 }; /* with the prefix and suffix of the store below the 255 of file systems */
+enum { FILE_NAME_LONGEST = 240 }; /* with the prefix and suffix of the store below the 255 of file systems */
 
 static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@._+-";
 static const char npm_version[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-^~<>=*";
 static const char uv_version[] =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@._+-[],<>=~!*";
 
-char *fetch_package_name(enum fetch_tool tool, const char *package)
-{
-        if (tool == FETCH_UV)
-                return str_copy_n(package, strcspn(package, "[@=<>~! ;"));
-        const char *at = strchr(package + (package[0] == '@'), '@');
-        return str_copy_n(package, at ? (size_t)(at - package) : strlen(package));
-}
-
 static bool is_npm_package(const char *package)
 {
-        autofree char *name = fetch_package_name(FETCH_NPM, package);
+        autofree char *name = command_package_name(COMMAND_NPX, package);
         const char *version = package + strlen(name);
-        const char *slash = name[0] == '@' ? strchr(name, '/') : NULL;
-        autofree char *scope = slash ? str_copy_n(name + 1, (size_t)(slash - name) - 1) : str_copy("x");
-        if (!str_is_file_name(scope) || !str_is_file_name(slash ? slash + 1 : name))
+        if (!command_is_npm_name(name))
                 return false;
         return !*version || (version[1] && strspn(version + 1, npm_version) == strlen(version + 1));
 }
 
 static bool is_uv_package(const char *package)
 {
-        const char *python = str_starts(package, "--python=") ? strchr(package, '=') + 1 : NULL;
-        if (python)
-                return str_is_file_name(python);
-        autofree char *name = fetch_package_name(FETCH_UV, package);
+        autofree char *name = command_package_name(COMMAND_UVX, package);
         return str_is_file_name(name) && strspn(package, uv_version) == strlen(package);
 }
 
@@ -49,28 +35,25 @@ static int compare_texts(const void *a, const void *b)
         return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-void fetch_request_read(const struct str_list *command, struct fetch_request *request)
+void fetch_request_read(const struct command *command, struct fetch_request *request)
 {
-        struct runner_request words = {0};
+        const struct str_list *packages = &command->packages;
+        bool uv = command->tool == COMMAND_UVX;
+        bool known = (uv || command->tool == COMMAND_NPX) && !command->elsewhere && packages->count > 0 &&
+                     (!command->python || str_is_file_name(command->python));
         *request = (struct fetch_request){0};
-        if (!runners_read_request(command, &words)) {
-                str_list_free(&words.packages);
+        for (size_t i = 0; known && i < packages->count; i++)
+                known = uv ? is_uv_package(packages->values[i]) : is_npm_package(packages->values[i]);
+        if (!known)
                 return;
-        }
-        bool known = words.packages.count > 0 && words.packages.values[0][0] != '-';
-        for (size_t i = 0; i < words.packages.count; i++)
-                known &= words.uv ? is_uv_package(words.packages.values[i])
-                                  : is_npm_package(words.packages.values[i]);
-        if (!known) {
-                str_list_free(&words.packages);
-                return;
-        }
-        request->tool = words.uv ? FETCH_UV : FETCH_NPM;
-        request->consents = words.consents;
-        request->packages = words.packages;
+        request->tool = uv ? FETCH_UV : FETCH_NPM;
+        request->consents = command->consents;
+        str_list_add_all(&request->packages, packages);
+        if (command->python)
+                str_list_take(&request->packages, str_format("--python=%s", command->python));
         /* npm ignores the order of its packages and keeps them under a hash of the sorted list. uv's first
          * one is the tool's. */
-        size_t first = words.uv ? 1 : 0;
+        size_t first = uv ? 1 : 0;
         if (request->packages.count > first + 1)
                 qsort(request->packages.values + first, request->packages.count - first,
                       sizeof(*request->packages.values), compare_texts);

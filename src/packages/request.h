@@ -7,6 +7,7 @@
 #ifndef HUTCH_PACKAGES_REQUEST_H
 #define HUTCH_PACKAGES_REQUEST_H
 
+#include "command/command.h"
 #include "lib/str.h"
 
 #include <stdbool.h>
@@ -24,8 +25,8 @@ struct fetch_request {
         bool consents;            /* the command itself agrees to a download (`npx -y`, and uvx always) */
 };
 
-/* Reads a command's words. The tool is FETCH_NONE where they ask for nothing that hutch can fetch. */
-void fetch_request_read(const struct str_list *command, struct fetch_request *request);
+/* The tool is FETCH_NONE where the command asks for nothing that hutch can fetch. */
+void fetch_request_read(const struct command *command, struct fetch_request *request);
 void fetch_request_free(struct fetch_request *request);
 
 /* The entry's name, "npm:@scope/name@1.0". Two different requests never have the same name. The caller frees.
@@ -39,10 +40,6 @@ char *fetch_name_encode(const char *name);
 /* The name from its file name; NULL for a file name that fetch_name_encode() never makes. The caller frees.
  */
 char *fetch_name_decode(const char *file);
-
-/* The name of a package in a request: "@scope/name" of "@scope/name@1.0", "name" of "name[extra]==1". The
- * caller frees. */
-char *fetch_package_name(enum fetch_tool tool, const char *package);
 
 /* The command line that fetches the packages of `command`, quoted for a shell. The caller frees. */
 char *fetch_line(const struct str_list *command);

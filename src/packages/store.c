@@ -25,6 +25,15 @@ enum { POLL_MICROSECONDS = 50000 };
 #define UNFINISHED ".new:"
 #define DISCARDED  ".old:"
 
+static const struct kind {
+        const char *directory;             /* in hutch's data directory */
+        const char *swept[2];              /* what a sweep removes begins so */
+        int lock;                          /* a user's on its entry */
+        char *(*decode)(const char *file); /* the name of an entry; NULL for any other file */
+} kinds[] = {
+    [STORE_PACKAGES] = {"packages", {UNFINISHED, DISCARDED}, LOCK_SH, fetch_name_decode},
+};
+
 /* False for root in another user's directory, as with `sudo` and the user's HOME: root's directories there
  * would lock the user out. */
 static bool may_make_in(int directory)
@@ -100,10 +109,10 @@ static int open_data(bool create)
         return open_own(directory, "hutch", create);
 }
 
-int store_open(bool create)
+int store_open(enum store_kind kind, bool create)
 {
         autoclose int data = open_data(create);
-        return data < 0 ? data : open_own(data, "packages", create);
+        return data < 0 ? data : open_own(data, kinds[kind].directory, create);
 }
 
 char *store_path(void)
@@ -131,13 +140,13 @@ static bool is_at(int store, const char *name, int directory)
                one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-int store_open_entry(int store, const char *file)
+int store_open_entry(enum store_kind kind, int store, const char *file)
 {
         for (;;) {
                 autoclose int entry = open_own(store, file, false);
                 if (entry < 0)
                         return entry;
-                if (flock(entry, LOCK_SH) < 0)
+                if (flock(entry, kinds[kind].lock) < 0)
                         return -errno;
                 /* Another hutch may have replaced the entry while flock() waited. */
                 if (is_at(store, file, entry))
@@ -248,7 +257,7 @@ static int compare_texts(const void *a, const void *b)
 }
 
 /* Adds the names in the store that begin with a dot, or else those of the entries; sorted. */
-static void list_names(int store, bool dotted, struct str_list *names)
+static void list_names(enum store_kind kind, int store, bool dotted, struct str_list *names)
 {
         autoclose int again = openat(store, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         DIR *stream = again < 0 ? NULL : fdopendir(again);
@@ -258,7 +267,7 @@ static void list_names(int store, bool dotted, struct str_list *names)
         for (const struct dirent *entry; (entry = readdir(stream));) {
                 if (is_dot_entry(entry->d_name) || (entry->d_name[0] == '.') != dotted)
                         continue;
-                autofree char *decoded = dotted ? NULL : fetch_name_decode(entry->d_name);
+                autofree char *decoded = dotted ? NULL : kinds[kind].decode(entry->d_name);
                 if (dotted || decoded)
                         str_list_add(names, entry->d_name);
         }
@@ -267,17 +276,18 @@ static void list_names(int store, bool dotted, struct str_list *names)
                 qsort(names->values, names->count, sizeof(*names->values), compare_texts);
 }
 
-void store_sweep(int store)
+void store_sweep(enum store_kind kind, int store)
 {
         struct str_list names = {0};
-        list_names(store, true, &names);
+        list_names(kind, store, true, &names);
         for (size_t i = 0; i < names.count; i++)
-                if (str_starts(names.values[i], UNFINISHED) || str_starts(names.values[i], DISCARDED))
+                if (str_starts(names.values[i], kinds[kind].swept[0]) ||
+                    str_starts(names.values[i], kinds[kind].swept[1]))
                         remove_unused(store, names.values[i]);
         str_list_free(&names);
 }
 
-void store_list(int store, struct str_list *files)
+void store_list(enum store_kind kind, int store, struct str_list *files)
 {
-        list_names(store, false, files);
+        list_names(kind, store, false, files);
 }

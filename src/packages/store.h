@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The directory $XDG_DATA_HOME/hutch/packages (default ~/.local/share): one entry for each request that was
- * fetched. An entry is a directory of the caller's alone (0700) with two parts: `cache`, which hostile
- * programs filled in the fetch sandbox and which hutch only mounts, and only for servers of the same request;
- * and `entry.json`, which hutch wrote outside.
+ * The directories of kept things in $XDG_DATA_HOME/hutch (default ~/.local/share), one for each kind. In
+ * `packages` there is an entry for each request that was fetched. An entry is a directory of the caller's
+ * alone (0700). Its `cache` is what hostile programs filled in the fetch sandbox; hutch only mounts it, and
+ * only for servers of the same request. Beside it hutch writes `entry.json`, and for a project (project.h)
+ * the copy `lists`.
  *
  * Life of an entry. A fetch makes `.new:ENTRY` and fills it. Once it is complete, one rename gives it the
  * name ENTRY; from then on it never changes, so a server sees either the whole entry or none. A later fetch
@@ -25,16 +26,18 @@
 
 #include <stdbool.h>
 
-/* Opens the store, and with `create` makes what is missing. -ENOENT: it is missing; -EPERM: it is not the
- * caller's alone. */
-int store_open(bool create);
+enum store_kind { STORE_PACKAGES };
+
+/* Opens the store of this kind, and with `create` makes what is missing. -ENOENT: it is missing; -EPERM: it
+ * is not the caller's alone. */
+int store_open(enum store_kind kind, bool create);
 
 /* The real path of hutch's data directory, or the path that it would have when it is missing. NULL without a
  * home. The caller frees. */
 char *store_path(void);
 
 /* Opens an entry by its encoded name and locks it shared. -ENOENT: there is none. */
-int store_open_entry(int store, const char *file);
+int store_open_entry(enum store_kind kind, int store, const char *file);
 
 /* Makes the unfinished directory of an entry, empty and locked. Waits for another fetch of the same entry,
  * after one call of `waiting`. -EEXIST: that fetch has made the entry. */
@@ -50,10 +53,10 @@ void store_abandon(int store, const char *file);
 int store_remove(int store, const char *file);
 
 /* Removes what killed fetches left, and the replaced and removed entries that no server uses any more. */
-void store_sweep(int store);
+void store_sweep(enum store_kind kind, int store);
 
 /* Adds the encoded names of all entries, sorted. */
-void store_list(int store, struct str_list *files);
+void store_list(enum store_kind kind, int store, struct str_list *files);
 
 /* Opens the home of --persist NAME, $XDG_DATA_HOME/hutch/homes/NAME, and makes it where it is missing. */
 int store_open_home(const char *name);

@@ -5,7 +5,6 @@
 #include "resolve/notes.h"
 
 #include "command/directories.h"
-#include "command/interpreters.h"
 #include "command/linked_packages.h"
 #include "command/toolchain.h"
 #include "grants/repositories.h"
@@ -73,7 +72,7 @@ static void note_working_directory(const struct resolver *resolver)
         const char *cwd = resolver->work;
         if (str_equal(box->cwd, cwd))
                 return;
-        const char *module = interpreter_module(&box->argv);
+        const char *module = resolver->toolchain->command.module;
         for (size_t i = 1; i < box->argv.count; i++) {
                 const char *word = box->argv.values[i];
                 autofree char *path = path_join(cwd, word);

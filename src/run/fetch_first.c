@@ -88,12 +88,11 @@ static char *describe_request(const struct str_list *command)
         struct fetch_request request;
         package_request_read(command, &request);
         autofree char *name = request.tool == FETCH_NONE ? NULL : fetch_request_name(&request);
-        autofree char *directory =
-            request.tool == FETCH_UV_PROJECT ? package_project_directory(&request) : NULL;
+        bool project = request.tool == FETCH_UV_PROJECT;
         fetch_request_free(&request);
-        return directory ? str_format("the environment of %s", error_shown(directory))
-               : name    ? str_copy(error_shown(strchr(name, ':') + 1))
-                         : str_format("what %s asks for", error_shown(command->values[0]));
+        return !name ? str_format("what %s asks for", error_shown(command->values[0]))
+                     : str_format("%s%s", project ? "the environment of " : "",
+                                  error_shown(strchr(name, ':') + 1));
 }
 
 bool fetch_first(const struct options *options, struct error *error)

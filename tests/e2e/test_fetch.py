@@ -213,6 +213,11 @@ def test_a_store_that_others_can_write_to_is_not_used(npm):
     assert done.status == 125 and "it must belong to this account and have mode 0700" in done.err, done
 
 
+def test_hutch_loads_no_library_of_its_helpers(hutch):
+    loaded = subprocess.run(["ldd", hutch.path], capture_output=True, text=True, check=True).stdout
+    assert "libseccomp.so" in loaded and not any(name in loaded for name in ("libmd.so", "libcares.so")), loaded
+
+
 # --persist
 
 def test_a_home_that_is_kept(hutch):

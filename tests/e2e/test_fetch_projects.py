@@ -27,21 +27,32 @@ def test_the_first_start_fetches_and_the_next_is_offline(uv, project):
     assert sorted(path.name for path in project.iterdir()) == ["main.py", "pyproject.toml"]
 
 
-def test_a_changed_list_is_another(uv, project):
+def test_a_changed_list_is_fetched_anew(uv, project):
     command = ["uv", "--directory", project, "run", "main.py"]
     assert "fetched" in call(uv, "fetch", "--", *command).out
     make(project / "uv.lock", "locked")
     done = call(uv, "mcp", "--fetch", "never", "--", *command)
     assert done.status == 125 and f"hutch fetch -- uv --directory {project} run main.py" in done.err, done
-    before = entries(uv)
+    # What earlier versions of hutch called the same environment goes when it is fetched anew; that of another project stays.
+    name, = entries(uv)
+    for end in ("%23" + "0" * 15 + "f", "%23other"):
+        (uv.store / (name + end)).mkdir(mode=0o700)
     uv.registry.publish("hello", "2.0.0")
     assert call(uv, "run", "--", *command).out == "2.0.0 []\n"
-    assert len(entries(uv)) == 1 != before
+    assert entries(uv) == [name, name + "%23other"]
+    (uv.store / (name + "%23other")).rmdir()
     uv.registry.publish("hello", "3.0.0")
     assert call(uv, "fetch", "--update").status == 0
     assert call(uv, "run", "--", *command).out == "3.0.0 []\n"
     assert str(project) in call(uv, "fetch", "--list").out
     assert call(uv, "fetch", "--verify").status == 0
+
+
+def test_a_path_too_long_for_an_entry_is_one_sentence(uv, project):
+    deep = uv.home / "/".join(["d" * 60] * 4)
+    make(deep / "pyproject.toml", PROJECT)
+    done = call(uv, "fetch", "--", "uv", "--directory", deep, "run", "main.py")
+    assert done.status == 125 and "is too long for the name of an entry" in done.err and "move the project to a shorter path" in done.err, done
 
 
 @pytest.mark.parametrize("words", [["uv", "run", "main.py"], ["uv", "run", "--project", ".", "main.py"]], ids=" ".join)

@@ -7,7 +7,7 @@
 
 # The packages for a build, and those that the tests need too.
 # shellcheck disable=SC2034  # the sourcing files use both
-BUILD_PACKAGES=(gcc libc6-dev pkg-config meson ninja-build libseccomp-dev libcap-dev libmnl-dev libcjson-dev libc-ares-dev libcmocka-dev)
+BUILD_PACKAGES=(gcc libc6-dev pkg-config meson ninja-build libseccomp-dev libcap-dev libmnl-dev libcjson-dev libc-ares-dev libmd-dev libcmocka-dev)
 # shellcheck disable=SC2034
 TEST_PACKAGES=(python3 python3-pytest util-linux procps bubblewrap mandoc bash-completion zsh fish
         iproute2 openssl curl git bind9-dnsutils musl-tools golang-go libjansson4 openssh-client strace)

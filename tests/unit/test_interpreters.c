@@ -19,8 +19,9 @@ static size_t program_of(const char *words)
         char *rest = NULL;
         for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
                 str_list_add(&command, word);
-        size_t index = interpreter_program(&command);
-        assert_true(index == 0 || index < command.count);
+        const char *module;
+        size_t index = interpreter_program(&command, &module);
+        assert_true(index == 0 || (index < command.count && !module));
         str_list_free(&command);
         return index;
 }
@@ -106,7 +107,8 @@ static void test_modules(void **state)
                 char *rest = NULL;
                 for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
                         str_list_add(&command, word);
-                const char *module = interpreter_module(&command);
+                const char *module;
+                (void)interpreter_program(&command, &module);
                 if (rows[i].module ? !module || !str_equal(module, rows[i].module) : module != NULL)
                         fail_msg("%s: %s", rows[i].words, module ? module : "(none)");
                 str_list_free(&command);
@@ -145,8 +147,9 @@ static void test_random_words(void **state)
                         seed = seed * 6364136223846793005UL + 1442695040888963407UL;
                         str_list_add(&command, words[(seed >> 33) % (sizeof(words) / sizeof(*words))]);
                 }
-                size_t index = interpreter_program(&command);
-                assert_true(index == 0 || index < command.count);
+                const char *module;
+                size_t index = interpreter_program(&command, &module);
+                assert_true(index == 0 || (index < command.count && !module));
                 str_list_free(&command);
         }
 }

@@ -42,7 +42,9 @@ static void say_at(const char *cwd, bool fetches)
         resolver->box = &box;
         resolver->work = cwd;
         resolver->toolchain = &toolchain;
+        command_read(&box.argv, &toolchain.command);
         notes_say(resolver);
+        toolchain_free(&toolchain);
 }
 
 static void say(const char *command, bool fetches)

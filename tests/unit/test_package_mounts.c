@@ -14,6 +14,7 @@
 #include "packages/store.h"
 #include "tree_rig.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -81,6 +82,8 @@ static bool add(const char *command)
         package_mounts_release(&use);
         str_list_free(&box.argv);
         box.argv = tree_words(command);
+        command_free(&toolchain.command);
+        command_read(&box.argv, &toolchain.command);
         box.fetch_first = false;
         error = (struct error){0};
         heard = (struct heard){""};
@@ -99,7 +102,7 @@ static void make_entry(const char *name, const char *registry)
 {
         struct entry entry = {.name = str_copy(name), .digest = str_copy("d")};
         autofree char *file = fetch_name_encode(name);
-        autoclose int store = store_open(true);
+        autoclose int store = store_open(STORE_PACKAGES, true);
         autoclose int directory = store_begin(store, file, NULL);
         assert_true(directory >= 0);
         str_list_add(&entry.command, "npx");
@@ -423,51 +426,79 @@ static void test_projects(void **state)
         assert_true(add("uv --directory T/p sync"));
 }
 
-static char *request_name(const char *command)
+static char *request_name(const char *words)
 {
         struct fetch_request request;
-        struct resolver *resolver = tree_resolver(NULL);
+        struct str_list list = tree_words(words);
+        struct command command;
         char *name = NULL;
-        resolver->box->argv = tree_words(command);
-        if (package_project_request(resolver, &request)) {
+        command_read(&list, &command);
+        if (package_project_request(tree_resolver(NULL), &command, &request)) {
                 assert_int_equal(request.tool, FETCH_UV_PROJECT);
                 assert_true(request.consents);
-                assert_found(package_project_directory(&request), "T/p");
-                name = str_copy(request.packages.values[0]);
+                name = fetch_request_name(&request);
         } else {
                 assert_int_equal(request.tool, FETCH_NONE);
         }
         fetch_request_free(&request);
-        str_list_free(&resolver->box->argv);
+        command_free(&command);
+        str_list_free(&list);
         return name;
 }
 
-/* Each state of a project's lists is another request. */
 static void test_requests_of_projects(void **state)
 {
         (void)state;
         tree_make_file("T/p/pyproject.toml", "", 0644);
         tree_make_link("T/link", "p");
-        struct str_list names = {0};
-        str_list_take(&names, request_name("uv --directory T/p run x"));
-        autofree char *again = request_name("uv --directory T/link run y");
-        assert_string_equal(again, names.values[0]);
-        static const char *const files[][2] = {{"T/p/pyproject.toml", "a"},
-                                               {"T/p/uv.lock", "a"},
-                                               {"T/p/.python-version", "a"},
-                                               {"T/p/uv.lock", ""}};
-        for (size_t i = 0; i < COUNT(files); i++) {
-                tree_make_file(files[i][0], files[i][1], 0644);
-                autofree char *name = request_name("uv --directory T/p run x");
-                assert_false(str_list_has(&names, name));
-                str_list_add(&names, name);
-        }
-        tree_make_file("T/p/other.py", "", 0644);
-        autofree char *same = request_name("uv --directory T/p run x");
-        assert_string_equal(same, names.values[names.count - 1]);
+        assert_found(request_name("uv --directory T/p run x"), "uv:T/p");
+        assert_found(request_name("uv --directory T/link run y"), "uv:T/p");
         assert_null(request_name("uv --directory T/p sync"));
         assert_null(request_name("npx x"));
-        str_list_free(&names);
+}
+
+/* Any change of the lists, and nothing else, makes the entry count as missing. */
+static void test_changed_lists(void **state)
+{
+        (void)state;
+        static const char *const files[][2] = {
+            {"T/p/pyproject.toml", "a"}, {"T/p/uv.lock", "a"},   {"T/p/.python-version", "a"},
+            {"T/p/uv.lock", ""},         {"T/p/uv.lock", "b c"}, {"T/p/pyproject.toml", ""},
+        };
+        autofree char *project = tree_path("T/p"), *name = tree_path("T/p");
+        toolchain.missing = false;
+        tree_make_file("T/p/pyproject.toml", "", 0644);
+        tree_add_grant(&box, "T/p", false, "program of the command");
+        for (size_t i = 0; i < COUNT(files); i++) {
+                autofree char *entry = str_format("T/entry%zu", i);
+                autofree char *path = tree_path(entry);
+                tree_make_directory(entry);
+                autoclose int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+                assert_false(package_project_is_current(directory, project));
+                assert_int_equal(package_project_keep(directory, project), 0);
+                assert_true(package_project_is_current(directory, project));
+                tree_make_file("T/p/other.py", files[i][1], 0644);
+                assert_true(package_project_is_current(directory, project));
+                tree_make_file(files[i][0], files[i][1], 0644);
+                assert_false(package_project_is_current(directory, project));
+                assert_int_equal(package_project_keep(directory, project), -EEXIST);
+        }
+        /* The same in a run: the entry is used until a list changes. */
+        free(name);
+        name = str_format("uv:%s", project);
+        make_entry(name, NULL);
+        assert_false(add("uv --directory T/p run x"));
+        assert_true(box.fetch_first);
+        autofree char *file = fetch_name_encode(name);
+        autoclose int store = store_open(STORE_PACKAGES, true);
+        autoclose int directory = store_open_entry(STORE_PACKAGES, store, file);
+        assert_int_equal(package_project_keep(directory, project), 0);
+        assert_true(add("uv --directory T/p run x"));
+        assert_non_null(use.source);
+        tree_make_file("T/p/uv.lock", "d", 0644);
+        keep_mounts(2);
+        assert_false(add("uv --directory T/p run x"));
+        assert_true(box.fetch_first);
 }
 
 static enum fetch_tool read_request(const char *command)
@@ -638,6 +669,7 @@ int main(void)
             TEST(test_fetch_sandbox),
             TEST(test_projects),
             TEST(test_requests_of_projects),
+            TEST(test_changed_lists),
             TEST(test_any_request),
             TEST(test_persist),
             TEST(test_mount_points),

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which installed programs and projects `uv run`, `uvx`, `npx` and `python -m` use, and which packages they
- * ask for.
+ * Which installed programs and projects `uv run`, `uvx`, `npx` and `python -m` use.
  */
 #include "command/runners.h"
 
@@ -9,15 +8,31 @@
 
 #include <stdlib.h>
 
-/* What the command uses, with T/caller as the working directory. */
-static struct runner_needs find(const char *words, const struct box *box)
+static struct command read_words(const char *words)
+{
+        struct command command;
+        struct str_list list = tree_words(words);
+        command_read(&list, &command);
+        str_list_free(&list);
+        return command;
+}
+
+/* What the command uses, with `place` as the working directory. */
+static struct runner_needs find_in(const char *place, const char *words, const struct box *box)
 {
         struct runner_needs needs = {0};
+        struct command command = read_words(words);
         struct resolver *resolver = tree_resolver(box);
-        resolver->box->argv = tree_words(words);
-        runners_find_needs(resolver, &needs);
-        str_list_free(&resolver->box->argv);
+        autofree char *work = tree_path(place);
+        resolver->work = work;
+        runners_find_needs(resolver, &command, &needs);
+        command_free(&command);
         return needs;
+}
+
+static struct runner_needs find(const char *words, const struct box *box)
+{
+        return find_in("T/caller", words, box);
 }
 
 /* Words that end too early, or name nothing, ask for nothing. */
@@ -181,10 +196,9 @@ static void test_unsynced_projects(void **state)
         tree_make_file("T/w/pyproject.toml", "[tool.uv.workspace]\n", 0644);
         tree_make_file("T/w/m/pyproject.toml", "", 0644);
         for (size_t i = 0; i < COUNT(cases); i++) {
-                struct resolver *resolver = tree_resolver(NULL);
-                resolver->box->argv = tree_words(cases[i].words);
-                assert_found(runners_find_unsynced(resolver), cases[i].project);
-                str_list_free(&resolver->box->argv);
+                struct command command = read_words(cases[i].words);
+                assert_found(runners_find_unsynced(tree_resolver(NULL), &command), cases[i].project);
+                command_free(&command);
         }
         /* hutch makes such an environment itself; for any other the user hears of it. */
         struct runner_needs needs = find("uv --directory T/q run x", NULL);
@@ -283,16 +297,10 @@ static void test_npx(void **state)
 
 static void assert_npx_in(const char *work, const struct box *box, const char *program, const char *directory)
 {
-        struct runner_needs needs = {0};
-        autofree char *place = tree_path(work);
-        struct resolver *resolver = tree_resolver(box);
-        resolver->box->argv = tree_words("npx tool");
-        resolver->work = place;
-        runners_find_needs(resolver, &needs);
+        struct runner_needs needs = find_in(work, "npx tool", box);
         assert_list(&needs.programs, program ? LIST(program) : LIST());
         assert_list(&needs.directories, directory ? LIST(directory) : LIST());
         runners_free_needs(&needs);
-        str_list_free(&resolver->box->argv);
 }
 
 static void test_npx_searches_upward(void **state)
@@ -338,96 +346,6 @@ static void test_modules(void **state)
         assert_needs("python3 -m single", NULL, NULL, NULL, NULL);
 }
 
-/* The package, and whether the request can be read: "tool,tool packages… !" with a final ! where the words
- * agree to a download. */
-static void test_requests(void **state)
-{
-        (void)state;
-        static const struct {
-                const char *words, *request; /* NULL: none */
-        } cases[] = {
-            {"npx x", "npm: x"},
-            {"npx -y x@1 -p y", "npm: x@1 !"},
-            {"npx --yes -p a --package=b cmd", "npm: b a !"},
-            {"npx -w x y", "npm: y"},
-            {"npm exec --yes x", "npm: x !"},
-            {"npm x x", "npm: x"},
-            {"npx", "npm:"},
-            {"npm install x", NULL},
-            {"npm", NULL},
-            {"npx --registry=x y", NULL},
-            {"npx --userconfig x y", NULL},
-            {"npx y --registry x", "npm: y"},
-            {"uvx x", "uv: x !"},
-            {"uv tool run --from a b", "uv: a !"},
-            {"uvx --with b -w c x", "uv: x b c !"},
-            {"uvx -p 3.12 x", "uv: x --python=3.12 !"},
-            {"uvx --python 3.11 -p 3.12 x", "uv: x --python=3.11 !"},
-            {"uvx --index x y", NULL},
-            {"uvx -n y", NULL},
-            {"uvx y --index x", "uv: y !"},
-            {"uvx", "uv: !"},
-            {"uv run x", NULL},
-            {"uv tool install x", NULL},
-            {"node x", NULL},
-        };
-        for (size_t i = 0; i < COUNT(cases); i++) {
-                struct runner_request request = {0};
-                struct str_list command = tree_words(cases[i].words);
-                bool read = runners_read_request(&command, &request);
-                char *text = read ? str_copy(request.uv ? "uv:" : "npm:") : NULL;
-                for (size_t j = 0; read && j < request.packages.count; j++) {
-                        char *longer = str_format("%s %s", text, request.packages.values[j]);
-                        free(text);
-                        text = longer;
-                }
-                if (read && request.consents) {
-                        char *longer = str_format("%s !", text);
-                        free(text);
-                        text = longer;
-                }
-                assert_found(text, cases[i].request);
-                str_list_free(&request.packages);
-                str_list_free(&command);
-        }
-}
-
-static void test_packages_and_projects(void **state)
-{
-        (void)state;
-        static const struct {
-                const char *words, *package, *project;
-        } cases[] = {
-            {"npx -y @a/b@1.0 x", "@a/b", NULL},
-            {"npx a@1", "a", NULL},
-            {"npx -p a b", "a", NULL},
-            {"bunx a@1", "a", NULL},
-            {"npm exec a", "a", NULL},
-            {"npm x a", "a", NULL},
-            {"npm run a", NULL, NULL},
-            {"npm", NULL, NULL},
-            {"npx", NULL, NULL},
-            {"uvx a[b]==1", "a", NULL},
-            {"uvx a@1", "a", NULL},
-            {"uv tool run --from a>=2 b", "a", NULL},
-            {"uv tool install a", NULL, NULL},
-            {"uv run --directory d x.py", NULL, "d"},
-            {"uv --project=d run x.py", NULL, "d"},
-            {"uv --project p --directory d run x.py", NULL, "d"},
-            {"uv run --with y x.py", NULL, "x.py"},
-            {"uv run", NULL, NULL},
-            {"uv sync", NULL, NULL},
-            {"node run x.py", NULL, NULL},
-        };
-        for (size_t i = 0; i < COUNT(cases); i++) {
-                struct str_list command = tree_words(cases[i].words);
-                assert_found(runners_find_package(&command), cases[i].package);
-                const char *project = runners_find_project(&command);
-                assert_found(project ? str_copy(project) : NULL, cases[i].project);
-                str_list_free(&command);
-        }
-}
-
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -440,8 +358,6 @@ int main(void)
             TREE_TEST(test_npx),
             TREE_TEST(test_npx_searches_upward),
             TREE_TEST(test_modules),
-            cmocka_unit_test(test_requests),
-            cmocka_unit_test(test_packages_and_projects),
         };
         return cmocka_run_group_tests_name("runners", tests, NULL, NULL);
 }

@@ -29,7 +29,7 @@ static int set_up(void **state)
                 return -1;
         autofree char *data = tree_path("T/data");
         setenv("XDG_DATA_HOME", data, 1);
-        store = store_open(true);
+        store = store_open(STORE_PACKAGES, true);
         return store < 0 ? -1 : 0;
 }
 
@@ -51,7 +51,7 @@ static bool exists(const char *name)
 static void assert_entries(const char *const *wanted)
 {
         struct str_list files = {0};
-        store_list(store, &files);
+        store_list(STORE_PACKAGES, store, &files);
         assert_list(&files, wanted);
         for (size_t i = 1; i < files.count; i++)
                 assert_true(strcmp(files.values[i - 1], files.values[i]) < 0);
@@ -95,23 +95,23 @@ static void test_making_the_store(void **state)
                 assert_int_equal(stat(path, &status), 0);
                 assert_int_equal(status.st_mode & 07777, 0700);
         }
-        autoclose int again = store_open(false);
+        autoclose int again = store_open(STORE_PACKAGES, false);
         assert_true(again >= 0);
         assert_found(store_path(), "T/data/hutch");
 
         autofree char *other = tree_path("T/other/deep");
         setenv("XDG_DATA_HOME", other, 1);
-        assert_int_equal(store_open(false), -ENOENT);
+        assert_int_equal(store_open(STORE_PACKAGES, false), -ENOENT);
         assert_found(store_path(), "T/other/deep/hutch");
         assert_false(exists("T/other"));
-        autoclose int deep = store_open(true);
+        autoclose int deep = store_open(STORE_PACKAGES, true);
         assert_true(deep >= 0 && exists("T/other/deep/hutch/packages"));
 
         /* Links may lead to the data directory; its real path is what counts. */
         tree_make_link("T/link", "data");
         autofree char *link = tree_path("T/link");
         setenv("XDG_DATA_HOME", link, 1);
-        autoclose int linked = store_open(false);
+        autoclose int linked = store_open(STORE_PACKAGES, false);
         assert_true(linked >= 0);
         assert_found(store_path(), "T/data/hutch");
 }
@@ -120,50 +120,50 @@ static void test_directories_that_are_not_the_callers_alone(void **state)
 {
         (void)state;
         tree_set_mode("T/data/hutch", 0750);
-        assert_int_equal(store_open(false), -EPERM);
-        assert_int_equal(store_open(true), -EPERM);
+        assert_int_equal(store_open(STORE_PACKAGES, false), -EPERM);
+        assert_int_equal(store_open(STORE_PACKAGES, true), -EPERM);
         assert_int_equal(store_open_home("name"), -EPERM);
         tree_set_mode("T/data/hutch", 0700);
         tree_set_mode(STORE, 0701);
-        assert_int_equal(store_open(true), -EPERM);
+        assert_int_equal(store_open(STORE_PACKAGES, true), -EPERM);
         tree_set_mode(STORE, 0700);
 
         /* hutch's own directories are not links, and are directories. */
         autofree char *other = tree_path("T/other");
         setenv("XDG_DATA_HOME", other, 1);
         tree_make_link("T/other/hutch", "../data/hutch");
-        assert_true(store_open(true) < 0);
+        assert_true(store_open(STORE_PACKAGES, true) < 0);
         tree_remove_file("T/other/hutch");
         tree_make_file("T/other/hutch", "", 0600);
-        assert_int_equal(store_open(true), -ENOTDIR);
+        assert_int_equal(store_open(STORE_PACKAGES, true), -ENOTDIR);
 
         if (geteuid() != 0)
                 return;
         autofree char *data = tree_path("T/data"), *hutch = tree_path("T/data/hutch");
         setenv("XDG_DATA_HOME", data, 1);
         assert_int_equal(chown(hutch, 12345, 0), 0);
-        assert_int_equal(store_open(false), -EPERM);
+        assert_int_equal(store_open(STORE_PACKAGES, false), -EPERM);
         assert_int_equal(chown(hutch, 0, 0), 0);
         /* Root makes nothing in another user's directory, and uses what is there. */
         assert_int_equal(chown(data, 12345, 0), 0);
-        autoclose int there = store_open(true);
+        autoclose int there = store_open(STORE_PACKAGES, true);
         assert_true(there >= 0);
         autofree char *missing = tree_path("T/data/more/deep"), *beside = tree_path("T/data/x");
         setenv("XDG_DATA_HOME", missing, 1);
-        assert_int_equal(store_open(true), -EPERM);
+        assert_int_equal(store_open(STORE_PACKAGES, true), -EPERM);
         assert_false(exists("T/data/more"));
         tree_make_directory("T/data/x");
         assert_int_equal(chown(beside, 12345, 0), 0);
         setenv("XDG_DATA_HOME", beside, 1);
-        assert_int_equal(store_open(true), -EPERM);
+        assert_int_equal(store_open(STORE_PACKAGES, true), -EPERM);
         assert_false(exists("T/data/x/hutch"));
         assert_int_equal(chown(beside, 0, 0), 0);
-        autoclose int own = store_open(true);
+        autoclose int own = store_open(STORE_PACKAGES, true);
         /* The reason is the true one. */
         tree_make_file("T/data/file", "", 0600);
         autofree char *file = tree_path("T/data/file/x");
         setenv("XDG_DATA_HOME", file, 1);
-        assert_int_equal(store_open(true), -ENOTDIR);
+        assert_int_equal(store_open(STORE_PACKAGES, true), -ENOTDIR);
         assert_true(own >= 0);
 }
 
@@ -180,10 +180,10 @@ static void test_store_in_the_home(void **state)
                         unsetenv("XDG_DATA_HOME");
                 autofree char *path = str_format("%s/.local/share/hutch", home);
                 assert_found(store_path(), path);
-                assert_int_equal(store_open(true), -ENOENT);
+                assert_int_equal(store_open(STORE_PACKAGES, true), -ENOENT);
                 assert_int_equal(access(home, F_OK), -1);
                 assert_int_equal(mkdir(home, 0755), 0);
-                autoclose int made = store_open(true);
+                autoclose int made = store_open(STORE_PACKAGES, true);
                 assert_true(made >= 0);
                 assert_int_equal(access(path, F_OK), 0);
                 static const char *const below[] = {"/.local/share/hutch/packages", "/.local/share/hutch",
@@ -211,20 +211,21 @@ static void test_homes(void **state)
 static void test_fetch(void **state)
 {
         (void)state;
-        assert_int_equal(store_open_entry(store, ENTRY), -ENOENT);
+        assert_int_equal(store_open_entry(STORE_PACKAGES, store, ENTRY), -ENOENT);
         autoclose int directory = store_begin(store, ENTRY, never);
         assert_true(directory >= 0);
-        assert_int_equal(store_open_entry(store, ENTRY), -ENOENT);
+        assert_int_equal(store_open_entry(STORE_PACKAGES, store, ENTRY), -ENOENT);
         assert_entries(LIST());
         tree_make_file(UNDONE "/cache/file", "one", 0644);
         assert_int_equal(store_commit(store, ENTRY), 0);
         assert_true(exists(MADE "/cache/file") && !exists(UNDONE));
         assert_entries(LIST(ENTRY));
         fd_close(&directory);
-        autoclose int entry = store_open_entry(store, ENTRY), second = store_open_entry(store, ENTRY);
+        autoclose int entry = store_open_entry(STORE_PACKAGES, store, ENTRY),
+                      second = store_open_entry(STORE_PACKAGES, store, ENTRY);
         assert_true(entry >= 0 && second >= 0);
         tree_set_mode(MADE, 0755);
-        assert_int_equal(store_open_entry(store, ENTRY), -EPERM);
+        assert_int_equal(store_open_entry(STORE_PACKAGES, store, ENTRY), -EPERM);
 }
 
 /* What a killed fetch left does not become part of the next one. */
@@ -318,17 +319,17 @@ static void test_replacing(void **state)
 {
         (void)state;
         fetch(ENTRY, "one");
-        autoclose int used = store_open_entry(store, ENTRY);
+        autoclose int used = store_open_entry(STORE_PACKAGES, store, ENTRY);
         fetch(ENTRY, "two");
         assert_true(exists(MADE "/cache/file") && !exists(UNDONE));
         /* The server's entry keeps its files until the server ends. */
         assert_int_equal(faccessat(used, "cache/file", F_OK, 0), 0);
         assert_int_equal(count(".old:" ENTRY ":"), 1);
         assert_entries(LIST(ENTRY));
-        store_sweep(store);
+        store_sweep(STORE_PACKAGES, store);
         assert_int_equal(count(".old:"), 1);
         fd_close(&used);
-        store_sweep(store);
+        store_sweep(STORE_PACKAGES, store);
         assert_int_equal(count(".old:"), 0);
         /* Nobody uses it: it goes at once. */
         fetch(ENTRY, "three");
@@ -341,7 +342,7 @@ static void test_removing(void **state)
         (void)state;
         fetch(ENTRY, "one");
         assert_int_equal(store_remove(store, "npm%3anone"), -ENOENT);
-        autoclose int used = store_open_entry(store, ENTRY);
+        autoclose int used = store_open_entry(STORE_PACKAGES, store, ENTRY);
         assert_int_equal(store_remove(store, ENTRY), 0);
         assert_entries(LIST());
         assert_int_equal(faccessat(used, "cache/file", F_OK, 0), 0);
@@ -350,7 +351,7 @@ static void test_removing(void **state)
         fetch(ENTRY, "two");
         assert_int_equal(store_remove(store, ENTRY), 0);
         assert_int_equal(count(".old:"), 1);
-        store_sweep(store);
+        store_sweep(STORE_PACKAGES, store);
         assert_int_equal(count(".old:"), 0);
 }
 
@@ -363,13 +364,13 @@ static void test_sweeping(void **state)
         tree_make_file(STORE "/.new:npm%3akilled/deep/file", "", 0600);
         tree_make_file(STORE "/.other/file", "", 0600);
         fd_close(&killed);
-        store_sweep(store);
+        store_sweep(STORE_PACKAGES, store);
         assert_true(exists(STORE "/.new:npm%3arunning") && exists(STORE "/.other/file") && exists(MADE));
         assert_false(exists(STORE "/.new:npm%3akilled"));
         /* A link is not followed. */
         tree_make_file("T/mine/file", "", 0600);
         tree_make_link(STORE "/.new:link", "T/mine");
-        store_sweep(store);
+        store_sweep(STORE_PACKAGES, store);
         assert_true(exists("T/mine/file"));
 }
 
