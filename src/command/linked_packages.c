@@ -11,10 +11,12 @@
 #include "lib/fd.h"
 #include "lib/messages.h"
 #include "lib/str.h"
+#include "lib/tree_walk.h"
 
-#include <dirent.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 enum {
         PACKAGE_NOTES_MAX = 4,
@@ -37,14 +39,15 @@ static void note_package(const struct box *box, const char *place, const char *h
 /* Notes the links among the packages of `modules`, and of each @scope in it. */
 static void note_links(const struct box *box, const char *modules, bool scoped, size_t *notes)
 {
-        autoclosedir DIR *directory = opendir(modules);
-        for (const struct dirent *entry; directory && (entry = readdir(directory));) {
+        autoclosedir DIR *directory = tree_open(AT_FDCWD, modules);
+        for (const struct dirent *entry; directory && (entry = tree_next(directory));) {
                 if (entry->d_name[0] == '.')
                         continue;
+                mode_t type = tree_entry_type(directory, entry);
                 autofree char *place = path_join(modules, entry->d_name);
-                if (entry->d_type == DT_DIR && entry->d_name[0] == '@' && !scoped)
+                if (type == S_IFDIR && entry->d_name[0] == '@' && !scoped)
                         note_links(box, place, true, notes);
-                autofree char *real = entry->d_type == DT_LNK ? realpath(place, NULL) : NULL;
+                autofree char *real = type == S_IFLNK ? realpath(place, NULL) : NULL;
                 if (real)
                         note_package(box, place, "leads to", real, notes);
         }

@@ -6,9 +6,9 @@
 
 #include "lib/fd.h"
 #include "lib/str.h"
+#include "lib/tree_walk.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -175,11 +175,8 @@ enum systemd_scope_progress cgroup_read_systemd(struct cgroup *cgroup, pid_t pro
  * kernel refuses to remove a cgroup with processes in it. */
 static void remove_old(int parent)
 {
-        autoclose int fd = openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        autoclosedir DIR *directory = fd < 0 ? NULL : fdopendir(fd);
-        if (directory)
-                (void)fd_take(&fd); /* closedir() closes it */
-        for (const struct dirent *entry; directory && (entry = readdir(directory));) {
+        autoclosedir DIR *directory = tree_open(parent, ".");
+        for (const struct dirent *entry; directory && (entry = tree_next(directory));) {
                 if (!str_starts(entry->d_name, PREFIX) ||
                     !isdigit((unsigned char)entry->d_name[sizeof(PREFIX) - 1]))
                         continue;
