@@ -176,16 +176,22 @@ static void judge_landlock_version(int abi, struct findings *findings)
         autofree char *absent = join(&lacks);
         str_list_free(&has);
         str_list_free(&lacks);
+        /* On every kernel before 7.1, so that it does not make the row worse. */
+        const char *sockets =
+            landlock_guards_sockets(&(struct box){0}, abi)
+                ? ""
+                : "; not limited: sockets below a grant that hutch does not hide (Linux 7.1)";
         if (!landlock_guards_files(&(struct box){0}, abi, &why))
-                findings_add(findings, "landlock", FINDING_DEGRADED, str_format("version %d: %s", abi, why),
+                findings_add(findings, "landlock", FINDING_DEGRADED,
+                             str_format("version %d: %s%s", abi, why, sockets),
                              str_copy("Linux 6.12 or newer has all of these"));
         else if (absent[0])
                 findings_add(findings, "landlock", FINDING_DEGRADED,
-                             str_format("version %d: %s; lacking: %s", abi, present, absent),
+                             str_format("version %d: %s; lacking: %s%s", abi, present, absent, sockets),
                              str_copy("Linux 6.12 or newer has all of these"));
         else
-                findings_add(findings, "landlock", FINDING_OK, str_format("version %d: %s", abi, present),
-                             NULL);
+                findings_add(findings, "landlock", FINDING_OK,
+                             str_format("version %d: %s%s", abi, present, sockets), NULL);
 }
 
 static void judge_landlock(const struct facts *facts, struct findings *findings)

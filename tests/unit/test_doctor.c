@@ -196,6 +196,10 @@ static void test_landlock(void **state)
 {
         (void)state;
         expect("landlock", FINDING_OK, "version 7: writes only below writable grants", NULL);
+        expect("landlock", FINDING_OK, "not limited: sockets below a grant that hutch does not hide", NULL);
+        facts.landlock_abi = 9;
+        expect("landlock", FINDING_OK, "signals and abstract sockets stay inside", NULL);
+        assert_null(strstr(find("landlock")->detail, "not limited"));
         facts.landlock_abi = 6;
         expect("landlock", FINDING_OK, "signals and abstract sockets stay inside", NULL);
         facts.landlock_abi = 5;
