@@ -201,11 +201,13 @@ static bool check_decides(const struct box *box, const char *option, const char 
             option, path, left ? "a link leads there out of" : "it is in", holder->source);
 }
 
-static bool check_template(const struct box *box, const char *cwd, struct error *error)
+/* Also where the option is a name, or is not given: an installation of the user's can be in a grant. */
+static bool check_template(const struct box *box, const struct template *template, const char *cwd,
+                           struct error *error)
 {
-        const char *name = box->template_name;
-        autofree char *path = name[0] == '/' ? str_copy(name) : str_format("%s/%s", cwd, name);
-        return !strchr(name, '/') || check_decides(box, "--template", path, error);
+        const char *file = template->file;
+        autofree char *path = file[0] == '/' ? str_copy(file) : str_format("%s/%s", cwd, file);
+        return check_decides(box, "--template", path, error);
 }
 
 static bool read_profile(struct box *box, const char *path, const char *cwd, struct error *error)
@@ -343,7 +345,7 @@ static bool fill(struct box *box, struct held_sources *held, const struct option
          * the toolchain must not follow. */
         if (!network_make(box, options, error) || !base_add(box, held, error) ||
             !persist_add(box, held, options, error) || !add_grants(box, held, options, cwd, error) ||
-            !check_template(box, cwd, error) ||
+            !check_template(box, template, cwd, error) ||
             !toolchain_find(&options->command, &caller, toolchain, error) || !check_userns(box, error) ||
             !add_toolchain(box, held, toolchain, options->no_auto_grant, error) ||
             !package_mounts_add(box, held, options, caller.work, toolchain, use, error) ||
