@@ -256,7 +256,7 @@ static void name_grants(const struct box *box)
         autofree char *limits = limits_describe(&box->limits, box->memory_fs_bytes);
         message_verbose("limits: %s", limits);
         if (box->limits.no_cgroup)
-                message_verbose("no control group holds them: %s", box->limits.no_cgroup);
+                message_verbose("no cgroup enforces them: %s", box->limits.no_cgroup);
         for (size_t i = 0; i < box->mount_count; i++) {
                 const struct mount *mount = &box->mounts[i];
                 if (mount->kind == MOUNT_MEMORY && mount->bytes)
