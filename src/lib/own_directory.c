@@ -79,3 +79,8 @@ char *own_directory_path(const struct own_base *base)
         autofree char *path = base_path(base, &from);
         return path ? path_join(path, "hutch") : NULL;
 }
+
+const char *own_directory_explain(int error)
+{
+        return error == -EPERM ? "it must belong to this account and have mode 0700" : strerror(-error);
+}

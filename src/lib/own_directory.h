@@ -21,6 +21,9 @@ int own_directory_of(const struct own_base *base, bool create);
 /* The same for the directory `name` of `parent`. It follows no link. */
 int own_directory_open(int parent, const char *name, bool create);
 
+/* Why opening failed, for a sentence. `error`: what the function returned. */
+const char *own_directory_explain(int error);
+
 /* The path that own_directory_of() opens, which may not exist; NULL without a home. The caller frees. */
 char *own_directory_path(const struct own_base *base);
 

@@ -10,6 +10,7 @@
 #include "lib/fd.h"
 #include "lib/homes.h"
 #include "lib/messages.h"
+#include "lib/own_directory.h"
 #include "lib/real_path.h"
 #include "packages/entry.h"
 #include "packages/project.h"
@@ -208,9 +209,8 @@ static bool use_entry(struct box *box, struct held_sources *held, const struct o
         if (entry < 0) {
                 if (!file || entry == -ENOENT)
                         return handle_missing(box, options, toolchain, request, name, error);
-                return error_set(
-                    error, EXIT_SETUP, "cannot look for %s in hutch's data directory: %s", error_shown(name),
-                    entry == -EPERM ? "it must belong to this account and have mode 0700" : strerror(-entry));
+                return error_set(error, EXIT_SETUP, "cannot look for %s in hutch's data directory: %s",
+                                 error_shown(name), own_directory_explain(entry));
         }
         if (!add_entry(box, held, request->tool, name, entry, use, error))
                 return false;
