@@ -190,6 +190,8 @@ static bool check_userns(const struct box *box, struct error *error)
 static bool check_decides(const struct box *box, const char *option, const char *path, struct error *error)
 {
         const struct mount *left = NULL;
+        if (!mounts_any_writable(box))
+                return true;
         autofree char *real = mounts_resolve(box, path, &left);
         const struct mount *holder = left || !real ? left : mounts_find_writable(box, real);
         if (!holder)
