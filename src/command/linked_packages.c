@@ -36,7 +36,8 @@ static void note_package(const struct box *box, const char *place, const char *h
                 error_shown(real), error_shown(real));
 }
 
-/* Notes the links among the packages of `modules`, and of each @scope in it. */
+/* Notes the links among the packages of `modules`, which may be a link itself, and of each @scope in it,
+ * which is none. */
 static void note_links(const struct box *box, const char *modules, bool scoped, size_t *notes)
 {
         autoclosedir DIR *directory = tree_open(AT_FDCWD, modules);
