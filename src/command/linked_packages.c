@@ -11,10 +11,12 @@
 #include "lib/fd.h"
 #include "lib/messages.h"
 #include "lib/str.h"
+#include "lib/tree_walk.h"
 
-#include <dirent.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 enum {
         PACKAGE_NOTES_MAX = 4,
@@ -34,18 +36,19 @@ static void note_package(const struct resolver *resolver, const char *place, con
                 error_shown(real), error_shown(real));
 }
 
-/* Notes the links among the packages of `modules`, and of each @scope in it. */
+/* Notes the links among the packages of `modules`, which may be a link itself, and of each @scope in it,
+ * which is none. */
 static void note_links(const struct resolver *resolver, const char *modules, bool scoped, size_t *notes)
 {
-        autoclosedir DIR *directory = opendir(modules);
-        for (const struct dirent *entry; directory && (entry = readdir(directory));) {
+        autoclosedir DIR *directory = tree_open(AT_FDCWD, modules);
+        for (const struct dirent *entry; directory && (entry = tree_next(directory));) {
                 if (entry->d_name[0] == '.')
                         continue;
+                mode_t type = tree_entry_type(directory, entry);
                 autofree char *place = path_join(modules, entry->d_name);
-                if (entry->d_type == DT_DIR && entry->d_name[0] == '@' && !scoped)
+                if (type == S_IFDIR && entry->d_name[0] == '@' && !scoped)
                         note_links(resolver, place, true, notes);
-                const char *real =
-                    entry->d_type == DT_LNK ? path_walk_real(resolver_walker(resolver), place) : NULL;
+                const char *real = type == S_IFLNK ? path_walk_real(resolver_walker(resolver), place) : NULL;
                 if (real)
                         note_package(resolver, place, "leads to", real, notes);
         }

@@ -176,16 +176,22 @@ static void judge_landlock_version(int abi, struct findings *findings)
         autofree char *absent = join(&lacks);
         str_list_free(&has);
         str_list_free(&lacks);
+        /* On every kernel before 7.1, so that it does not make the row worse. */
+        const char *sockets =
+            landlock_guards_sockets(&(struct box){0}, abi)
+                ? ""
+                : "; not limited: sockets below a grant that hutch does not hide (Linux 7.1)";
         if (!landlock_guards_files(&(struct box){0}, abi, &why))
-                findings_add(findings, "landlock", FINDING_DEGRADED, str_format("version %d: %s", abi, why),
+                findings_add(findings, "landlock", FINDING_DEGRADED,
+                             str_format("version %d: %s%s", abi, why, sockets),
                              str_copy("Linux 6.12 or newer has all of these"));
         else if (absent[0])
                 findings_add(findings, "landlock", FINDING_DEGRADED,
-                             str_format("version %d: %s; lacking: %s", abi, present, absent),
+                             str_format("version %d: %s; lacking: %s%s", abi, present, absent, sockets),
                              str_copy("Linux 6.12 or newer has all of these"));
         else
-                findings_add(findings, "landlock", FINDING_OK, str_format("version %d: %s", abi, present),
-                             NULL);
+                findings_add(findings, "landlock", FINDING_OK,
+                             str_format("version %d: %s%s", abi, present, sockets), NULL);
 }
 
 static void judge_landlock(const struct facts *facts, struct findings *findings)
@@ -335,8 +341,7 @@ static void judge_cgroups(const struct facts *facts, struct findings *findings)
             "add systemd.unified_cgroup_hierarchy=1 to the kernel command line and reboot";
         switch (facts->cgroups) {
         case CGROUP_NONE:
-                findings_add(findings, "cgroups", FINDING_MISSING, str_copy("no control groups are visible"),
-                             NULL);
+                findings_add(findings, "cgroups", FINDING_MISSING, str_copy("no cgroups are visible"), NULL);
                 break;
         case CGROUP_V1:
                 findings_add(findings, "cgroups", FINDING_MISSING, str_copy("version 1 only"),
@@ -348,23 +353,22 @@ static void judge_cgroups(const struct facts *facts, struct findings *findings)
                 break;
         case CGROUP_V2:
                 if (facts->cgroup_delegated || facts->bus)
-                        findings_add(
-                            findings, "cgroups", FINDING_OK,
-                            str_format("version 2; %s%s%s",
-                                       facts->cgroup_delegated ? "your control group is delegated" : "",
-                                       facts->cgroup_delegated && facts->bus ? ", and " : "",
-                                       facts->bus ? "your systemd answers on D-Bus" : ""),
-                            NULL);
+                        findings_add(findings, "cgroups", FINDING_OK,
+                                     str_format("version 2; %s%s%s",
+                                                facts->cgroup_delegated ? "your cgroup is delegated" : "",
+                                                facts->cgroup_delegated && facts->bus ? ", and " : "",
+                                                facts->bus ? "your systemd answers on D-Bus" : ""),
+                                     NULL);
                 else
                         findings_add(findings, "cgroups", FINDING_DEGRADED,
-                                     str_copy("version 2, but no control group is delegated to you, and no "
+                                     str_copy("version 2, but no cgroup is delegated to you, and no "
                                               "systemd of yours answers on D-Bus"),
                                      str_copy("run `sudo loginctl enable-linger $USER`, or log in through a "
                                               "systemd session"));
         }
 }
 
-/* Which mechanism will hold each limit. */
+/* Which mechanism will enforce each limit. */
 static void judge_limits(const struct facts *facts, struct findings *findings)
 {
         const struct limits *limits = &facts->limits;
@@ -372,17 +376,17 @@ static void judge_limits(const struct facts *facts, struct findings *findings)
             str_format("memory: %s; processes: %s; processors: %s", limit_mechanism_name(limits->memory),
                        limit_mechanism_name(limits->processes), limit_mechanism_name(limits->processors));
         if (limits->way == CGROUP_WAY_NONE)
-                findings_add(
-                    findings, "limits", limits->processes == LIMIT_NONE ? FINDING_MISSING : FINDING_DEGRADED,
-                    str_format("%s; a fraction of a processor: none; %s", how,
-                               limits->no_cgroup ? limits->no_cgroup : "there are no control groups"),
-                    str_copy("a control group holds them exactly; see cgroups below"));
+                findings_add(findings, "limits",
+                             limits->processes == LIMIT_NONE ? FINDING_MISSING : FINDING_DEGRADED,
+                             str_format("%s; a fraction of a processor: none; %s", how,
+                                        limits->no_cgroup ? limits->no_cgroup : "there are no cgroups"),
+                             str_copy("a cgroup enforces them exactly; see cgroups below"));
         else
                 findings_add(findings, "limits", FINDING_OK,
                              str_format("%s, %s", how,
                                         limits->way == CGROUP_WAY_SYSTEMD
                                             ? "in a scope that systemd makes"
-                                            : "in a group that is delegated to you"),
+                                            : "in a cgroup that is delegated to you"),
                              NULL);
 }
 

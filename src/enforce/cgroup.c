@@ -6,9 +6,9 @@
 
 #include "lib/fd.h"
 #include "lib/str.h"
+#include "lib/tree_walk.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -149,7 +149,7 @@ static bool open_scope(struct cgroup *cgroup, pid_t process)
         autofree char *text = content;
         autofree char *path = cgroup_parse_path(text);
         if (!path)
-                return set_reason(cgroup, "the sandbox is in no control group");
+                return set_reason(cgroup, "the sandbox is in no cgroup");
         if (!str_equal(path_base(path), cgroup->scope.name))
                 return set_reason(cgroup, "systemd did not put the sandbox into its scope");
         autofree char *directory = str_format("/sys/fs/cgroup%s", path);
@@ -175,11 +175,8 @@ enum systemd_scope_progress cgroup_read_systemd(struct cgroup *cgroup, pid_t pro
  * kernel refuses to remove a cgroup with processes in it. */
 static void remove_old(int parent)
 {
-        autoclose int fd = openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        autoclosedir DIR *directory = fd < 0 ? NULL : fdopendir(fd);
-        if (directory)
-                (void)fd_take(&fd); /* closedir() closes it */
-        for (const struct dirent *entry; directory && (entry = readdir(directory));) {
+        autoclosedir DIR *directory = tree_open(parent, ".");
+        for (const struct dirent *entry; directory && (entry = tree_next(directory));) {
                 if (!str_starts(entry->d_name, PREFIX) ||
                     !isdigit((unsigned char)entry->d_name[sizeof(PREFIX) - 1]))
                         continue;
@@ -212,14 +209,13 @@ bool cgroup_create(struct cgroup *cgroup, const struct limits *limits)
         if (mkdirat(cgroup->parent, cgroup->name, 0755) < 0) {
                 int error = errno;
                 fd_close(&cgroup->parent);
-                return set_reason(cgroup, "cannot make a control group in %s: %s", limits->cgroup,
-                                  strerror(error));
+                return set_reason(cgroup, "cannot make a cgroup in %s: %s", limits->cgroup, strerror(error));
         }
         cgroup->directory =
             openat(cgroup->parent, cgroup->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
         int error = cgroup->directory < 0 ? -errno : cgroup_set_limits(cgroup, limits);
-        return error == 0 || set_reason(cgroup, "the control group in %s accepts no limits: %s",
-                                        limits->cgroup, strerror(-error));
+        return error == 0 ||
+               set_reason(cgroup, "the cgroup in %s accepts no limits: %s", limits->cgroup, strerror(-error));
 }
 
 /* ---- while the sandbox runs ---- */

@@ -112,7 +112,7 @@ bool enforcement_settle_cgroup(struct enforcement *enforcement, bool made, struc
         enforcement->cgroup_deadline = -1;
         limits_settle(limits, holds, box->outer_uid, box->proc, cgroup->why);
         if (!holds) {
-                message_verbose("no control group holds the limits: %s", cgroup->why);
+                message_verbose("no cgroup enforces the limits: %s", cgroup->why);
                 cgroup_remove(cgroup);
         }
         if (!limits_check(limits, box->required, error))

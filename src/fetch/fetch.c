@@ -14,6 +14,7 @@
 #include "lib/fd.h"
 #include "lib/homes.h"
 #include "lib/messages.h"
+#include "lib/own_directory.h"
 #include "packages/entry.h"
 #include "packages/project.h"
 #include "packages/request.h"
@@ -30,16 +31,11 @@
 #include <sys/wait.h>
 #include <time.h>
 
-static const char *explain(int error)
-{
-        return error == -EPERM ? "it must belong to this account and have mode 0700" : strerror(-error);
-}
-
 static bool refuse_store(int store, struct error *error)
 {
         autofree char *path = store_path();
         return error_set(error, EXIT_SETUP, "cannot use hutch's data directory %s: %s", path ? path : "",
-                         explain(store));
+                         own_directory_explain(store));
 }
 
 /* ---- npm ---- */
@@ -318,7 +314,8 @@ static bool fetch_entry(int store, const struct options *options, struct error *
                 else if (request.tool == FETCH_UV_PROJECT)
                         remove_earlier(store, &request);
         } else if (begins) {
-                error_set(error, EXIT_SETUP, "cannot make a directory for %s: %s", name, explain(directory));
+                error_set(error, EXIT_SETUP, "cannot make a directory for %s: %s", name,
+                          own_directory_explain(directory));
         }
         if (directory >= 0)
                 close(directory);

@@ -6,10 +6,10 @@
 
 #include "fetch/plan.h"
 #include "lib/fd.h"
+#include "lib/tree_walk.h"
 #include "packages/request.h"
 
 #include <cjson/cJSON.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -128,28 +128,20 @@ static int open_below(int directory, const char *path, int flags)
         return (int)syscall(SYS_openat2, directory, path, &how, sizeof(how));
 }
 
+static bool is_npx_directory(const char *name)
+{
+        return strlen(name) == HASH_LENGTH && strspn(name, "0123456789abcdef") == HASH_LENGTH;
+}
+
 /* The one directory below _npx. The caller frees; NULL when there is none, or several. */
 static char *find_directory(int cache)
 {
-        int found = open_below(cache, "_npx", O_RDONLY | O_DIRECTORY);
-        DIR *stream = found < 0 ? NULL : fdopendir(found);
-        char *name = NULL;
-        size_t count = 0;
-        if (!stream)
-                return NULL;
-        for (const struct dirent *entry; (entry = readdir(stream));) {
-                if (entry->d_name[0] == '.')
-                        continue;
-                bool known = strlen(entry->d_name) == HASH_LENGTH &&
-                             strspn(entry->d_name, "0123456789abcdef") == HASH_LENGTH;
-                if (known && count++ == 0)
-                        name = str_copy(entry->d_name);
-        }
-        closedir(stream);
-        if (count == 1)
-                return name;
-        free(name);
-        return NULL;
+        autoclose int npx = open_below(cache, "_npx", O_RDONLY | O_DIRECTORY);
+        struct str_list names = {0};
+        (void)tree_list(npx, is_npx_directory, 2, &names);
+        char *name = names.count == 1 ? str_copy(names.values[0]) : NULL;
+        str_list_free(&names);
+        return name;
 }
 
 static void add_packages(const cJSON *lock, struct entry *entry, bool *scripts)

@@ -5,28 +5,13 @@
 #include "fetch/tree_digest.h"
 
 #include "lib/fd.h"
-#include "lib/str.h"
+#include "lib/tree_walk.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
-
-static bool list_directory(int directory, struct str_list *names)
-{
-        autoclose int again = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        DIR *stream = again < 0 ? NULL : fdopendir(again);
-        if (!stream)
-                return false;
-        (void)fd_take(&again); /* the stream owns it now */
-        for (const struct dirent *entry; names->count < TREE_OBJECTS_MAX && (entry = readdir(stream));)
-                if (!str_equal(entry->d_name, ".") && !str_equal(entry->d_name, ".."))
-                        str_list_add(names, entry->d_name);
-        closedir(stream);
-        return true;
-}
 
 static bool count(struct tree_size *size, const struct stat *status)
 {
@@ -40,7 +25,8 @@ static bool measure(int directory, struct tree_size *size, unsigned depth)
 {
         struct str_list names = {0};
         bool fits = depth < TREE_DEPTH_MAX;
-        (void)list_directory(directory, &names); /* the final digest judges what cannot be read now */
+        (void)tree_list(directory, NULL, TREE_OBJECTS_MAX,
+                        &names); /* the final digest judges what cannot be read now */
         for (size_t i = 0; fits && i < names.count; i++) {
                 struct stat status;
                 if (fstatat(directory, names.values[i], &status, AT_SYMLINK_NOFOLLOW) < 0)
@@ -67,11 +53,6 @@ struct digesting {
         struct tree_size size;
         struct error *error;
 };
-
-static int compare_names(const void *a, const void *b)
-{
-        return strcmp(*(char *const *)a, *(char *const *)b);
-}
 
 static void add_number(SHA512_CTX *hash, uint64_t number)
 {
@@ -154,9 +135,8 @@ static bool digest_directory(struct digesting *digesting, int directory, unsigne
                 return error_set(digesting->error, EXIT_SETUP,
                                  "what was fetched cannot be kept: its directories are deeper than %d",
                                  TREE_DEPTH_MAX);
-        bool read = list_directory(directory, &names) || refuse(digesting, "a directory", strerror(errno));
-        if (names.count > 1)
-                qsort(names.values, names.count, sizeof(*names.values), compare_names);
+        bool read = tree_list(directory, NULL, TREE_OBJECTS_MAX, &names) ||
+                    refuse(digesting, "a directory", strerror(errno));
         add_number(&digesting->hash, names.count);
         for (size_t i = 0; read && i < names.count; i++)
                 read = digest_object(digesting, directory, names.values[i], depth);

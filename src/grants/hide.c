@@ -9,11 +9,12 @@
 #include "lib/fd.h"
 #include "lib/messages.h"
 #include "lib/path_walk.h"
+#include "lib/tree_walk.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -113,9 +114,8 @@ struct walk {
         struct pattern *patterns;
         size_t pattern_count;
         size_t entries;
-        const struct mount *grant;   /* a copy: the list in the box grows */
-        int root;                    /* the grant's directory */
-        struct str_list directories; /* still to be searched, relative to the root; "" is the root */
+        const struct mount *grant; /* a copy: the list in the box grows */
+        int root;                  /* the grant's directory */
 };
 
 static bool is_pattern(const char *text)
@@ -180,21 +180,24 @@ static void hide_target(struct walk *walk, const char *path, const char *why)
                 }
 }
 
-static bool hide_entry(struct walk *walk, int directory, const char *relative, const char *name)
+static bool hide_entry(struct tree_walk *tree, int directory, const char *relative, const char *name)
 {
+        struct walk *walk = tree->context;
         struct stat status;
-        if (++walk->entries > MAX_ENTRIES)
+        tree->is_ended = ++walk->entries > MAX_ENTRIES;
+        if (tree->is_ended)
                 return error_set(walk->resolver->error, EXIT_SETUP,
                                  "--hide: the grants have more than %d files and directories to search; "
                                  "grant less, or name "
                                  "paths instead of patterns",
                                  MAX_ENTRIES);
         if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
-                return true; /* deleted meanwhile */
-        autofree char *below = str_format("%s%s%s", relative, relative[0] ? "/" : "", name);
-        autofree char *path = str_format("%s/%s", walk->grant->source, below);
+                return false; /* deleted meanwhile */
+        autofree char *path =
+            str_format("%s/%s%s%s", walk->grant->source, relative, relative[0] ? "/" : "", name);
         const struct pattern *match = find_match(walk, path, name);
-        if (match && walk->resolver->box->mount_count > MAX_MASKS)
+        tree->is_ended = match && walk->resolver->box->mount_count > MAX_MASKS;
+        if (tree->is_ended)
                 return error_set(walk->resolver->error, EXIT_SETUP,
                                  "%s matches too much: hutch hides at most %d paths", match->why, MAX_MASKS);
         if (match && S_ISLNK(status.st_mode)) {
@@ -203,11 +206,7 @@ static bool hide_entry(struct walk *walk, int directory, const char *relative, c
                 note_other_names(path, &status, match->why);
                 hide_object(walk->resolver->box, path, S_ISDIR(status.st_mode), REASON_OPTION(match->why));
         }
-        if (S_ISDIR(status.st_mode) && (!match || holds_grant(walk->resolver->box, path))) {
-                str_list_take(&walk->directories, below);
-                below = NULL;
-        }
-        return true;
+        return S_ISDIR(status.st_mode) && (!match || holds_grant(walk->resolver->box, path));
 }
 
 /* True when the sandbox cannot open a directory either that hutch cannot open: it must not be able to change
@@ -221,37 +220,33 @@ static bool stays_closed(const struct walk *walk, const char *relative)
                 status.st_uid != geteuid());
 }
 
-static bool walk_directory(struct walk *walk, const char *relative)
+/* A directory that hutch cannot search must stay closed to the sandbox too. */
+static void refuse_unopened(struct tree_walk *tree, const char *relative)
 {
-        autoclose int opened =
-            real_path_open(walk->root, relative[0] ? relative : ".", O_RDONLY | O_DIRECTORY);
-        if (opened < 0 && (errno == ENOENT || (errno == EACCES && stays_closed(walk, relative))))
-                return true;
-        DIR *directory = opened < 0 ? NULL : fdopendir(opened);
-        if (!directory)
-                return error_set(walk->resolver->error, EXIT_SETUP, "--hide: cannot search %s/%s: %s",
-                                 walk->grant->source, relative, strerror(errno));
-        (void)fd_take(&opened);
-        bool searched = true;
-        for (struct dirent *entry; searched && (entry = readdir(directory));)
-                if (!str_equal(entry->d_name, ".") && !str_equal(entry->d_name, ".."))
-                        searched = hide_entry(walk, dirfd(directory), relative, entry->d_name);
-        closedir(directory);
-        return searched;
+        struct walk *walk = tree->context;
+        if (errno == ENOENT || (errno == EACCES && stays_closed(walk, relative)))
+                return;
+        error_set(walk->resolver->error, EXIT_SETUP, "--hide: cannot search %s/%s: %s", walk->grant->source,
+                  relative, strerror(errno));
+        tree->is_ended = true;
 }
 
 static bool walk_grant(struct walk *walk, const struct mount *grant)
 {
         walk->grant = grant;
         walk->root = path_walk(resolver_walker(walk->resolver), grant->source)->descriptor;
-        str_list_add(&walk->directories, "");
-        bool searched = true;
-        while (searched && walk->directories.count) {
-                autofree char *relative = walk->directories.values[--walk->directories.count];
-                walk->directories.values[walk->directories.count] = NULL;
-                searched = walk_directory(walk, relative);
-        }
-        return searched;
+        struct tree_walk tree = {
+            .root = walk->root,
+            .max_depth = UINT_MAX,
+            .max_directories = SIZE_MAX,
+            .max_entries = SIZE_MAX,
+            .other_mounts = true,
+            .context = walk,
+            .entry = hide_entry,
+            .unopened = refuse_unopened,
+        };
+        tree_walk(&tree);
+        return !tree.is_ended;
 }
 
 /* True when the walk of another grant covers this one: hide_object() puts a mask wherever any mount shows the
@@ -338,6 +333,5 @@ bool hide_add(const struct resolver *resolver)
                 free(walk.patterns[i].why);
         }
         free(walk.patterns);
-        str_list_free(&walk.directories);
         return added;
 }

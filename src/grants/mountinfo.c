@@ -114,10 +114,8 @@ void mountinfo_add_grant(struct mountinfo *info, const char *source)
                 const struct mountinfo_part *mount = &info->mounts[i];
                 if (mount == holder || !path_is_below(mount->path, source))
                         continue;
-                struct mountinfo_part part = {.device = mount->device,
-                                              .base = str_copy(mount->base),
-                                              .path = str_copy(mount->path),
-                                              .silent = mount->silent};
+                struct mountinfo_part part = {
+                    .device = mount->device, .base = str_copy(mount->base), .path = str_copy(mount->path)};
                 add_part(&info->grants, &info->grant_count, &part);
         }
 }
@@ -157,21 +155,6 @@ bool mountinfo_have_device(const struct mountinfo *info, uint32_t device)
                 if (info->grants[i].device == device)
                         return true;
         return false;
-}
-
-bool mountinfo_device_is_silent(const struct mountinfo *info, uint32_t device)
-{
-        for (size_t i = 0; i < info->grant_count; i++)
-                if (info->grants[i].device == device && !info->grants[i].silent)
-                        return false;
-        return true;
-}
-
-void mountinfo_list_silent(const struct mountinfo *info, const char *real, struct str_list *paths)
-{
-        for (size_t i = 0; i < info->mount_count; i++)
-                if (info->mounts[i].silent && path_is_below(info->mounts[i].path, real))
-                        str_list_add(paths, info->mounts[i].path);
 }
 
 bool mountinfo_is_silent(const struct mountinfo *info, const char *path)

@@ -41,14 +41,8 @@ void mountinfo_add_grant(struct mountinfo *info, const char *source);
 /* True when a grant shows something of that file system. */
 bool mountinfo_have_device(const struct mountinfo *info, uint32_t device);
 
-/* True when every part of it that a grant shows is silent. */
-bool mountinfo_device_is_silent(const struct mountinfo *info, uint32_t device);
-
 /* True when `path`, taken as text, leads into a silent mount. */
 bool mountinfo_is_silent(const struct mountinfo *info, const char *path);
-
-/* Adds the paths of the silent mounts below the directory at the real path `real`. */
-void mountinfo_list_silent(const struct mountinfo *info, const char *real, struct str_list *paths);
 
 /* Adds all paths, in grants, of the object at the real path `real`. */
 void mountinfo_find(const struct mountinfo *info, const char *real, struct str_list *paths);

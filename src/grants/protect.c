@@ -7,6 +7,7 @@
 #include "grants/git.h"
 #include "grants/mountinfo.h"
 #include "grants/mounts.h"
+#include "grants/sensitive_paths.h"
 #include "grants/watched_names.h"
 #include "lib/fd.h"
 #include "lib/messages.h"
@@ -18,25 +19,9 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-/* Names directly in a writable grant, which need not exist. git.h finds what else git obeys. MCP clients and
- * editors start what their configuration in a project names; shells, direnv and git run the others. */
-static const char *const default_names[] = {
-    ".git/hooks",     ".git/config",   ".git/config.worktree",
-    ".git/commondir", ".mcp.json",     ".cursor",
-    ".vscode",        ".claude",       ".envrc",
-    ".bashrc",        ".profile",      ".bash_profile",
-    ".bash_login",    ".bash_logout",  ".zshrc",
-    ".zshenv",        ".zprofile",     ".zlogin",
-    ".zlogout",       ".gemini",       ".codex",
-    ".kiro",          ".roo",          ".amazonq",
-    ".continue",      ".opencode",     "opencode.json",
-    ".zed",           ".devcontainer", ".idea",
-};
-
 static const struct mount_reason protected_by_default = {ORIGIN_PROTECT, "protected"};
 
 enum {
-        DEFAULT_NAMES = sizeof(default_names) / sizeof(*default_names),
         MAX_LINKS = 8, /* in a chain */
         /* The search of a protected directory for links. */
         MAX_DEPTH = 3,
@@ -242,11 +227,14 @@ static bool protect_everywhere(struct protector *protector, const char *place, s
         return done;
 }
 
-/* A default name, relative to `grant`: in a granted .git directory the hooks are `hooks`. */
+/* The name of a row of the table, relative to `grant`: in a granted .git directory the hooks are `hooks`.
+ * NULL when the row does not protect. It need not exist. */
 static const char *default_name(const struct mount *grant, size_t index)
 {
-        const char *name = default_names[index];
+        const char *name = sensitive_rows[index].path;
         bool is_repository = str_equal(strrchr(grant->source, '/'), "/.git");
+        if (sensitive_rows[index].kind != SENSITIVE_PROTECTED)
+                return NULL;
         return is_repository && str_starts(name, ".git/") ? name + strlen(".git/") : name;
 }
 
@@ -260,9 +248,10 @@ bool protect_names(const struct box *box, const char *path)
                     (!grant || path_depth(mount->destination) >= path_depth(grant->destination)))
                         grant = mount;
         }
-        for (size_t i = 0; grant && i < DEFAULT_NAMES; i++) {
-                autofree char *place = path_join(grant->destination, default_name(grant, i));
-                if (path_is_below(path, place) || path_is_below(place, path))
+        for (size_t i = 0; grant && i < sensitive_row_count; i++) {
+                const char *name = default_name(grant, i);
+                autofree char *place = name ? path_join(grant->destination, name) : NULL;
+                if (place && (path_is_below(path, place) || path_is_below(place, path)))
                         return true;
         }
         return false;
@@ -300,16 +289,16 @@ static bool protect_asked(struct protector *protector, const char *text)
                    error_shown(place));
 }
 
-/* Protects the default names and what git.h finds. */
+/* Protects the names of the table and what git.h finds. */
 static bool protect_defaults(struct protector *protector)
 {
         for (size_t i = 0; i < protector->grant_count; i++)
-                for (size_t j = 0; j < DEFAULT_NAMES; j++) {
+                for (size_t j = 0; j < sensitive_row_count; j++) {
                         autofree char *next = NULL;
                         const struct grant *grant = &protector->grants[i];
-                        if (!protect_name(protector, grant, default_name(&grant->mount, j),
-                                          protected_by_default, &next) ||
-                            (next && !protect_place(protector, next, protected_by_default, NULL)))
+                        const char *name = default_name(&grant->mount, j);
+                        if (name && (!protect_name(protector, grant, name, protected_by_default, &next) ||
+                                     (next && !protect_place(protector, next, protected_by_default, NULL))))
                                 return false;
                 }
         struct str_list places = {0};

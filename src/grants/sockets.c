@@ -1,30 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See sockets.h.
- *
- * Theory of operation. The kernel lists the bound sockets with their names, and most are found by name, which
- * is quick however much a grant contains. A socket whose name does not lead to it (it was renamed, linked or
- * bound by a relative path, or its program has another root) can be anywhere, so that hutch searches the
- * grants. Where the kernel tells which file system the socket is in, that is rare, and the search is long.
- * For sockets of other network namespaces it does not tell, and a shorter search must do. hutch never looks
- * into a share that may not answer only because another program's socket is in it.
+ * See sockets.h. A name that the kernel lists is only text: hutch hides what is at that name now. It never
+ * searches the grants, whose size would decide how long a start takes.
  */
 #include "grants/sockets.h"
 
 #include "grants/hide.h"
-#include "grants/socket_walk.h"
+#include "grants/mountinfo.h"
+#include "grants/socket_list.h"
 #include "lib/fd.h"
-#include "lib/messages.h"
+#include "lib/tree_walk.h"
 
 #include <errno.h>
-#include <stdlib.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
-
-/* How many files and directories hutch searches in all grants together. */
-enum {
-        ENTRIES_IF_CERTAIN = 200000, /* a granted file system has a socket whose path is not known */
-        ENTRIES_IF_POSSIBLE = 20000, /* it may have one */
-};
+#include <sys/un.h>
 
 /* The user wants a socket that is a grant itself. */
 static bool is_granted_itself(const struct box *box, const char *real)
@@ -43,65 +35,52 @@ static void hide_socket(struct box *box, const char *real)
                             (struct mount_reason){ORIGIN_SOCKET, "socket of another program"});
 }
 
-/* Hides the socket at its name. False when the name leads to another object, or the socket may have a second
- * name. */
-static bool hide_by_name(const struct socket_search *search, const struct listed_socket *listed)
+struct hiding {
+        const struct resolver *resolver;
+        struct mountinfo info;
+};
+
+/* Only names that can lead into a grant are looked up, and none in a share that may never answer: the user
+ * granted nothing in it. */
+static void hide_by_name(void *context, const char *name, uint32_t device)
 {
-        struct stat status;
-        autofree char *real = listed->name[0] == '/' && !mountinfo_is_silent(&search->info, listed->name)
-                                  ? realpath(listed->name, NULL)
-                                  : NULL;
-        if (!real || lstat(real, &status) < 0 || !S_ISSOCK(status.st_mode))
-                return false;
+        struct hiding *hiding = context;
+        if (name[0] != '/' || !mountinfo_have_device(&hiding->info, device) ||
+            mountinfo_is_silent(&hiding->info, name))
+                return;
         struct str_list paths = {0};
-        mountinfo_find(&search->info, real, &paths);
+        const char *real = path_walk_real(resolver_walker(hiding->resolver), name);
+        if (real)
+                mountinfo_find(&hiding->info, real, &paths);
         for (size_t i = 0; i < paths.count; i++)
-                hide_socket(search->box, paths.values[i]);
+                hide_socket(hiding->resolver->box, paths.values[i]);
         str_list_free(&paths);
-        return status.st_nlink == 1 && (!listed->identified || (uint32_t)status.st_ino == listed->inode);
 }
 
-void sockets_take(void *context, const struct listed_socket *listed)
+/* False for a file that no program has bound any more: a server removes its own from an earlier run.
+ * Connecting a datagram socket shows that for every type and network namespace, and no program notices: the
+ * kernel refuses a stream socket because of its type, and a datagram socket receives nothing. */
+static bool is_in_use(int directory, const char *name)
 {
-        struct socket_search *search = context;
-        if (listed->identified && !mountinfo_have_device(&search->info, listed->device))
-                return;
-        if (hide_by_name(search, listed))
-                return;
-        if (listed->identified && mountinfo_device_is_silent(&search->info, listed->device)) {
-                search->silent = true;
-        } else {
-                search->certain = search->certain || listed->identified;
-                search->entries = search->certain ? ENTRIES_IF_CERTAIN : ENTRIES_IF_POSSIBLE;
-        }
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
+        autoclose int object = openat(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        autoclose int probe = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (object < 0)
+                return errno != ENOENT;
+        /* By descriptor: the path can be too long for an address. */
+        snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d", object);
+        return connect(probe, (struct sockaddr *)&address, sizeof(address)) == 0 || errno != ECONNREFUSED;
 }
 
-void sockets_search(const struct socket_search *search)
+static void hide_directly_in(struct box *box, const char *directory)
 {
-        struct str_list found = {0}, closed = {0};
-        size_t budget = search->entries;
-        bool complete = true;
-        for (size_t i = 0; search->entries && i < search->box->mount_count; i++) {
-                const struct mount *mount = &search->box->mounts[i];
-                if (!mount_is_grant(mount) || !mount->is_directory)
+        autoclosedir DIR *stream = tree_open(AT_FDCWD, directory);
+        for (const struct dirent *entry; stream && (entry = tree_next(stream));) {
+                if (tree_entry_type(stream, entry) != S_IFSOCK || !is_in_use(dirfd(stream), entry->d_name))
                         continue;
-                mountinfo_list_silent(&search->info, mount->source, &closed);
-                complete &= socket_walk(mount->source, &closed, &budget, &found);
+                autofree char *path = path_join(directory, entry->d_name);
+                hide_socket(box, path);
         }
-        for (size_t i = 0; i < found.count; i++)
-                hide_socket(search->box, found.values[i]);
-        str_list_free(&found);
-        str_list_free(&closed);
-        if (!complete && search->certain)
-                message(
-                    "note: the command may reach a socket of another program: its path is not known, and the "
-                    "grants have more than %zu files and directories to search; grant less",
-                    search->entries);
-        if (search->silent)
-                message(
-                    "note: the command may reach a socket of another program: it is in a network or FUSE "
-                    "file system below a grant, which hutch does not search, because it may never answer; "
-                    "grant less");
 }
 
 bool sockets_can_appear(const struct box *box)
@@ -112,31 +91,23 @@ bool sockets_can_appear(const struct box *box)
         return false;
 }
 
-/* For what only the command needs, hutch asks for the sockets of its own network namespace alone: to walk all
- * processes would slow down every start. */
-static bool any_asked_for(const struct box *box)
-{
-        for (size_t i = 0; i < box->mount_count; i++)
-                if (mount_is_asked_for(&box->mounts[i]) && box->mounts[i].is_directory)
-                        return true;
-        return false;
-}
-
 bool sockets_hide(const struct resolver *resolver)
 {
         struct box *box = resolver->box;
-        struct socket_search search = {.box = box};
+        struct hiding hiding = {.resolver = resolver};
         if (!sockets_can_appear(box))
                 return true;
-        bool done = mountinfo_read(&search.info, box, resolver->error);
-        if (done) {
-                bool listed = socket_list_own(sockets_take, &search);
-                if ((any_asked_for(box) || !listed) && !socket_list_others(!listed, sockets_take, &search))
-                        done = error_set(resolver->error, EXIT_SETUP, "cannot look for sockets in /proc: %s",
-                                         strerror(errno));
-        }
-        if (done)
-                sockets_search(&search);
-        mountinfo_free(&search.info);
+        bool done = mountinfo_read(&hiding.info, box, resolver->error);
+        int listed = done ? socket_list(hide_by_name, &hiding) : 0;
+        mountinfo_free(&hiding.info);
+        if (listed < 0)
+                return error_set(resolver->error, EXIT_SETUP,
+                                 "cannot hide the sockets of other programs below a grant: the kernel does "
+                                 "not list them: %s; load its module unix_diag, or grant no directory",
+                                 strerror(-listed));
+        size_t count = box->mount_count; /* masks are added behind */
+        for (size_t i = 0; done && i < count; i++)
+                if (mount_is_grant(&box->mounts[i]) && box->mounts[i].is_directory)
+                        hide_directly_in(box, box->mounts[i].source);
         return done;
 }

@@ -312,3 +312,11 @@ void walker_release(struct walker *walker)
         tdestroy(walker->by_path, free_walked);
         walker->by_real = walker->by_path = NULL;
 }
+
+char *real_path_of_missing(const char *path)
+{
+        struct walker walker = {.keeps_no_descriptor = true};
+        char *real = path_walk_missing(&walker, path);
+        walker_release(&walker);
+        return real;
+}

@@ -50,6 +50,9 @@ bool path_walk_is_directory(struct walker *walker, const char *path);
  * nearest existing directory, and the rest as it is. The caller frees. */
 char *path_walk_missing(struct walker *walker, const char *path);
 
+/* The same for one question, without a walker. */
+char *real_path_of_missing(const char *path);
+
 /* Closes every descriptor and forgets every answer. */
 void walker_release(struct walker *walker);
 

@@ -7,13 +7,11 @@
 #include "lib/tree_remove.h"
 
 #include "lib/fd.h"
+#include "lib/tree_walk.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
 /* Opens a directory after making it readable and writable for its owner. By descriptor, so that it follows no
@@ -36,17 +34,13 @@ static int open_up(int parent, const char *name)
  * False with errno where something cannot be removed. */
 static bool empty(int top, const char *name, unsigned *counter, bool *directories)
 {
-        int opened = open_up(top, name);
-        autoclosedir DIR *stream = opened < 0 ? NULL : fdopendir(opened);
-        if (!stream) {
-                if (opened >= 0)
-                        close(opened);
+        autoclose int opened = open_up(top, name);
+        autoclosedir DIR *stream = opened < 0 ? NULL : tree_open(opened, ".");
+        if (!stream)
                 return false;
-        }
-        for (const struct dirent *entry; (entry = readdir(stream));) {
+        for (const struct dirent *entry; (entry = tree_next(stream));) {
                 const char *found = entry->d_name;
-                if (strcmp(found, ".") == 0 || strcmp(found, "..") == 0 ||
-                    unlinkat(dirfd(stream), found, 0) == 0)
+                if (unlinkat(dirfd(stream), found, 0) == 0)
                         continue;
                 if (errno != EISDIR && errno != EPERM)
                         return false;
@@ -69,14 +63,10 @@ static bool empty(int top, const char *name, unsigned *counter, bool *directorie
  * were moved up. */
 static bool empty_directories(int top, unsigned *counter, bool *directories)
 {
-        autoclose int again = openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        autoclosedir DIR *stream = again < 0 ? NULL : fdopendir(again);
+        autoclosedir DIR *stream = tree_open(top, ".");
         if (!stream)
                 return false;
-        (void)fd_take(&again); /* the stream closes it */
-        for (const struct dirent *entry; (entry = readdir(stream));) {
-                if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-                        continue;
+        for (const struct dirent *entry; (entry = tree_next(stream));) {
                 if (!empty(top, entry->d_name, counter, directories) ||
                     unlinkat(top, entry->d_name, AT_REMOVEDIR) < 0)
                         return false;

@@ -1,18 +1,65 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See tree_walk.h. The walk skips what it cannot open: it was deleted, or is closed to the caller.
+ * See tree_walk.h.
  */
 #include "lib/tree_walk.h"
 
 #include "lib/fd.h"
-#include "lib/str.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+
+/* The stream owns the descriptor from now on. NULL with errno. */
+static DIR *stream_of(int opened)
+{
+        DIR *stream = opened < 0 ? NULL : fdopendir(opened);
+        if (!stream && opened >= 0)
+                close(opened);
+        return stream;
+}
+
+DIR *tree_open(int parent, const char *name)
+{
+        return stream_of(openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+const struct dirent *tree_next(DIR *stream)
+{
+        const struct dirent *entry;
+        do
+                entry = readdir(stream);
+        while (entry && (str_equal(entry->d_name, ".") || str_equal(entry->d_name, "..")));
+        return entry;
+}
+
+mode_t tree_entry_type(DIR *stream, const struct dirent *entry)
+{
+        struct stat status;
+        if (entry->d_type != DT_UNKNOWN)
+                return (mode_t)DTTOIF(entry->d_type);
+        return fstatat(dirfd(stream), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0
+                   ? status.st_mode & S_IFMT
+                   : 0;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+        return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+bool tree_list(int directory, bool (*wanted)(const char *name), size_t most, struct str_list *names)
+{
+        autoclosedir DIR *stream = tree_open(directory, ".");
+        for (const struct dirent *entry; stream && names->count < most && (entry = tree_next(stream));)
+                if (!wanted || wanted(entry->d_name))
+                        str_list_add(names, entry->d_name);
+        if (names->count > 1)
+                qsort(names->values, names->count, sizeof(*names->values), compare_names);
+        return stream;
+}
 
 struct tree_directory {
         char *relative;
@@ -34,26 +81,15 @@ void tree_walk_add(struct tree_walk *tree, const char *relative)
         add_directory(tree, relative, 0);
 }
 
-static bool is_directory(int directory, const struct dirent *entry)
+static void read_entries(struct tree_walk *tree, DIR *stream, const char *relative, unsigned depth)
 {
-        struct stat status;
-        if (entry->d_type != DT_UNKNOWN)
-                return entry->d_type == DT_DIR;
-        return fstatat(directory, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-               S_ISDIR(status.st_mode);
-}
-
-static void read_entries(struct tree_walk *tree, DIR *directory, const char *relative, unsigned depth)
-{
-        for (struct dirent *entry; (entry = readdir(directory));) {
-                if (str_equal(entry->d_name, ".") || str_equal(entry->d_name, ".."))
-                        continue;
+        for (const struct dirent *entry; !tree->is_ended && (entry = tree_next(stream));) {
                 if (++tree->entries > tree->max_entries) {
                         tree->is_cut = true;
                         return;
                 }
-                bool wanted = tree->entry(tree, dirfd(directory), relative, entry->d_name);
-                if (!wanted || depth == tree->max_depth || !is_directory(dirfd(directory), entry))
+                bool wanted = tree->entry(tree, dirfd(stream), relative, entry->d_name);
+                if (!wanted || depth == tree->max_depth || tree_entry_type(stream, entry) != S_IFDIR)
                         continue;
                 autofree char *below = str_format("%s%s%s", relative, relative[0] ? "/" : "", entry->d_name);
                 add_directory(tree, below, depth + 1);
@@ -64,18 +100,15 @@ static void read_directory(struct tree_walk *tree, const char *relative, unsigne
 {
         struct open_how how = {
             .flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
-            .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
+            .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS |
+                       (tree->other_mounts ? 0U : RESOLVE_NO_XDEV),
         };
-        autoclose int opened =
-            (int)syscall(SYS_openat2, tree->root, relative[0] ? relative : ".", &how, sizeof(how));
-        if (opened < 0 || (tree->enter && !tree->enter(tree, opened, relative)))
-                return;
-        DIR *directory = fdopendir(opened);
-        if (!directory)
-                return;
-        (void)fd_take(&opened);
-        read_entries(tree, directory, relative, depth);
-        closedir(directory);
+        int opened = (int)syscall(SYS_openat2, tree->root, relative[0] ? relative : ".", &how, sizeof(how));
+        autoclosedir DIR *stream = stream_of(opened);
+        if (!stream && tree->unopened)
+                tree->unopened(tree, relative);
+        if (stream && (!tree->enter || tree->enter(tree, dirfd(stream), relative)))
+                read_entries(tree, stream, relative, depth);
 }
 
 void tree_walk(struct tree_walk *tree)
@@ -84,7 +117,7 @@ void tree_walk(struct tree_walk *tree)
         for (; tree->queue_next < tree->queue_count; tree->queue_next++) {
                 /* A copy: the queue moves when it grows. */
                 struct tree_directory directory = tree->queue[tree->queue_next];
-                if (tree->entries <= tree->max_entries)
+                if (!tree->is_ended && tree->entries <= tree->max_entries)
                         read_directory(tree, directory.relative, directory.depth);
                 free(directory.relative);
         }

@@ -94,7 +94,7 @@ char *limits_describe_unheld(const struct limits *limits)
         return str_format(
             "nothing here enforces %s: %s; --require %s makes hutch refuse to run then, and hutch doctor "
             "shows what is missing",
-            options, limits->no_cgroup ? limits->no_cgroup : "the control group does not hold the processors",
+            options, limits->no_cgroup ? limits->no_cgroup : "the cgroup does not enforce the processors",
             names);
 }
 
@@ -106,9 +106,9 @@ bool limits_pid_max_is_own(void)
                (major > 6 || (major == 6 && minor >= 14));
 }
 
-/* ---- control groups ---- */
+/* ---- cgroups ---- */
 
-/* The directory of the caller's control group, where all controllers are in version 2; else a negative errno.
+/* The directory of the caller's cgroup, where all controllers are in version 2; else a negative errno.
  * For `path` of LIMITS_PATH_SIZE bytes. */
 static int find_own_cgroup(char *path)
 {
@@ -189,7 +189,7 @@ int limits_systemd_socket(uid_t caller, char *path)
 
 /* ---- choosing ---- */
 
-/* What holds the processors where no control group does. */
+/* What enforces the processors' limit where no cgroup does. */
 static enum limit_mechanism choose_processors(const struct limits *limits)
 {
         if (!limits->cpus)
@@ -212,10 +212,10 @@ void limits_choose(struct limits *limits, uid_t caller, bool proc)
         char path[LIMITS_PATH_SIZE];
         int own = find_own_cgroup(path);
         if (own < 0) {
-                limits_choose_without_cgroup(
-                    limits, caller, proc,
-                    own == -ENOENT ? "the caller's control group is not visible"
-                                   : "/sys/fs/cgroup does not have all control groups in version 2");
+                limits_choose_without_cgroup(limits, caller, proc,
+                                             own == -ENOENT
+                                                 ? "the caller's cgroup is not visible"
+                                                 : "/sys/fs/cgroup does not have all cgroups in version 2");
                 return;
         }
         if (limits_systemd_socket(caller, path) == 0)
@@ -225,7 +225,7 @@ void limits_choose(struct limits *limits, uid_t caller, bool proc)
         if (limits->way == CGROUP_WAY_NONE) {
                 limits_choose_without_cgroup(
                     limits, caller, proc,
-                    "no control group is delegated to you, and no systemd user manager runs for you");
+                    "no cgroup is delegated to you, and no systemd user manager runs for you");
                 return;
         }
         limits->memory = limits->processes = LIMIT_CGROUP;

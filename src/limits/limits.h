@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a sandbox may use of the machine, and which mechanism holds each limit. The first that exists of
- * three: a control group that the caller's systemd makes, a group below one that was delegated to the caller,
+ * What a sandbox may use of the machine, and which mechanism enforces each limit. The first that exists of
+ * three: a cgroup that the caller's systemd makes, a group below one that was delegated to the caller,
  * and what the kernel has for single processes. Choosing looks at the machine and changes nothing.
  */
 #ifndef HUTCH_LIMITS_LIMITS_H
@@ -27,14 +27,14 @@ enum {
         LIMITS_PIDS_DEFAULT = 1024,
         LIMITS_PIDS_MOST = 4000000, /* with what pid_max adds, below the kernel's PID_MAX_LIMIT */
         LIMITS_CPUS_WHOLE = 100,    /* struct limits counts hundredths of a processor */
-        LIMITS_PATH_SIZE = 1024,    /* of a control group's path */
+        LIMITS_PATH_SIZE = 1024,    /* of a cgroup's path */
 };
 
-/* What holds a limit. */
+/* What enforces a limit. */
 enum limit_mechanism {
         LIMIT_UNASKED,  /* there is no such limit */
-        LIMIT_NONE,     /* there is one, and nothing on this machine holds it */
-        LIMIT_CGROUP,   /* a control group of version 2 */
+        LIMIT_NONE,     /* there is one, and nothing on this machine enforces it */
+        LIMIT_CGROUP,   /* a cgroup of version 2 */
         LIMIT_PID_MAX,  /* pid_max of the pid namespace: up to 300 more than asked for */
         LIMIT_RLIMIT,   /* a resource limit that the kernel counts for the user namespace */
         LIMIT_WATCHDOG, /* enforce/watchdog.h: measured, so that the sandbox may exceed it for a moment */
@@ -69,19 +69,19 @@ struct limits {
         enum limit_mechanism memory, processes, processors;
 };
 
-/* Chooses what will hold each limit. `proc`: the sandbox has a /proc, in which the watchdog looks. */
+/* Chooses what will enforce each limit. `proc`: the sandbox has a /proc, in which the watchdog looks. */
 void limits_choose(struct limits *limits, uid_t caller, bool proc);
 
-/* The same without control groups, for `why` (static). */
+/* The same without cgroups, for `why` (static). */
 void limits_choose_without_cgroup(struct limits *limits, uid_t caller, bool proc, const char *why);
 
-/* What a control group holds, read back, as bits; 0: the group is not used. */
+/* What a cgroup enforces, read back, as bits; 0: the group is not used. */
 enum {
         CGROUP_HOLDS = 1, /* memory and processes */
         CGROUP_HOLDS_PROCESSORS = 2,
 };
 
-/* Settles what will hold each limit, by these bits. */
+/* Settles what will enforce each limit, by these bits. */
 void limits_settle(struct limits *limits, unsigned holds, uid_t caller, bool proc, const char *why);
 
 /* False with a sentence when what is required would not be enforced: a watchdog does not count. */
@@ -93,10 +93,10 @@ const char *limit_mechanism_name(enum limit_mechanism mechanism);
 /* The name of a bit of --require, or NULL behind the last: index 0 and up. */
 const char *limits_requirement(unsigned index);
 
-/* The limits with what holds each, as one line for users. The caller frees. */
+/* The limits with what enforces each, as one line for users. The caller frees. */
 char *limits_describe(const struct limits *limits, uint64_t disk_bytes);
 
-/* The limits that were given and that nothing holds, with why, as one line; NULL when there is none. The
+/* The limits that were given and that nothing enforces, with why, as one line; NULL when there is none. The
  * caller frees. */
 char *limits_describe_unheld(const struct limits *limits);
 

@@ -181,8 +181,8 @@ static bool check_landlock(const struct box *box, int abi, struct error *error)
         const char *why;
         if (box->verbose && !landlock_guards_sockets(box, abi) && sockets_can_appear(box))
                 message_verbose(
-                    "the server can connect to a socket that another program makes below a grant from now "
-                    "on: Landlock 9 (Linux 7.1) would refuse it");
+                    "the server can connect to a socket below a grant that is not at the path to which its "
+                    "program bound it, or that is made from now on: Landlock 9 (Linux 7.1) would refuse it");
         if (landlock_guards_files(box, abi, &why))
                 return true;
         if (box->required & REQUIRE_LANDLOCK)

@@ -10,6 +10,7 @@
 #include "lib/fd.h"
 #include "lib/homes.h"
 #include "lib/messages.h"
+#include "lib/own_directory.h"
 #include "lib/path_walk.h"
 #include "packages/entry.h"
 #include "packages/project.h"
@@ -214,8 +215,7 @@ static bool use_entry(const struct resolver *resolver, const struct toolchain *t
                         return handle_missing(resolver, toolchain, request, name);
                 return error_set(resolver->error, EXIT_SETUP,
                                  "cannot look for %s in hutch's data directory: %s", error_shown(name),
-                                 entry == -EPERM ? "it must belong to this account and have mode 0700"
-                                                 : strerror(-entry));
+                                 own_directory_explain(entry));
         }
         if (!add_entry(resolver, request->tool, name, entry, use))
                 return false;

@@ -9,10 +9,11 @@
 #include "lib/fd.h"
 #include "lib/messages.h"
 #include "lib/suggest.h"
+#include "lib/tree_walk.h"
 
 #include <cjson/cJSON.h>
-#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -251,8 +252,8 @@ static char *known_templates(const struct str_list *directories)
 {
         struct str_list known = {0};
         for (size_t i = 0; i < directories->count; i++) {
-                DIR *directory = opendir(directories->values[i]);
-                for (struct dirent *entry; directory && (entry = readdir(directory));) {
+                autoclosedir DIR *directory = tree_open(AT_FDCWD, directories->values[i]);
+                for (const struct dirent *entry; directory && (entry = tree_next(directory));) {
                         size_t length = strlen(entry->d_name);
                         if (length < 6 || !str_equal(entry->d_name + length - 5, ".json"))
                                 continue;
@@ -260,8 +261,6 @@ static char *known_templates(const struct str_list *directories)
                         if (!str_list_has(&known, name))
                                 str_list_add(&known, name);
                 }
-                if (directory)
-                        closedir(directory);
         }
         char *text = str_copy(known.count ? known.values[0] : "none is installed");
         for (size_t i = 1; i < known.count; i++) {

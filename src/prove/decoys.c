@@ -7,11 +7,11 @@
 #include "lib/fd.h"
 #include "lib/homes.h"
 #include "lib/str.h"
+#include "lib/tree_remove.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <mqueue.h>
 #include <poll.h>
 #include <signal.h>
@@ -72,6 +72,7 @@ static const char *const directories[] = {
     "grant",
     "grant/.git",
     "grant/.git/hooks",
+    "grant/deep",
 };
 /* Files of the two grants, which an attempt must not change. */
 static const char *const plain[] = {"readonly/file",     "readonly/leased", "readonly/gone",
@@ -192,6 +193,14 @@ static void listen_path(struct decoys *decoys, enum decoy_side side, const char 
                 listen_unix(decoys, path, strlen(path));
 }
 
+/* After the rename, the kernel lists the socket by a path that does not lead to it. */
+static void rename_decoy(const struct decoys *decoys, enum decoy_side side, const char *from, const char *to)
+{
+        char old[PATH_MAX], new[PATH_MAX];
+        if (decoy_path(decoys, side, from, old) && decoy_path(decoys, side, to, new))
+                (void)rename(old, new);
+}
+
 static void abstract_name(const struct decoys *decoys, const char *kind, char name[64])
 {
         (void)snprintf(name, 64, "hutch-prove-%08x-%s", (unsigned)decoys->key, kind);
@@ -238,6 +247,8 @@ static void make_sockets(struct decoys *decoys)
         for (enum decoy_side side = 0; side < DECOY_SIDES; side++) {
                 decoys->ports[UDP4 + side] = listen_ip(decoys, AF_INET, SOCK_DGRAM, &decoys->udp[side]);
                 listen_path(decoys, side, "grant/socket");
+                listen_path(decoys, side, "grant/deep/socket");
+                rename_decoy(decoys, side, "grant/deep/socket", "grant/deep/renamed");
                 for (size_t i = 0; i < sizeof(services) / sizeof(*services); i++) {
                         char name[64];
                         (void)snprintf(name, sizeof(name), "run/%s", services[i]);
@@ -300,21 +311,11 @@ static void leave_open(struct decoys *decoys)
 
 /* ---- the keeper and the victim ---- */
 
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
-{
-        (void)status;
-        (void)type;
-        (void)walk;
-        (void)remove(path);
-        return 0;
-}
-
 /* Removes everything. After a kill of hutch its sandbox may still be writing, so one round may not do. */
 static void remove_all(const struct decoys *decoys)
 {
         for (int i = 0; i < REMOVE_ROUNDS && access(decoys->directory, F_OK) == 0; i++) {
-                (void)nftw(decoys->directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-                if (access(decoys->directory, F_OK) == 0)
+                if (tree_remove(AT_FDCWD, decoys->directory) < 0)
                         (void)poll(NULL, 0, 10);
         }
         int identifier = shmget(decoys->key, 0, 0);

@@ -6,9 +6,9 @@
 #include "prove/attempts.h"
 
 #include "lib/fd.h"
+#include "lib/tree_walk.h"
 #include "prove/target.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdint.h>
@@ -59,13 +59,10 @@ static bool is_of_host(int directory, const char *name)
 
 static enum outcome list_directory(const struct attempt *attempt)
 {
-        DIR *directory = opendir(attempt->text);
-        const struct dirent *entry;
+        autoclosedir DIR *directory = tree_open(AT_FDCWD, attempt->text);
         bool found = false;
-        while (directory && (entry = readdir(directory)))
+        for (const struct dirent *entry; directory && (entry = tree_next(directory));)
                 found |= entry->d_name[0] != '.' && is_of_host(dirfd(directory), entry->d_name);
-        if (directory)
-                closedir(directory);
         target_note_path(attempt->text);
         return out_if(found);
 }
@@ -78,10 +75,9 @@ static enum outcome other_users(const struct attempt *attempt)
         target_note_path("/root");
         if (strncmp(home, "/root", 5) != 0 && is_of_host(AT_FDCWD, "/root"))
                 return GOT_OUT;
-        DIR *directory = opendir("/home");
-        const struct dirent *entry;
+        autoclosedir DIR *directory = tree_open(AT_FDCWD, "/home");
         bool found = false;
-        while (directory && !found && (entry = readdir(directory))) {
+        for (const struct dirent *entry; directory && !found && (entry = tree_next(directory));) {
                 char path[sizeof("/home/") + NAME_MAX];
                 (void)snprintf(path, sizeof(path), "/home/%s", entry->d_name);
                 size_t length = strlen(path);
@@ -89,8 +85,6 @@ static enum outcome other_users(const struct attempt *attempt)
                 found = entry->d_name[0] != '.' && !own && is_of_host(AT_FDCWD, path);
                 target_note_path(path);
         }
-        if (directory)
-                closedir(directory);
         if (found)
                 return GOT_OUT;
         target_note_path("/var/spool/cron");
@@ -138,18 +132,15 @@ static enum outcome climb(const struct attempt *attempt)
 /* Follows /proc/PID/root or /proc/PID/cwd, which may lead to another root. */
 static enum outcome through_processes(const struct attempt *attempt)
 {
-        DIR *proc = opendir("/proc");
-        const struct dirent *entry;
+        autoclosedir DIR *proc = tree_open(AT_FDCWD, "/proc");
         enum outcome outcome = HELD;
-        while (proc && outcome == HELD && (entry = readdir(proc))) {
+        for (const struct dirent *entry; proc && outcome == HELD && (entry = tree_next(proc));) {
                 char path[PATH_MAX];
                 (void)snprintf(path, sizeof(path), "/proc/%.20s/%s%.3000s", entry->d_name, attempt->text,
                                target_path("home/.ssh/id_ed25519"));
                 if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9')
                         outcome = target_read_marker(AT_FDCWD, path);
         }
-        if (proc)
-                closedir(proc);
         return outcome;
 }
 

@@ -7,9 +7,9 @@
 #include "prove/attempts.h"
 
 #include "lib/fd.h"
+#include "lib/tree_walk.h"
 #include "prove/target.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -54,10 +54,9 @@ static uintptr_t secret_address(const struct attempt *attempt)
 
 static enum outcome find_process(const struct attempt *attempt)
 {
-        DIR *proc = opendir("/proc");
-        const struct dirent *entry;
+        autoclosedir DIR *proc = tree_open(AT_FDCWD, "/proc");
         enum outcome outcome = HELD;
-        while (proc && outcome == HELD && (entry = readdir(proc))) {
+        for (const struct dirent *entry; proc && outcome == HELD && (entry = tree_next(proc));) {
                 char path[300], data[4096];
                 (void)snprintf(path, sizeof(path), "/proc/%.20s/%s", entry->d_name, attempt->text);
                 if (entry->d_name[0] < '1' || entry->d_name[0] > '9' ||
@@ -69,8 +68,6 @@ static enum outcome find_process(const struct attempt *attempt)
                 if (length > 0 && target_has_marker(data, (size_t)length))
                         outcome = GOT_OUT;
         }
-        if (proc)
-                closedir(proc);
         return outcome;
 }
 
@@ -116,14 +113,8 @@ static enum outcome trace(const struct attempt *attempt)
 
 static enum outcome list_descriptors(const struct attempt *attempt)
 {
-        DIR *directory = opendir(proc_path(target_pid(attempt), "fd"));
-        const struct dirent *entry;
-        bool found = false;
-        while (directory && (entry = readdir(directory)))
-                found |= entry->d_name[0] != '.';
-        if (directory)
-                closedir(directory);
-        return out_if(found);
+        autoclosedir DIR *directory = tree_open(AT_FDCWD, proc_path(target_pid(attempt), "fd"));
+        return out_if(directory && tree_next(directory));
 }
 
 static enum outcome open_program(const struct attempt *attempt)

@@ -165,7 +165,7 @@ static const char *needed_by(const struct prove_row *row, const struct limits *l
                 return limits->cpus ? "a whole number of --cpus" : "--cpus N";
         if (str_equal(row->id, "descriptors-sent") || str_equal(row->id, "epoll-watches"))
                 return "a separate account"; /* the kernel counts by user */
-        return str_equal(row->group, "budgets") ? "control groups" : "Linux 7.1";
+        return str_equal(row->group, "budgets") ? "cgroups" : "Linux 7.1";
 }
 
 static void judge_storm(struct prove_row *row, const struct limits *limits)

@@ -296,6 +296,8 @@ static const struct attempt rows[] = {
     {"path-socket", "services with a path", SHOW_AS_CALLER, path_socket, "service", 0},
     {"path-socket-later", "one that is started later", SHOW_AS_CALLER, path_socket, "service-later", 0},
     {"granted-socket", "a service in a writable grant", SHOW_AS_CALLER, granted_socket, "grant/socket", 0},
+    {"granted-socket-renamed", "a renamed service deep in a grant", SHOW_AS_CALLER, granted_socket,
+     "grant/deep/renamed", 1},
     {"granted-socket-later", "a service started in a grant later", SHOW_AS_CALLER, granted_socket,
      "grant/socket-later", 1},
     {"session-bus", "your desktop session", SHOW_AS_CALLER, path_socket, "bus", 0},

@@ -196,7 +196,8 @@ static bool check_userns(const struct resolver *resolver)
 static bool check_decides(const struct resolver *resolver, const char *option, const char *path)
 {
         bool by_link;
-        const struct mount *author = mounts_find_author(resolver, path, &by_link);
+        const struct mount *author =
+            mounts_any_writable(resolver->box) ? mounts_find_author(resolver, path, &by_link) : NULL;
         if (!author)
                 return true; /* reading it reports that it does not exist */
         return error_set(
@@ -206,12 +207,12 @@ static bool check_decides(const struct resolver *resolver, const char *option, c
             option, path, by_link ? "a link leads there out of" : "it is in", author->source);
 }
 
+/* Also where the option is a name, or is not given: an installation of the user's can be in a grant. */
 static bool check_template(const struct resolver *resolver)
 {
-        struct box *box = resolver->box;
-        const char *name = box->template_name;
-        autofree char *path = name[0] == '/' ? str_copy(name) : str_format("%s/%s", resolver->cwd, name);
-        return !strchr(name, '/') || check_decides(resolver, "--template", path);
+        const char *file = resolver->template->file;
+        autofree char *path = file[0] == '/' ? str_copy(file) : str_format("%s/%s", resolver->cwd, file);
+        return check_decides(resolver, "--template", path);
 }
 
 static bool read_profile(const struct resolver *resolver)
@@ -259,7 +260,7 @@ static void name_grants(const struct box *box)
         autofree char *limits = limits_describe(&box->limits, box->memory_fs_bytes);
         message_verbose("limits: %s", limits);
         if (box->limits.no_cgroup)
-                message_verbose("no control group holds them: %s", box->limits.no_cgroup);
+                message_verbose("no cgroup enforces them: %s", box->limits.no_cgroup);
         for (size_t i = 0; i < box->mount_count; i++) {
                 const struct mount *mount = &box->mounts[i];
                 if (mount->kind == MOUNT_MEMORY && mount->bytes)

@@ -8,10 +8,9 @@
 
 #include "command/server_name.h"
 #include "lib/fd.h"
-#include "lib/homes.h"
-#include "lib/str.h"
+#include "lib/own_directory.h"
+#include "lib/tree_walk.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -30,83 +29,11 @@ enum {
 
 /* ---- the directories ---- */
 
-/* False for root in the directory of another user: with `sudo`, HOME may still be that of the user. */
-static bool may_make_in(int directory)
-{
-        struct stat status;
-        return geteuid() != 0 || (fstat(directory, &status) == 0 && status.st_uid == 0);
-}
-
-/* Opens a directory that only the caller can enter. `create` makes it if it is missing, and sets *made. */
-static int open_own(int parent, const char *name, bool create, bool *made)
-{
-        const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-        autoclose int fd = openat(parent, name, flags);
-        if (fd < 0 && errno == ENOENT && create) {
-                if (!may_make_in(parent))
-                        return -EPERM;
-                if (mkdirat(parent, name, 0700) == 0)
-                        *made = true;
-                else if (errno != EEXIST)
-                        return -errno;
-                fd = openat(parent, name, flags);
-        }
-        struct stat status;
-        if (fd < 0 || fstat(fd, &status) < 0)
-                return -errno;
-        if (status.st_uid != geteuid() || (status.st_mode & 077) != 0)
-                return -EPERM;
-        return fd_take(&fd);
-}
-
-/* Opens `path` (relative, normal) below `parent`, following links. `create` makes what is missing. */
-static int open_way(int parent, const char *path, bool create)
-{
-        autofree char *rest = str_copy(path);
-        autoclose int fd = openat(parent, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-        for (char *part = rest, *end; fd >= 0 && *part; part = end) {
-                end = part + strcspn(part, "/");
-                if (*end)
-                        *end++ = 0;
-                int next = openat(fd, part, O_PATH | O_DIRECTORY | O_CLOEXEC);
-                if (next < 0 && errno == ENOENT && create) {
-                        if (!may_make_in(fd))
-                                return -EPERM;
-                        if (mkdirat(fd, part, 0700) < 0 && errno != EEXIST)
-                                return -errno;
-                        next = openat(fd, part, O_PATH | O_DIRECTORY | O_CLOEXEC);
-                }
-                if (next < 0)
-                        return -errno;
-                close(fd);
-                fd = next;
-        }
-        return fd < 0 ? -errno : fd_take(&fd);
-}
-
-/* Opens $XDG_STATE_HOME. The specification says to create it when it is missing and to ignore a relative one.
- * A home that does not exist is never created. */
-static int open_base(bool create)
-{
-        const char *variable = getenv("XDG_STATE_HOME"), *home = caller_homes()->spelled;
-        bool moved = variable && variable[0] == '/';
-        autofree char *path = path_join("/", moved ? variable : home);
-        if (!moved && !home[0])
-                return -ENOENT;
-        autoclose int top = open(moved ? "/" : path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        if (top < 0)
-                return -errno;
-        return open_way(top, moved ? path + 1 : ".local/state", create);
-}
-
 int run_store_open(bool create)
 {
-        bool made;
-        autoclose int base = open_base(create);
-        if (base < 0)
-                return base;
-        autoclose int hutch = open_own(base, "hutch", create, &made);
-        return hutch < 0 ? hutch : open_own(hutch, "runs", create, &made);
+        static const struct own_base state = {"XDG_STATE_HOME", ".local/state"};
+        autoclose int own = own_directory_of(&state, create);
+        return own < 0 ? fd_take(&own) : own_directory_open(own, "runs", create);
 }
 
 static bool is_writable(const struct mount *mount)
@@ -184,28 +111,6 @@ static bool is_directory_name(const char *name)
         return server != NULL;
 }
 
-static int compare_names(const void *a, const void *b)
-{
-        return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Appends the names in a directory that `wanted` accepts, sorted. */
-static void list_names(int directory, bool (*wanted)(const char *), struct str_list *names)
-{
-        autoclose int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        DIR *stream = fd < 0 ? NULL : fdopendir(fd);
-        if (!stream)
-                return;
-        (void)fd_take(&fd); /* closedir() closes it */
-        const struct dirent *entry;
-        while ((entry = readdir(stream)))
-                if (wanted(entry->d_name))
-                        str_list_add(names, entry->d_name);
-        closedir(stream);
-        if (names->count > 1)
-                qsort(names->values, names->count, sizeof(*names->values), compare_names);
-}
-
 /* ---- files ---- */
 
 /* Opens the file of a run without blocking, whatever has its name. -1 when it is not a regular file of the
@@ -237,7 +142,7 @@ static void remove_finished(int directory, const char *name)
 static void remove_oldest_runs(int directory, size_t keep)
 {
         struct str_list names = {0};
-        list_names(directory, is_file_name, &names);
+        (void)tree_list(directory, is_file_name, SIZE_MAX, &names);
         for (size_t i = 0; i + keep < names.count; i++)
                 remove_finished(directory, names.values[i]);
         str_list_free(&names);
@@ -248,7 +153,7 @@ static void remove_oldest_runs(int directory, size_t keep)
 static void remove_oldest_servers(int runs)
 {
         struct str_list names = {0};
-        list_names(runs, is_directory_name, &names);
+        (void)tree_list(runs, is_directory_name, SIZE_MAX, &names);
         size_t left = names.count;
         while (left > RUN_STORE_SERVERS_MAX) {
                 size_t oldest = names.count;
@@ -268,8 +173,7 @@ static void remove_oldest_servers(int runs)
                 }
                 if (oldest == names.count)
                         break;
-                bool made;
-                autoclose int directory = open_own(runs, names.values[oldest], false, &made);
+                autoclose int directory = own_directory_open(runs, names.values[oldest], false);
                 if (directory >= 0)
                         remove_oldest_runs(directory, 0);
                 if (unlinkat(runs, names.values[oldest], AT_REMOVEDIR) == 0)
@@ -287,15 +191,16 @@ uint32_t run_store_new_id(void)
 
 int run_store_add_run(int runs, const char *name, uint32_t id)
 {
-        bool made = false;
         autofree char *directory_name = make_directory_name(name);
-        autoclose int directory = open_own(runs, directory_name, true, &made);
-        if (directory < 0)
-                return directory;
-        if (made)
-                remove_oldest_servers(runs);
-        else
+        autoclose int directory = own_directory_open(runs, directory_name, false);
+        if (directory >= 0) {
                 remove_oldest_runs(directory, RUN_STORE_RUNS_MAX - 1);
+        } else {
+                directory = own_directory_open(runs, directory_name, true);
+                if (directory < 0)
+                        return directory;
+                remove_oldest_servers(runs);
+        }
 
         struct timespec now;
         char file[FILE_NAME_LENGTH + 1];
@@ -339,13 +244,12 @@ static void read_run(int directory, const char *server, const char *file, struct
 
 static void read_server(int runs, const char *directory_name, struct run_store_runs *list)
 {
-        bool made;
-        autoclose int directory = open_own(runs, directory_name, false, &made);
+        autoclose int directory = own_directory_open(runs, directory_name, false);
         autofree char *server = read_directory_name(directory_name);
         struct str_list files = {0};
         if (directory < 0)
                 return;
-        list_names(directory, is_file_name, &files);
+        (void)tree_list(directory, is_file_name, SIZE_MAX, &files);
         for (size_t i = 0; i < files.count; i++)
                 read_run(directory, server, files.values[i], list);
         str_list_free(&files);
@@ -367,7 +271,7 @@ int run_store_read(const char *name, struct run_store_runs *list)
         if (name)
                 str_list_take(&directories, make_directory_name(name));
         else
-                list_names(runs, is_directory_name, &directories);
+                (void)tree_list(runs, is_directory_name, SIZE_MAX, &directories);
         for (size_t i = 0; i < directories.count; i++)
                 read_server(runs, directories.values[i], list);
         str_list_free(&directories);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asking systemd for a control group: what is asked, and what happens when the answer is no answer. That a group holds is
-tested where there is one, in tests/slow. Here hutch runs where control groups of version 2 are mounted, and the bus is a
+"""Asking systemd for a cgroup: what is asked, and what happens when the answer is no answer. That a group holds is
+tested where there is one, in tests/slow. Here hutch runs where cgroups of version 2 are mounted, and the bus is a
 test's own."""
 import os
 import subprocess
@@ -16,11 +16,11 @@ ENTER = ["unshare", "--user", "--map-current-user", "--keep-caps", "--mount", "-
 
 @pytest.fixture
 def unified(am_root):
-    """Words to put before a command that is to see control groups of version 2."""
+    """Words to put before a command that is to see cgroups of version 2."""
     if am_root:
         pytest.skip("root asks the machine's own bus, which is no test's")
     done = subprocess.run([*ENTER, "stat", "-fc", "%T", "/sys/fs/cgroup"], capture_output=True, text=True)
-    needs_kernel(done.stdout == "cgroup2fs\n", f"control groups cannot be mounted here: {done.stderr}")
+    needs_kernel(done.stdout == "cgroup2fs\n", f"cgroups cannot be mounted here: {done.stderr}")
     return ENTER
 
 
@@ -115,7 +115,7 @@ def test_no_path_of_a_group_is_seen_inside(with_bus):
 
 def test_no_bus_and_nothing_delegated(hutch, unified, tmp_path):
     done = hutch("run", "-v", "--", "true", before=unified, env={"XDG_RUNTIME_DIR": str(tmp_path)})
-    assert done.status == 0 and "no control group is delegated to you" in done.err, done
+    assert done.status == 0 and "no cgroup is delegated to you" in done.err, done
     refused = hutch("run", "--require", "memory", "--", "true", before=unified, env={"XDG_RUNTIME_DIR": str(tmp_path)})
     assert refused.status == 125, refused
 

@@ -132,7 +132,7 @@ def test_a_leak_of_one_process_is_named(hutch, request, name):
 
 def test_one_enormous_allocation_fails_inside(hutch, mechanisms):
     if not mechanisms()["memory"].startswith("watchdog"):
-        pytest.skip("a control group counts what is used, not what is allocated")
+        pytest.skip("a cgroup counts what is used, not what is allocated")
     script = "try: bytearray(450 << 20)\nexcept MemoryError: print('refused')"
     done = hutch("run", "--memory", "200m", "--", PYTHON, "-c", script)
     assert (done.status, done.out) == (0, "refused\n"), done
@@ -211,7 +211,7 @@ def test_two_sandboxes_share_no_budget(hutch, tmp_path):
 
 def test_cpus_are_chosen_and_stay_chosen(hutch, mechanisms):
     if mechanisms("--cpus", "1")["cpus"] != "affinity":
-        pytest.skip("a control group holds it")
+        pytest.skip("a cgroup enforces it")
     done = hutch("run", "--cpus", "1", "--", PYTHON, "-c",
                  "import os\nprint(len(os.sched_getaffinity(0)))\ntry: os.sched_setaffinity(0, range(64))\nexcept OSError as error: print(error.errno)")
     assert done.out == "1\n1\n", done
@@ -241,7 +241,7 @@ def test_the_watchdog_ends_with_hutch(hutch):
 
 def test_a_lost_watchdog_ends_the_sandbox(hutch, mechanisms):
     if not mechanisms()["memory"].startswith("watchdog"):
-        pytest.skip("a control group holds it")
+        pytest.skip("a cgroup enforces it")
     process = hutch.start("run", "--", "sh", "-c", "echo started; sleep 100", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout.readline() == b"started\n"
     children = wait_until(lambda: subprocess.run(["pgrep", "-P", str(process.pid), "-x", "hutch-watchdog"], capture_output=True, text=True).stdout.split())

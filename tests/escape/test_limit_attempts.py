@@ -30,7 +30,7 @@ def held_by_a_group(hutch):
 def test_access_lists_of_files_in_memory_take_nothing(hutch):
     """Up to 128 KiB for each directory, which no count of a file system shows."""
     if held_by_a_group(hutch):
-        pytest.skip("a control group counts them")
+        pytest.skip("a cgroup counts them")
     listed = "struct.pack('<I', 2) + b''.join(struct.pack('<HHI', *e) for e in [(1, 6, 2**32-1), (2, 6, os.getuid()), (4, 6, 2**32-1), (16, 6, 2**32-1), (32, 6, 2**32-1)])"
     script = f"import os, struct\nos.makedirs('/dev/shm/hutch-acl', exist_ok=True)\ntry: os.setxattr('/dev/shm/hutch-acl', 'system.posix_acl_access', {listed}); print('SET')\nfinally: os.rmdir('/dev/shm/hutch-acl')"
     outside = subprocess.run([PYTHON, "-c", script], capture_output=True, text=True)
@@ -41,7 +41,7 @@ def test_access_lists_of_files_in_memory_take_nothing(hutch):
 def test_the_kernel_ends_the_sandbox_before_other_programs(hutch):
     """What no watchdog sees can make the machine's memory scarce."""
     if held_by_a_group(hutch):
-        pytest.skip("a control group counts everything")
+        pytest.skip("a cgroup counts everything")
     done = hutch("run", "--", "sh", "-c", "cat /proc/self/oom_score_adj; echo 0 >/proc/self/oom_score_adj; cat /proc/self/oom_score_adj")
     assert done.out == "500\n" * 2, done
 
@@ -53,7 +53,7 @@ def test_a_nested_mount_namespace_brings_no_memory_of_its_own(hutch):
 
 def test_system_v_objects_and_spliced_pages_take_nothing(hutch):
     if held_by_a_group(hutch):
-        pytest.skip("a control group counts them")
+        pytest.skip("a cgroup counts them")
     done = hutch("run", "--", PYTHON, "-c", LIBC + """
 pipe = os.pipe()
 for call in (lambda: libc.shmget(0, 4096, 0o1600), lambda: libc.semget(0, 1, 0o1600), lambda: libc.msgget(0, 0o1600),

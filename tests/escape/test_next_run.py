@@ -145,6 +145,27 @@ def test_a_file_that_decides_about_the_sandbox_is_none_that_the_server_may_have_
     assert hutch("run", "--rw", project, option, project / "none.json", "--", "true").status != 0
 
 
+@pytest.mark.parametrize("words", [[], ["--template", "mcp-server"], ["--template", "mine"]], ids=["default", "shipped", "own"])
+def test_a_template_by_name_is_none_that_the_server_may_have_written(hutch, words):
+    """In an installation below the home, the templates' directory can be granted."""
+    prefix = hutch.home / "prefix"
+    templates = prefix / "share/hutch/templates"
+    templates.mkdir(parents=True)
+    (prefix / "bin").mkdir()
+    hutch.path = shutil.copy(hutch.path, prefix / "bin/hutch")
+    for name in ("mcp-server", "mine"):
+        shutil.copy(TREE / "policy/templates/mcp-server.json", templates / f"{name}.json")
+    assert hutch("run", "--ro", templates, *words, "--", "true").status == 0
+    used = templates / f"{'mine' if 'mine' in words else 'mcp-server'}.json"
+    for granted in (templates, used):
+        done = hutch("run", "--rw", granted, *words, "--", "true")
+        assert done.status == 125 and f"refusing to use --template {used}: it is in the writable {granted}" in done.err, done
+    used.rename(hutch.home / "elsewhere.json")
+    used.symlink_to(hutch.home / "elsewhere.json")
+    done = hutch("run", "--rw", templates, *words, "--", "true")
+    assert done.status == 125 and f"a link leads there out of the writable {templates}" in done.err, done
+
+
 # what a name hides
 
 def test_keys_behind_a_link_are_keys(hutch):

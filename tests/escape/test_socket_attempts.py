@@ -33,25 +33,38 @@ def agent(hutch, monkeypatch):
         yield server
 
 
+@pytest.fixture
+def deep_agent(hutch, monkeypatch):
+    monkeypatch.chdir(hutch.directory)
+    os.makedirs("a/b")
+    path = str(hutch.directory / "a/agent")
+    if len(path) > 107:
+        pytest.skip("the test directory's path is too long for a socket")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(path)
+        server.listen(16)
+        yield server
+
+
 def as_it_is():
     pass
 
 
 def renamed():
-    os.rename("agent", "a/b/notes.txt")
+    os.rename("agent", "notes.txt")
 
 
 def linked():
-    os.link("agent", "a/b/notes.txt")
+    os.link("agent", "notes.txt")
     os.unlink("agent")
 
 
-def in_a_renamed_directory():
-    os.rename("agent", "a/b/agent")
-    os.rename("a", "c")
+@pytest.mark.parametrize("grant", ["--ro", "--rw", "--overlay"])
+def test_a_socket_at_its_name(attempt, deep_agent, grant):
+    attempt(CONNECT_TO_ALL, grant, ".")
 
 
-@pytest.mark.parametrize("disguise", [as_it_is, renamed, linked, in_a_renamed_directory])
+@pytest.mark.parametrize("disguise", [as_it_is, renamed, linked])
 @pytest.mark.parametrize("grant", ["--ro", "--rw", "--overlay"])
 def test_a_socket_under_another_name(attempt, agent, disguise, grant):
     disguise()
@@ -59,9 +72,8 @@ def test_a_socket_under_another_name(attempt, agent, disguise, grant):
 
 
 @pytest.mark.parametrize("script", ["os.rename('agent', 'x')", "os.unlink('agent')", "os.rename('a', 'x')", "os.link('agent', 'x')"])
-def test_the_mask_of_a_socket_cannot_be_moved(attempt, agent, hutch, script):
+def test_the_mask_of_a_socket_cannot_be_moved(attempt, deep_agent, hutch, script):
     """Nor can a directory above it."""
-    os.rename("agent", "a/agent")
     script = script.replace("'agent'", "'a/agent'")
     back = "os.rename('x', 'a/agent')" if "rename('a/agent'" in script else "os.rename('x', 'a')" if "rename('a'" in script else "os.link('keep', 'a/agent')" if "unlink" in script else "os.unlink('x')"
     os.mkdir("../elsewhere")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attempts to take more than --memory, --pids and --disk permit, by every way that a process has. Each is first shown to
-get so much without a sandbox: 400 MiB, a few hundred threads. Where no control group holds the limit, some ways are not
+get so much without a sandbox: 400 MiB, a few hundred threads. Where no cgroup enforces the limit, some ways are not
 there at all: the call does not exist, or takes no such arguments."""
 import subprocess
 

@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 PAGES = ("hutch", "hutch-mcp", "hutch-run", "hutch-doctor", "hutch-fetch", "hutch-ps", "hutch-logs", "hutch-prove")
@@ -168,12 +169,31 @@ def check_pages(source, options, plain, texts):
             check(f".It {status}\n" in text, f"man/hutch-{subcommand}.1: misses the exit status {status}")
 
 
-def check_lint(source):
+def check_sensitive_paths(built, source):
+    """The pages that the build makes list every row, and the build refuses a row that hutch would never match."""
+    table = json.loads((source / "policy/sensitive-paths.json").read_text())
+    for row in table["rows"]:
+        page = "hutch-mcp.1" if row["kind"] == "protected" else "hutch.1"
+        name = re.escape(row["path"].removeprefix("**/"))
+        check(re.search(rf"^\.Pa (.* )?{name} ", (built / page).read_text(), re.M), f"{page}: does not list {row['path']}")
+    good = {"path": "~/.x", "kind": "never", "why": "it holds keys"}
+    for change in ({}, {"path": "~/.x/"}, {"path": "/a/../b"}, {"path": "**/.x"}, {"kind": "protected"}, {"kind": "other"},
+                   {"why": ""}, {"why": 'it says "x"'}, {"note": "x"}):
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            json.dump({"rows": [{**good, **change}]}, file)
+            file.flush()
+            done = subprocess.run([sys.executable, source / "policy/sensitive-paths.py", "table", file.name, os.devnull],
+                                  capture_output=True, text=True, check=False)
+        check((done.returncode == 0) == (not change), f"policy/sensitive-paths.py: {change or good} is judged {done.returncode}")
+
+
+def check_lint(built, source):
     """False when there is no mandoc."""
     if not shutil.which("mandoc"):
         return False
     for page in PAGES:
-        done = subprocess.run(["mandoc", "-Tlint", "-W", "warning", str(source / "man" / f"{page}.1")],
+        made = built / f"{page}.1"
+        done = subprocess.run(["mandoc", "-Tlint", "-W", "warning", str(made if made.exists() else source / "man" / made.name)],
                               capture_output=True, text=True, check=False)
         check(done.returncode == 0 and not done.stdout, f"man/{page}.1: mandoc says: {done.stdout.strip()}")
     return True
@@ -263,7 +283,9 @@ def main():
     check_pages(source, options, plain, texts)
     check_completions(source, options | {("", name, "") for name in PROVE_ONLY}, plain)
     check_readme(source, options)
-    if not check_lint(source):
+    built = Path(hutch).parent / "man"
+    check_sensitive_paths(built, source)
+    if not check_lint(built, source):
         print("mandoc is not installed: the man pages' form was not checked")
         check(os.environ.get("HUTCH_TESTS_MUST_RUN") != "1", "mandoc is not installed")
     for problem in problems:

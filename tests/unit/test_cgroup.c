@@ -251,7 +251,7 @@ static void test_making_one(void **state)
         machine_make_file(path, "");
         cgroup_init(&cgroup);
         assert_false(cgroup_create(&cgroup, &limits));
-        assert_non_null(strstr(cgroup.why, "cannot make a control group in"));
+        assert_non_null(strstr(cgroup.why, "cannot make a cgroup in"));
         cgroup_remove(&cgroup);
         assert_true(exists(name));
 }
@@ -330,7 +330,7 @@ static void test_a_scope_without_the_process(void **state)
         autofree char *text = content;
         autofree char *path = cgroup_parse_path(text);
         assert_string_equal(cgroup.why, path ? "systemd did not put the sandbox into its scope"
-                                             : "the sandbox is in no control group");
+                                             : "the sandbox is in no cgroup");
         answer("hutch-1-2.scope");
         pid_t gone = process_that_ended();
         assert_int_equal(cgroup_read_systemd(&cgroup, gone), SYSTEMD_SCOPE_REFUSED);

@@ -196,6 +196,10 @@ static void test_landlock(void **state)
 {
         (void)state;
         expect("landlock", FINDING_OK, "version 7: writes only below writable grants", NULL);
+        expect("landlock", FINDING_OK, "not limited: sockets below a grant that hutch does not hide", NULL);
+        facts.landlock_abi = 9;
+        expect("landlock", FINDING_OK, "signals and abstract sockets stay inside", NULL);
+        assert_null(strstr(find("landlock")->detail, "not limited"));
         facts.landlock_abi = 6;
         expect("landlock", FINDING_OK, "signals and abstract sockets stay inside", NULL);
         facts.landlock_abi = 5;
@@ -313,26 +317,26 @@ static void test_kvm(void **state)
 static void test_cgroups(void **state)
 {
         (void)state;
-        expect("cgroups", FINDING_OK, "version 2; your control group is delegated", NULL);
+        expect("cgroups", FINDING_OK, "version 2; your cgroup is delegated", NULL);
         facts.bus = true;
         expect("cgroups", FINDING_OK, "delegated, and your systemd answers", NULL);
         facts.cgroup_delegated = false;
         expect("cgroups", FINDING_OK, "version 2; your systemd answers", NULL);
         facts.bus = false;
-        expect("cgroups", FINDING_DEGRADED, "no control group is delegated", "enable-linger");
+        expect("cgroups", FINDING_DEGRADED, "no cgroup is delegated", "enable-linger");
         facts.cgroups = CGROUP_HYBRID;
         expect("cgroups", FINDING_MISSING, "not at /sys/fs/cgroup", "unified_cgroup_hierarchy=1");
         facts.cgroups = CGROUP_V1;
         expect("cgroups", FINDING_MISSING, "version 1 only", "unified_cgroup_hierarchy=1");
         facts.cgroups = CGROUP_NONE;
-        expect("cgroups", FINDING_MISSING, "no control groups are visible", NULL);
+        expect("cgroups", FINDING_MISSING, "no cgroups are visible", NULL);
 }
 
 static void test_limits(void **state)
 {
         (void)state;
         expect("limits", FINDING_OK,
-               "memory: cgroup; processes: cgroup; processors: cgroup, in a group that is", NULL);
+               "memory: cgroup; processes: cgroup; processors: cgroup, in a cgroup that is", NULL);
         facts.limits.way = CGROUP_WAY_SYSTEMD;
         expect("limits", FINDING_OK, "in a scope that systemd makes", NULL);
         limits_choose_without_cgroup(&facts.limits, 1000, true, "there is a reason");

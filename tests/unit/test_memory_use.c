@@ -122,7 +122,7 @@ static void test_unheld(void **state)
         limits.processes = LIMIT_RLIMIT;
         limits.no_cgroup = NULL;
         assert_unheld(
-            &limits, "nothing here enforces --cpus 0.5: the control group does not hold the "
+            &limits, "nothing here enforces --cpus 0.5: the cgroup does not enforce the "
                      "processors; --require cpus makes hutch refuse to run then, and hutch doctor shows what "
                      "is missing");
         limits.processors = LIMIT_AFFINITY;

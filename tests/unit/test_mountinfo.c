@@ -61,37 +61,22 @@ static void test_what_grants_show(void **state)
         static const struct {
                 uint32_t device;
                 const char *base, *path;
-                bool silent;
-        } parts[] = {{1, "/srv/data", "/srv/data", false},
-                     {2, "/", "/srv/data/other", false},
-                     {3, "/", "/srv/data/share", true}};
+        } parts[] = {{1, "/srv/data", "/srv/data"}, {2, "/", "/srv/data/other"}, {3, "/", "/srv/data/share"}};
         assert_int_equal(info.grant_count, COUNT(parts));
         for (size_t i = 0; i < COUNT(parts); i++) {
                 assert_int_equal(info.grants[i].device, parts[i].device);
                 assert_string_equal(info.grants[i].base, parts[i].base);
                 assert_string_equal(info.grants[i].path, parts[i].path);
-                assert_int_equal(info.grants[i].silent, parts[i].silent);
         }
         assert_true(mountinfo_have_device(&info, 1));
         assert_false(mountinfo_have_device(&info, 4));
-        assert_true(mountinfo_device_is_silent(&info, 3));
-        assert_false(mountinfo_device_is_silent(&info, 1));
         assert_true(mountinfo_is_silent(&info, "/net/x"));
         assert_true(mountinfo_is_silent(&info, "/srv/data/share"));
         assert_false(mountinfo_is_silent(&info, "/srv/data/x"));
-        struct str_list silent = {0};
-        mountinfo_list_silent(&info, "/srv", &silent);
-        assert_int_equal(silent.count, 1);
-        assert_string_equal(silent.values[0], "/srv/data/share");
-        str_list_free(&silent);
         /* A grant in a share is worth waiting for. */
         mountinfo_add_grant(&info, "/net/mine");
         assert_false(mountinfo_is_silent(&info, "/net/x"));
         assert_string_equal(info.grants[info.grant_count - 1].base, "/mine");
-        assert_false(mountinfo_device_is_silent(&info, 4));
-        /* One part of it that is not silent. */
-        mountinfo_add_grant(&info, "/srv/data/share/sub");
-        assert_false(mountinfo_device_is_silent(&info, 3));
         mountinfo_free(&info);
 }
 

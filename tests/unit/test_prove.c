@@ -220,8 +220,7 @@ static void test_storms(void **state)
         box.limits.processes = LIMIT_NONE;
         box.limits.processors = LIMIT_UNASKED;
         assert_in_box(&box, false, "memory-storm", "budgets", "got-out", "", PROVE_GOT_OUT, NULL);
-        assert_in_box(&box, false, "fork-storm", "budgets", "got-out", "", PROVE_NOT_LIMITED,
-                      "control groups");
+        assert_in_box(&box, false, "fork-storm", "budgets", "got-out", "", PROVE_NOT_LIMITED, "cgroups");
         assert_in_box(&box, false, "processor-storm", "budgets", "got-out", "", PROVE_NOT_LIMITED,
                       "--cpus N");
         box.limits.cpus = 50;

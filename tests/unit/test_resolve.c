@@ -478,7 +478,7 @@ static void test_what_verbose_names(void **state)
         assert_unheard("fish");
         assert_heard("working directory T/home");
         assert_heard("limits: memory 2g");
-        assert_int_equal(strstr(heard, "no control group holds them") != NULL, box.limits.no_cgroup != NULL);
+        assert_int_equal(strstr(heard, "no cgroup enforces them") != NULL, box.limits.no_cgroup != NULL);
         assert_heard("read-only T/v/read as /inside (--ro");
         assert_heard("writable T/v/write (--rw");
         assert_heard("overlay of T/v/over (--overlay");

@@ -197,6 +197,40 @@ static void test_removing_any_depth(void **state)
         assert_int_equal(access("t", F_OK), -1);
 }
 
+static bool is_not_a(const char *name)
+{
+        return !str_equal(name, "a");
+}
+
+static void test_listing_a_directory(void **state)
+{
+        (void)state;
+        struct str_list names = {0};
+        assert_true(tree_list(top, NULL, 10, &names));
+        static const char *const all[] = {"a", "file", "link", "skip"};
+        assert_int_equal(names.count, COUNT(all));
+        for (size_t i = 0; i < COUNT(all); i++)
+                assert_string_equal(names.values[i], all[i]);
+        str_list_free(&names);
+        assert_true(tree_list(top, is_not_a, 10, &names));
+        assert_int_equal(names.count, 3);
+        assert_false(str_list_has(&names, "a"));
+        str_list_free(&names);
+        assert_true(tree_list(top, NULL, 2, &names));
+        assert_int_equal(names.count, 2);
+        str_list_free(&names);
+        errno = 0;
+        assert_false(tree_list(-1, NULL, 10, &names));
+        assert_int_equal(errno, EBADF);
+        assert_null(tree_open(top, "file"));
+        autoclosedir DIR *stream = tree_open(top, ".");
+        for (const struct dirent *entry; (entry = tree_next(stream));)
+                assert_int_equal(tree_entry_type(stream, entry), str_equal(entry->d_name, "file") ? S_IFREG
+                                                                 : str_equal(entry->d_name, "link")
+                                                                     ? S_IFLNK
+                                                                     : S_IFDIR);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -205,6 +239,7 @@ int main(void)
             cmocka_unit_test_setup_teardown(test_the_bounds, make_tree, remove_tree),
             cmocka_unit_test_setup_teardown(test_removing_follows_no_link, make_tree, remove_tree),
             cmocka_unit_test_setup_teardown(test_removing_any_depth, make_tree, remove_tree),
+            cmocka_unit_test_setup_teardown(test_listing_a_directory, make_tree, remove_tree),
         };
         return cmocka_run_group_tests(tests, begin, end);
 }

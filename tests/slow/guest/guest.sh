@@ -23,7 +23,7 @@ storm="-- python3 /mnt/storm.py"
 echo "# a user's session, by systemd"
 person "systemctl --user is-system-running --wait" # emulation is slow: the first login starts it
 person $hutch run -v --cpus 0.5 -- true
-check "every limit is a control group's" ended 0 'limits in force: memory 2g: cgroup; pids 1024: cgroup; cpus 0.5: cgroup'
+check "every limit is a cgroup's" ended 0 'limits in force: memory 2g: cgroup; pids 1024: cgroup; cpus 0.5: cgroup'
 person $hutch run --require cgroup,memory,pids,cpus --cpus 1 -- cat /proc/self/cgroup
 check "what is required holds, and no path of the host's is seen" ended 0 '^0::/$'
 person $hutch run --memory 64m $storm memory
@@ -66,7 +66,7 @@ delegated() { # as the user, in a group of the delegated ones, without a bus
         status=$?
 }
 delegated $hutch run -v --cpus 1 --require cgroup -- cat /proc/self/cgroup
-check "every limit is a control group's" ended 0 'limits in force: memory 2g: cgroup; pids 1024: cgroup; cpus 1: cgroup'
+check "every limit is a cgroup's" ended 0 'limits in force: memory 2g: cgroup; pids 1024: cgroup; cpus 1: cgroup'
 check "its own root" says '^0::/$'
 delegated $hutch run --memory 64m $storm memfd
 check "a storm of memory" ended 137 'memory 64m is used up'

@@ -27,7 +27,7 @@ def tmpfs():
 
 
 def pipes():
-    """Buffers of pipes: nothing but a control group sees them."""
+    """Buffers of pipes: nothing but a cgroup sees them."""
     kept = []
     while True:
         if os.fork() == 0:
