@@ -38,9 +38,8 @@
 #include <sys/wait.h>
 
 enum {
-        SETTLE_MS = 500,      /* after the start; a short run is spared the cost of giving memory back */
-        KILL_AFTER_MS = 2000, /* from a polite signal to SIGKILL */
-        NOTICE_SECONDS = 60,  /* before --timeout */
+        SETTLE_MS = 500,     /* after the start; a short run is spared the cost of giving memory back */
+        NOTICE_SECONDS = 60, /* before --timeout */
 };
 
 struct supervisor {
@@ -92,7 +91,7 @@ static void send_once(struct supervisor *supervisor, int signal_number)
 
 static void kill_soon(struct supervisor *supervisor)
 {
-        deadlines_set_once(&supervisor->deadlines, DEADLINE_KILL, clock_now_ms() + KILL_AFTER_MS);
+        deadlines_set_once(&supervisor->deadlines, DEADLINE_KILL, clock_now_ms() + CONTROL_KILL_AFTER_MS);
 }
 
 /* Stops the server on hutch's own decision. */
@@ -149,6 +148,31 @@ static void read_signals(struct supervisor *supervisor)
                 handle_signal(supervisor, (int)info.ssi_signo);
 }
 
+/* Something that was required no longer holds. The server gets no grace, because it may use the gap. */
+static void end_unenforced(struct supervisor *supervisor)
+{
+        supervisor->facts.unenforced = true;
+        kill_sandbox(supervisor);
+}
+
+static void end_by_limits(struct supervisor *supervisor, enum enforcement_event event)
+{
+        if (event == ENFORCEMENT_LIMIT_REACHED)
+                kill_sandbox(supervisor);
+        else if (event == ENFORCEMENT_LOST && !supervisor->ended)
+                end_unenforced(supervisor);
+}
+
+/* Pid 1 has sent SIGTERM and ends everything inside soon. */
+static void note_timeout(struct supervisor *supervisor)
+{
+        supervisor->facts.timed_out = true;
+        supervisor->sent_term = true;
+        sigaddset(&supervisor->sent, SIGTERM);
+        kill_soon(supervisor);
+        message("the time of --timeout %u is over; stopping the command", supervisor->box->timeout_seconds);
+}
+
 static void read_control(struct supervisor *supervisor)
 {
         struct control_message report;
@@ -165,6 +189,10 @@ static void read_control(struct supervisor *supervisor)
         } else if (report.type == CONTROL_EXITED) {
                 supervisor->facts.exited = true;
                 supervisor->facts.wait_status = report.value;
+        } else if (report.type == CONTROL_TIMEOUT) {
+                note_timeout(supervisor);
+        } else {
+                end_by_limits(supervisor, enforcement_hear(&supervisor->enforcement, &report));
         }
 }
 
@@ -178,21 +206,6 @@ static void confine(struct supervisor *supervisor)
                 message("cannot load the supervisor's system call filter: %s", strerror(-error));
                 kill_sandbox(supervisor);
         }
-}
-
-/* Something that was required no longer holds. The server gets no grace, because it may use the gap. */
-static void end_unenforced(struct supervisor *supervisor)
-{
-        supervisor->facts.unenforced = true;
-        kill_sandbox(supervisor);
-}
-
-static void end_by_limits(struct supervisor *supervisor, enum enforcement_event event)
-{
-        if (event == ENFORCEMENT_LIMIT_REACHED)
-                kill_sandbox(supervisor);
-        else if (event == ENFORCEMENT_LOST && !supervisor->ended)
-                end_unenforced(supervisor);
 }
 
 /* Reads the failure pipe. End of file means that the command was executed. False when a step failed. */
@@ -213,16 +226,13 @@ static bool read_failure(struct supervisor *supervisor, struct held_sources *hel
                         clock_now_ms() - supervisor->launched_at);
         if (supervisor->nat.process)
                 nat_helper_watch_names(&supervisor->nat, supervisor->box);
-        end_by_limits(supervisor, enforcement_start_watchdog(&supervisor->enforcement));
         poller_begin(&supervisor->poller);
         confine(supervisor);
         long long now = clock_now_ms(), *at = supervisor->deadlines.at;
         unsigned timeout = supervisor->box->timeout_seconds;
         at[DEADLINE_SETTLE] = now + SETTLE_MS;
-        if (timeout)
-                at[DEADLINE_TIMEOUT] = now + timeout * 1000LL;
         if (timeout > NOTICE_SECONDS)
-                at[DEADLINE_NOTICE] = at[DEADLINE_TIMEOUT] - NOTICE_SECONDS * 1000LL;
+                at[DEADLINE_NOTICE] = now + (timeout - NOTICE_SECONDS) * 1000LL;
         return true;
 }
 
@@ -238,12 +248,6 @@ static void meet_deadlines(struct supervisor *supervisor)
         }
         if (deadlines_take(deadlines, DEADLINE_NOTICE, now))
                 message("%d seconds left of --timeout %u", NOTICE_SECONDS, supervisor->box->timeout_seconds);
-        if (deadlines_take(deadlines, DEADLINE_TIMEOUT, now)) {
-                supervisor->facts.timed_out = true;
-                message("the time of --timeout %u is over; stopping the command",
-                        supervisor->box->timeout_seconds);
-                terminate_server(supervisor);
-        }
         if (deadlines_take(deadlines, DEADLINE_TERM, now)) {
                 supervisor->facts.abandoned = true;
                 terminate_server(supervisor);
@@ -383,8 +387,8 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                         if (polls[FILTER].revents &&
                             !filter_helper_read(&supervisor->filter, supervisor->log))
                                 lose_filter(supervisor);
-                        end_by_limits(supervisor, enforcement_read(&supervisor->enforcement, polls + LIMITS,
-                                                                   supervisor->ended, error));
+                        end_by_limits(supervisor,
+                                      enforcement_read(&supervisor->enforcement, polls + LIMITS, error));
                         if (error->status)
                                 return false;
                 }
@@ -460,7 +464,6 @@ static bool start(struct supervisor *supervisor, struct held_sources *held, stru
         struct launch_stdio stdio = {
             .limits = &supervisor->enforcement.limits,
             .group = enforcement_cgroup(&supervisor->enforcement),
-            .watchdog = supervisor->enforcement.watchdog.sandbox_end,
             .nat = supervisor->nat.setup,
             .dialler = supervisor->nat.dialler,
             .terminal = supervisor->terminal.descriptor,
@@ -485,7 +488,6 @@ static bool start(struct supervisor *supervisor, struct held_sources *held, stru
 /* Waits until nothing of the sandbox is left: pid 1 can be reaped only after everything inside is gone. */
 static void finish(struct supervisor *supervisor)
 {
-        enforcement_hang_up(&supervisor->enforcement);
         if (supervisor->launch.init >= 0) {
                 kill_sandbox(supervisor);
                 siginfo_t information;

@@ -7,7 +7,6 @@
  *   client ◄─stdio─► supervisor (bridge.h) ◄─pipes─► server, a child of pid 1 of the sandbox
  *      └──◄─► hutch-filter (filter_helper.h) in the bridge's place, with tool rules
  *             hutch-nat (nat_helper.h), with network rules; hutch-names (names_watch.h) tells it of changes
- *             hutch-watchdog (enforce/), where no cgroup limits the memory
  *
  * One process runs one poll() loop over all of them (poller.h). An event moves bytes, sets a flag or sets a
  * deadline (deadlines.h); the head of the loop turns deadlines that have passed into signals. The supervisor
@@ -16,7 +15,7 @@
  *
  *     end of input (mcp)  → --stop-grace → SIGTERM → 2 s → SIGKILL
  *     told to stop        → that signal at once    → 2 s → SIGKILL
- *     --timeout           → SIGTERM                → 2 s → SIGKILL, status 124
+ *     --timeout (pid 1)   → SIGTERM                → 2 s → SIGKILL, status 124
  *     a limit, a lost helper, a lost mount                 SIGKILL at once
  *
  * Who is hostile. The server chooses every byte of its stdout and stderr, and hutch-nat and hutch-filter read

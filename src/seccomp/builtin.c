@@ -11,7 +11,6 @@
 #include "seccomp-init.h"
 #include "seccomp-names.h"
 #include "seccomp-supervisor.h"
-#include "seccomp-watchdog.h"
 
 #define EMBEDDED(array)                                                                                      \
         ((struct seccomp_program){                                                                           \
@@ -35,9 +34,4 @@ struct seccomp_program seccomp_for_supervisor(void)
 struct seccomp_program seccomp_for_names(void)
 {
         return EMBEDDED(program_names);
-}
-
-struct seccomp_program seccomp_for_watchdog(void)
-{
-        return EMBEDDED(program_watchdog);
 }

@@ -18,9 +18,6 @@ struct seccomp_program seccomp_for_init(bool dials);
 /* The supervisor, once the server runs. */
 struct seccomp_program seccomp_for_supervisor(void);
 
-/* The watchdog over memory. */
-struct seccomp_program seccomp_for_watchdog(void);
-
 /* The process that watches the host's names. */
 struct seccomp_program seccomp_for_names(void);
 
