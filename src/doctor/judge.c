@@ -369,7 +369,10 @@ static void judge_limits(const struct facts *facts, struct findings *findings)
 {
         const struct limits *limits = &facts->limits;
         autofree char *how =
-            str_format("memory: %s; processes: %s; processors: %s", limit_mechanism_name(limits->memory),
+            str_format("memory: %s%s; processes: %s; processors: %s", limit_mechanism_name(limits->memory),
+                       limits->memory == LIMIT_WATCHDOG ? ", and not limited: buffers of pipes and sockets, "
+                                                          "shared memory that no process has mapped"
+                                                        : "",
                        limit_mechanism_name(limits->processes), limit_mechanism_name(limits->processors));
         if (limits->way == CGROUP_WAY_NONE)
                 findings_add(
