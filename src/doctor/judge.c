@@ -193,15 +193,17 @@ static void judge_landlock(const struct facts *facts, struct findings *findings)
         if (facts->landlock_abi)
                 judge_landlock_version(facts->landlock_abi, findings);
         else if (facts->landlock_disabled)
-                findings_add(findings, "landlock", FINDING_MISSING,
-                             str_copy("not enabled at boot; only the mounts protect files"),
-                             str_format("add lsm=landlock,%s to the kernel command line and reboot",
-                                        facts->modules[0] ? facts->modules : "…"));
+                findings_add(
+                    findings, "landlock", FINDING_MISSING,
+                    str_copy("not enabled at boot; only the mounts protect files, and changes of the "
+                             "host's name servers are not followed"),
+                    str_format("add lsm=landlock,%s to the kernel command line and reboot",
+                               facts->modules[0] ? facts->modules : "…"));
         else
                 findings_add(
                     findings, "landlock", FINDING_MISSING,
                     str_copy("not in this kernel, or hidden by a filter that hutch runs under; only the "
-                             "mounts protect files"),
+                             "mounts protect files, and changes of the host's name servers are not followed"),
                     str_copy("Linux 5.19 or newer with CONFIG_SECURITY_LANDLOCK, best 6.12 or newer"));
 }
 

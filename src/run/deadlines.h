@@ -13,6 +13,7 @@
 
 enum deadline {
         DEADLINE_SETTLE, /* give back the memory that only the start needed, and begin to watch mounts */
+        DEADLINE_NAMES,  /* look whether the host's names have changed */
         DEADLINE_NOTICE, /* announce that --timeout is near */
         DEADLINE_TERM,   /* the end of --stop-grace: SIGTERM */
         DEADLINE_KILL,   /* SIGKILL */

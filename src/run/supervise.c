@@ -196,12 +196,17 @@ static void read_control(struct supervisor *supervisor)
         }
 }
 
-/* Loads the supervisor's own filter, which allows moving bytes and sending signals. The server is starting
- * meanwhile, so this delays nobody. */
+/* Loads the supervisor's own filter, which allows moving bytes and sending signals, and with network rules
+ * reading the files of the host's resolver. The server is starting meanwhile, so this delays nobody. */
 static void confine(struct supervisor *supervisor)
 {
-        struct seccomp_program filter = seccomp_for_supervisor();
-        int error = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : seccomp_install(&filter);
+        int error = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : 0;
+        bool follows = error == 0 && supervisor->nat.process && nat_helper_follow_names(&supervisor->nat);
+        struct seccomp_program filter = seccomp_for_supervisor(follows);
+        if (error == 0)
+                error = seccomp_install(&filter);
+        if (follows && supervisor->nat.names.inotify < 0)
+                supervisor->deadlines.at[DEADLINE_NAMES] = clock_now_ms() + NAMES_LOOK_MS;
         if (error < 0) {
                 message("cannot load the supervisor's system call filter: %s", strerror(-error));
                 kill_sandbox(supervisor);
@@ -224,8 +229,6 @@ static bool read_failure(struct supervisor *supervisor, struct held_sources *hel
         supervisor->started = true;
         message_verbose("the command started %lld ms after the clone of the namespaces",
                         clock_now_ms() - supervisor->launched_at);
-        if (supervisor->nat.process)
-                nat_helper_watch_names(&supervisor->nat, supervisor->box);
         poller_begin(&supervisor->poller);
         confine(supervisor);
         long long now = clock_now_ms(), *at = supervisor->deadlines.at;
@@ -245,6 +248,11 @@ static void meet_deadlines(struct supervisor *supervisor)
                 pages_forget_start();
                 if (supervisor->watch && !mount_watch_begin(supervisor->watch))
                         end_unenforced(supervisor);
+        }
+        if (deadlines_take(deadlines, DEADLINE_NAMES, now)) {
+                int again = nat_helper_tell_names(&supervisor->nat, &supervisor->box->network);
+                if (again >= 0)
+                        deadlines->at[DEADLINE_NAMES] = now + again;
         }
         if (deadlines_take(deadlines, DEADLINE_NOTICE, now))
                 message("%d seconds left of --timeout %u", NOTICE_SECONDS, supervisor->box->timeout_seconds);
@@ -360,7 +368,7 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                                             : supervisor->terminal.descriptor},
                     [WATCH] = {.fd = mount_watch_descriptor(supervisor->watch), .events = POLLIN},
                     [NAT] = {.fd = supervisor->nat.control, .events = POLLIN},
-                    [NAMES] = {.fd = supervisor->nat.watching, .events = POLLIN},
+                    [NAMES] = {.fd = supervisor->nat.names.inotify, .events = POLLIN},
                     [FILTER] = {.fd = supervisor->filter.control, .events = POLLIN},
                 };
                 enforcement_poll(&supervisor->enforcement, polls + LIMITS);
@@ -382,8 +390,11 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                                 read_control(supervisor);
                         if (polls[NAT].revents && !nat_helper_read(&supervisor->nat, supervisor->log))
                                 lose_network(supervisor);
-                        if (polls[NAMES].revents && supervisor->nat.control >= 0)
-                                nat_helper_report_watcher_end(&supervisor->nat);
+                        if (polls[NAMES].revents) {
+                                names_watch_forget_events(&supervisor->nat.names);
+                                deadlines_set_once(&supervisor->deadlines, DEADLINE_NAMES,
+                                                   clock_now_ms() + NAMES_SETTLE_MS);
+                        }
                         if (polls[FILTER].revents &&
                             !filter_helper_read(&supervisor->filter, supervisor->log))
                                 lose_filter(supervisor);

@@ -9,7 +9,7 @@
 #include "seccomp-default.h"
 #include "seccomp-init-publish.h"
 #include "seccomp-init.h"
-#include "seccomp-names.h"
+#include "seccomp-supervisor-names.h"
 #include "seccomp-supervisor.h"
 
 #define EMBEDDED(array)                                                                                      \
@@ -26,12 +26,7 @@ struct seccomp_program seccomp_for_init(bool dials)
         return dials ? EMBEDDED(program_init_publish) : EMBEDDED(program_init);
 }
 
-struct seccomp_program seccomp_for_supervisor(void)
+struct seccomp_program seccomp_for_supervisor(bool names)
 {
-        return EMBEDDED(program_supervisor);
-}
-
-struct seccomp_program seccomp_for_names(void)
-{
-        return EMBEDDED(program_names);
+        return names ? EMBEDDED(program_supervisor_names) : EMBEDDED(program_supervisor);
 }

@@ -347,7 +347,8 @@ static void test_32_bit_entry(void **state)
 static void test_own_processes(void **state)
 {
         const struct seccomp_program init = seccomp_for_init(false);
-        const struct seccomp_program supervisor = seccomp_for_supervisor();
+        const struct seccomp_program supervisor = seccomp_for_supervisor(false);
+        const struct seccomp_program following = seccomp_for_supervisor(true);
         const struct call init_calls[] = {
             CALL(read, EBADF, NO_FD, 0, 0),
             CALL(kill, 0, 0, 0),
@@ -379,8 +380,23 @@ static void test_own_processes(void **state)
             CALL(socket, EPERM, AF_UNIX, SOCK_STREAM, 0),
             CALL(ptrace, EPERM, 0, 0, 0, 0),
         };
+        const struct call following_calls[] = {
+            CALL(write, EBADF, NO_FD, 0, 0),
+            CALL(openat, EBADF, NO_FD, (long)".", O_RDONLY | O_CLOEXEC),
+            CALL(openat, EPERM, NO_FD, (long)".", O_WRONLY),
+            CALL(openat, EPERM, NO_FD, (long)"x", O_RDONLY | O_CREAT),
+            CALL(inotify_rm_watch, EBADF, NO_FD, 0),
+            CALL(inotify_init1, EPERM, 0),
+            CALL(fcntl, EBADF, NO_FD, F_ADD_SEALS),
+            CALL(fcntl, EPERM, NO_FD, F_SETLEASE),
+            CALL(ioctl, EBADF, NO_FD, SIOCGIFINDEX),
+            CALL(execve, EPERM, (long)"/bin/true", 0),
+            CALL(socket, EPERM, AF_UNIX, SOCK_STREAM, 0),
+            CALL(ptrace, EPERM, 0, 0, 0, 0),
+        };
 
         (void)state;
+        check_calls(NULL, &following, following_calls, COUNT(following_calls));
         check_calls(NULL, &init, init_calls, COUNT(init_calls));
         check_calls(NULL, &supervisor, supervisor_calls, COUNT(supervisor_calls));
 }
