@@ -17,7 +17,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/kcmp.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -74,13 +73,23 @@ bool memory_use_parse_rollup(const char *text, uint64_t *pages)
 
 uint64_t memory_use_parse_segment(const char *line)
 {
-        unsigned long long resident, swapped;
-        if (sscanf(line, "%*d%*d%*o%*u%*u%*u%*u%*u%*u%*u%*u%*u%*u%*u%llu%llu", &resident, &swapped) != 2)
-                return 0;
-        return resident + swapped;
+        enum { RESIDENT = 14, SWAPPED }; /* places in the line, from 0 */
+        uint64_t bytes = 0;
+        for (unsigned place = 0; place <= SWAPPED; place++) {
+                line += strspn(line, " ");
+                size_t digits = strspn(line, "0123456789");
+                if (digits == 0)
+                        return 0;
+                if (place >= RESIDENT)
+                        bytes += strtoull(line, NULL, 10);
+                line += digits;
+        }
+        return bytes;
 }
 
 /* ---- reading ---- */
+
+enum { PATH_SIZE = 32 }; /* a process id and the longest name of a file */
 
 struct entry {
         char name[12]; /* the process id as text, or that of a living thread */
@@ -93,11 +102,19 @@ static struct {
         char text[TEXT_SIZE];
 } work;
 
+/* Writes PROCESS/NAME. Without printf(), whose pages pid 1 would keep for this alone. */
+static void join_path(char path[PATH_SIZE], const char *process, const char *name)
+{
+        char *end = mempcpy(path, process, strlen(process));
+        *end++ = '/';
+        memcpy(end, name, strlen(name) + 1);
+}
+
 /* Reads a file of a process into work.text. 0, or a negative errno; -ESRCH when the process has exited. */
 static int read_file(int proc, const char *process, const char *name)
 {
-        char path[64];
-        (void)snprintf(path, sizeof(path), "%s/%s", process, name);
+        char path[PATH_SIZE];
+        join_path(path, process, name);
         work.text[0] = 0;
         autoclose int file = openat(proc, path, O_RDONLY | O_CLOEXEC);
         if (file < 0)
@@ -197,9 +214,9 @@ static bool add_system_v(int proc, uint64_t *total)
 static void find_living_thread(int proc, struct entry *entry)
 {
         _Alignas(struct dirent64) char entries[4096];
-        char path[64];
+        char path[PATH_SIZE];
         ssize_t length;
-        (void)snprintf(path, sizeof(path), "%s/task", entry->name);
+        join_path(path, entry->name, "task");
         autoclose int directory = openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         while (directory >= 0 && (length = syscall(SYS_getdents64, directory, entries, sizeof(entries))) > 0)
                 for (ssize_t at = 0; at < length;) {
