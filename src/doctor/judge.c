@@ -199,15 +199,17 @@ static void judge_landlock(const struct facts *facts, struct findings *findings)
         if (facts->landlock_abi)
                 judge_landlock_version(facts->landlock_abi, findings);
         else if (facts->landlock_disabled)
-                findings_add(findings, "landlock", FINDING_MISSING,
-                             str_copy("not enabled at boot; only the mounts protect files"),
-                             str_format("add lsm=landlock,%s to the kernel command line and reboot",
-                                        facts->modules[0] ? facts->modules : "…"));
+                findings_add(
+                    findings, "landlock", FINDING_MISSING,
+                    str_copy("not enabled at boot; only the mounts protect files, and changes of the "
+                             "host's name servers are not followed"),
+                    str_format("add lsm=landlock,%s to the kernel command line and reboot",
+                               facts->modules[0] ? facts->modules : "…"));
         else
                 findings_add(
                     findings, "landlock", FINDING_MISSING,
                     str_copy("not in this kernel, or hidden by a filter that hutch runs under; only the "
-                             "mounts protect files"),
+                             "mounts protect files, and changes of the host's name servers are not followed"),
                     str_copy("Linux 5.19 or newer with CONFIG_SECURITY_LANDLOCK, best 6.12 or newer"));
 }
 
@@ -373,7 +375,10 @@ static void judge_limits(const struct facts *facts, struct findings *findings)
 {
         const struct limits *limits = &facts->limits;
         autofree char *how =
-            str_format("memory: %s; processes: %s; processors: %s", limit_mechanism_name(limits->memory),
+            str_format("memory: %s%s; processes: %s; processors: %s", limit_mechanism_name(limits->memory),
+                       limits->memory == LIMIT_WATCHDOG ? ", and not limited: buffers of pipes and sockets, "
+                                                          "shared memory that no process has mapped"
+                                                        : "",
                        limit_mechanism_name(limits->processes), limit_mechanism_name(limits->processors));
         if (limits->way == CGROUP_WAY_NONE)
                 findings_add(findings, "limits",

@@ -208,8 +208,7 @@ static void run_box(const struct box *box, struct trial *trial)
                                      .server = {input, output_end, errors_end},
                                      .terminal = -1,
                                      .nat = -1,
-                                     .dialler = -1,
-                                     .watchdog = -1};
+                                     .dialler = -1};
         struct running running = {
             .launch = {.init = -1, .control = -1, .failure = -1},
             .output.pipe = fd_take(&output),

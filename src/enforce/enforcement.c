@@ -12,11 +12,11 @@
 #include <string.h>
 #include <time.h>
 
-enum { WATCHDOG_POLL, SYSTEMD_POLL, MEMORY_POLL, PIDS_POLL };
+enum { SYSTEMD_POLL, MEMORY_POLL, PIDS_POLL };
 
 void enforcement_init(struct enforcement *enforcement)
 {
-        *enforcement = (struct enforcement){.cgroup_deadline = -1, .watchdog = WATCHDOG_NONE};
+        *enforcement = (struct enforcement){.cgroup_deadline = -1};
         cgroup_init(&enforcement->cgroup);
 }
 
@@ -46,35 +46,30 @@ static void report_pids(const struct enforcement *enforcement)
                                    limit_mechanism_name(enforcement->limits.processes));
 }
 
-static enum enforcement_event read_watchdog(struct enforcement *enforcement, bool ended)
+enum enforcement_event enforcement_hear(struct enforcement *enforcement, const struct control_message *report)
 {
-        uint64_t value = 0;
         char text[64];
-        switch (watchdog_read(&enforcement->watchdog, &value)) {
-        case WATCHDOG_EVENT_NONE:
-                break;
-        case WATCHDOG_EVENT_MEMORY:
-                (void)snprintf(text, sizeof(text), " (%ju MiB or more were held)", (uintmax_t)(value >> 20));
+        switch (report->type) {
+        case CONTROL_MEMORY:
+                (void)snprintf(text, sizeof(text), " (%d MiB or more were held)", report->value);
                 return end_at_limit(enforcement, text);
-        case WATCHDOG_EVENT_PIDS:
+        case CONTROL_PIDS:
                 report_pids(enforcement);
                 break;
-        case WATCHDOG_EVENT_DISK:
+        case CONTROL_DISK:
                 (void)limits_write_size(enforcement->box->memory_fs_bytes, text);
                 message("a writable file system in memory is full: --disk %s, or the SIZE of a --tmpfs, is "
                         "used up",
                         text);
                 enforcement->limit_reached(enforcement->context, "disk", text, "file system");
                 break;
-        case WATCHDOG_EVENT_BLIND:
-        case WATCHDOG_EVENT_GONE:
-                fd_close(&enforcement->watchdog.control);
-                if (ended)
-                        break;
+        case CONTROL_BLIND:
                 message(
                     "the sandbox's memory can no longer be measured, and nothing else limits it here: ending "
                     "the sandbox");
                 return ENFORCEMENT_LOST;
+        default:
+                break;
         }
         return ENFORCEMENT_NONE;
 }
@@ -153,13 +148,7 @@ bool enforcement_begin(struct enforcement *enforcement, const struct box *box,
         enforcement->limit_reached = limit_reached;
         enforcement->context = context;
         enforcement->limits = box->limits;
-        if (!begin_cgroup(enforcement, error))
-                return false;
-        /* systemd may still refuse a scope, and then the watchdog is needed. */
-        bool watched = box->proc && (enforcement->limits.memory == LIMIT_WATCHDOG ||
-                                     enforcement->limits.way == CGROUP_WAY_SYSTEMD);
-        int failed = watched ? watchdog_prepare(&enforcement->watchdog) : 0;
-        return failed == 0 || error_set(error, EXIT_SETUP, "cannot make a socket: %s", strerror(-failed));
+        return begin_cgroup(enforcement, error);
 }
 
 int enforcement_cgroup(const struct enforcement *enforcement)
@@ -177,35 +166,16 @@ bool enforcement_request_cgroup(struct enforcement *enforcement, struct launch *
                enforcement_settle_cgroup(enforcement, false, error);
 }
 
-enum enforcement_event enforcement_start_watchdog(struct enforcement *enforcement)
-{
-        if (enforcement->watchdog.sources_end < 0)
-                return ENFORCEMENT_NONE;
-        if (enforcement->limits.memory != LIMIT_WATCHDOG) {
-                watchdog_end(&enforcement->watchdog);
-                return ENFORCEMENT_NONE;
-        }
-        int error = watchdog_start(&enforcement->watchdog, &enforcement->limits);
-        if (error == 0)
-                return ENFORCEMENT_NONE;
-        message("cannot start the watchdog over memory: %s", strerror(-error));
-        return ENFORCEMENT_LOST;
-}
-
 void enforcement_poll(const struct enforcement *enforcement, struct pollfd *polls)
 {
-        polls[WATCHDOG_POLL] = (struct pollfd){.fd = enforcement->watchdog.control, .events = POLLIN};
         polls[SYSTEMD_POLL] = (struct pollfd){.fd = enforcement->cgroup.scope.socket, .events = POLLIN};
         polls[MEMORY_POLL] = (struct pollfd){.fd = enforcement->cgroup.memory_events, .events = POLLPRI};
         polls[PIDS_POLL] = (struct pollfd){.fd = enforcement->cgroup.pids_events, .events = POLLPRI};
 }
 
 enum enforcement_event enforcement_read(struct enforcement *enforcement, const struct pollfd *polls,
-                                        bool ended, struct error *error)
+                                        struct error *error)
 {
-        enum enforcement_event event = ENFORCEMENT_NONE;
-        if (polls[WATCHDOG_POLL].revents)
-                event = read_watchdog(enforcement, ended);
         if (polls[SYSTEMD_POLL].revents) {
                 enum systemd_scope_progress progress =
                     cgroup_read_systemd(&enforcement->cgroup, enforcement->launch->process);
@@ -213,9 +183,9 @@ enum enforcement_event enforcement_read(struct enforcement *enforcement, const s
                     !enforcement_settle_cgroup(enforcement, progress == SYSTEMD_SCOPE_DONE, error))
                         return ENFORCEMENT_LOST;
         }
-        if (event == ENFORCEMENT_NONE && (polls[MEMORY_POLL].revents || polls[PIDS_POLL].revents))
-                event = read_cgroup_events(enforcement);
-        return event;
+        if (polls[MEMORY_POLL].revents || polls[PIDS_POLL].revents)
+                return read_cgroup_events(enforcement);
+        return ENFORCEMENT_NONE;
 }
 
 long long enforcement_deadline(const struct enforcement *enforcement)
@@ -238,13 +208,7 @@ void enforcement_read_last_events(struct enforcement *enforcement)
         (void)read_cgroup_events(enforcement);
 }
 
-void enforcement_hang_up(struct enforcement *enforcement)
-{
-        fd_close(&enforcement->watchdog.control);
-}
-
 void enforcement_end(struct enforcement *enforcement)
 {
         cgroup_remove(&enforcement->cgroup);
-        watchdog_end(&enforcement->watchdog);
 }

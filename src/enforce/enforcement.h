@@ -9,34 +9,33 @@
  *
  *   1. a scope of the caller's systemd, requested over D-Bus (systemd_scope.h, cgroup.h);
  *   2. a cgroup that hutch makes in a delegated one (cgroup.h);
- *   3. without a cgroup: resource limits that ns/ sets, and for memory the watchdog (watchdog.h), a process
- *      outside the sandbox that measures (memory_use.h, buffers.h). It can overshoot between two looks.
+ *   3. without a cgroup: resource limits that ns/ sets, and for memory the watchdog in pid 1
+ *      (ns/memory_watch.h), which measures. It can overshoot between two looks.
  *
  *   before the launch   enforcement_begin()            makes the delegated cgroup, or connects to systemd
  *   after the launch    enforcement_request_cgroup()   asks systemd to put pid 1 into a scope
  *   answer or timeout   enforcement_settle_cgroup()    reads the limits back, checks --require, tells pid 1
- *   command executed    enforcement_start_watchdog()   only where no cgroup holds the memory
  *   while it runs       enforcement_read()             reports a limit that was reached, once
+ *                       enforcement_hear()             the same of one that pid 1 reports
  *
  * The supervisor decides and pid 1 obeys: pid 1 executes nothing before it has read from the permission pipe
- * what the cgroup holds, so the server never runs under a limit that is not known to hold. The server is
- * hostile; it controls the content of everything that the watchdog reads, but not the kernel's format. Only
- * the kernel and hutch write the files of a cgroup. The bus belongs to the caller, and its messages are
- * parsed as untrusted bytes all the same. No lock is needed: one supervisor owns one struct enforcement, and
- * the name of a delegated cgroup holds the process id of its supervisor, so that a later hutch can remove
- * what a killed one left.
+ * what the cgroup holds, so the server never runs under a limit that is not known to hold. Only the kernel
+ * and hutch write the files of a cgroup. The bus belongs to the caller, and its messages are parsed as
+ * untrusted bytes all the same. No lock is needed: one supervisor owns one struct enforcement, and the name
+ * of a delegated cgroup holds the process id of its supervisor, so that a later hutch can remove what a
+ * killed one left.
  */
 #ifndef HUTCH_ENFORCE_ENFORCEMENT_H
 #define HUTCH_ENFORCE_ENFORCEMENT_H
 
 #include "box/box.h"
 #include "enforce/cgroup.h"
-#include "enforce/watchdog.h"
+#include "ns/control.h"
 #include "ns/launch.h"
 
 #include <poll.h>
 
-enum { ENFORCEMENT_POLLS = 4 }; /* descriptors that enforcement_poll() fills in */
+enum { ENFORCEMENT_POLLS = 3 }; /* descriptors that enforcement_poll() fills in */
 
 /* Called when a limit ends the sandbox or refuses it something. `limit` is the option without its dashes,
  * `mechanism` a name of limits.h. */
@@ -48,7 +47,6 @@ struct enforcement {
         void *context;        /* of limit_reached */
         struct limits limits; /* those of the box, with the mechanisms that really hold them */
         struct cgroup cgroup;
-        struct watchdog watchdog;
         struct launch *launch;     /* pid 1 waits on its permission pipe until the cgroup is settled */
         long long cgroup_deadline; /* monotonic ms: when the wait for systemd ends; -1: nothing is awaited */
         bool limit_hit;            /* a limit ended the sandbox, and a message has said so */
@@ -63,8 +61,8 @@ enum enforcement_event {
 /* Sets every descriptor to -1, so that enforcement_end() is safe. */
 void enforcement_init(struct enforcement *enforcement);
 
-/* Before the launch: makes the cgroup or connects to systemd, and prepares the watchdog. False when a limit
- * of --require does not hold. */
+/* Before the launch: makes the cgroup or connects to systemd. False when a limit of --require does not hold.
+ */
 bool enforcement_begin(struct enforcement *enforcement, const struct box *box,
                        enforcement_limit *limit_reached, void *context, struct error *error);
 
@@ -80,18 +78,17 @@ bool enforcement_request_cgroup(struct enforcement *enforcement, struct launch *
  * a limit of --require does not hold. */
 bool enforcement_settle_cgroup(struct enforcement *enforcement, bool made, struct error *error);
 
-/* Starts the watchdog where it is needed. Call after the command was executed, because the sandbox builds
- * itself on every processor and would lose time to it, and before the supervisor loads its own filter. */
-enum enforcement_event enforcement_start_watchdog(struct enforcement *enforcement);
+/* Handles one report of pid 1; others than those of limits are ignored. */
+enum enforcement_event enforcement_hear(struct enforcement *enforcement,
+                                        const struct control_message *report);
 
 /* Fills in ENFORCEMENT_POLLS entries. */
 void enforcement_poll(const struct enforcement *enforcement, struct pollfd *polls);
 
-/* Handles what poll() reported on those entries. `ended`: the sandbox is gone, so that a measurement that
- * fails means nothing. With ENFORCEMENT_LOST, *error is set when the command has not run yet; otherwise a
- * message has said what no longer holds. */
+/* Handles what poll() reported on those entries. With ENFORCEMENT_LOST, *error is set, because the command
+ * has not run yet. */
 enum enforcement_event enforcement_read(struct enforcement *enforcement, const struct pollfd *polls,
-                                        bool ended, struct error *error);
+                                        struct error *error);
 
 /* When enforcement_meet_deadline() has something to do, in monotonic ms, or -1. */
 long long enforcement_deadline(const struct enforcement *enforcement);
@@ -102,10 +99,7 @@ bool enforcement_meet_deadline(struct enforcement *enforcement, struct error *er
 /* After the sandbox ended: reports a limit that the kernel enforced in its last moments. */
 void enforcement_read_last_events(struct enforcement *enforcement);
 
-/* Closes the watchdog's socket, so that it exits while the caller does other things. */
-void enforcement_hang_up(struct enforcement *enforcement);
-
-/* Waits for the watchdog and removes the cgroup. */
+/* Removes the cgroup. */
 void enforcement_end(struct enforcement *enforcement);
 
 #endif

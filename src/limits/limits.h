@@ -37,7 +37,7 @@ enum limit_mechanism {
         LIMIT_CGROUP,   /* a cgroup of version 2 */
         LIMIT_PID_MAX,  /* pid_max of the pid namespace: up to 300 more than asked for */
         LIMIT_RLIMIT,   /* a resource limit that the kernel counts for the user namespace */
-        LIMIT_WATCHDOG, /* enforce/watchdog.h: measured, so that the sandbox may exceed it for a moment */
+        LIMIT_WATCHDOG, /* ns/memory_watch.h: measured, so that the sandbox may exceed it for a moment */
         LIMIT_AFFINITY, /* the affinity mask: so many processors and no others */
         LIMIT_MECHANISMS
 };

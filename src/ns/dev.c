@@ -19,8 +19,6 @@
 /* All users of the machine together have 4096 (kernel.pty.max). */
 #define TERMINALS_MOST "256"
 
-enum { ZERO = 1, FULL = 2 }; /* indices of devices[] */
-
 /* Numbers from Documentation/admin-guide/devices.txt. In a container another device may have the name. */
 static const struct {
         const char *name;
@@ -58,35 +56,20 @@ static void make_read_only(const struct entering *entering, int tree, const char
                 entering_fail(entering, STAGE_DEVICES, errno, inside);
 }
 
-static int open_device(const struct entering *entering, size_t index)
+static void mount_device(const struct entering *entering, const char *destination, size_t index)
 {
         struct stat status;
-        char source[32];
+        char source[32], inside[256];
         snprintf(source, sizeof(source), "/dev/%s", devices[index].name);
-        int tree = open_tree(AT_FDCWD, source, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
+        snprintf(inside, sizeof(inside), "%s/%s", destination, devices[index].name);
+        autoclose int tree =
+            open_tree(AT_FDCWD, source, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
         if (tree < 0 || fstat(tree, &status) < 0)
                 entering_fail(entering, STAGE_DEVICES, errno, source);
         if (!S_ISCHR(status.st_mode) || status.st_rdev != makedev(devices[index].major, devices[index].minor))
                 entering_fail(entering, STAGE_DEVICES, ENODEV, source);
-        return tree;
-}
-
-static void mount_device(const struct entering *entering, const char *destination, size_t index)
-{
-        char inside[256];
-        snprintf(inside, sizeof(inside), "%s/%s", destination, devices[index].name);
-        autoclose int tree = open_device(entering, index);
         make_read_only(entering, tree, inside);
         attach(entering, tree, inside, mknodat(entering->root, inside + 1, S_IFREG | 0444, 0));
-}
-
-void dev_cover_zero(const struct entering *entering, const char *destination)
-{
-        char inside[256];
-        snprintf(inside, sizeof(inside), "%s/%s", destination, devices[ZERO].name);
-        autoclose int tree = open_device(entering, FULL);
-        make_read_only(entering, tree, inside);
-        attach(entering, tree, inside, 0);
 }
 
 static void mount_pts(const struct entering *entering, const char *inside)

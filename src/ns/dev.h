@@ -10,8 +10,4 @@
 /* Makes the directory `destination` in the root's tmpfs and fills it. */
 void dev_mount(const struct entering *entering, const char *destination);
 
-/* Covers the sandbox's /dev/zero with /dev/full, which reads the same and cannot be mapped. A shared mapping
- * of /dev/zero is memory without a file, and once most of it is unmapped nothing shows its size. */
-void dev_cover_zero(const struct entering *entering, const char *destination);
-
 #endif

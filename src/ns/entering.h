@@ -30,7 +30,7 @@ struct entering {
         /* the view: mount_point.c, rootfs.c, copy_in.c */
         int root;            /* the new root, once it is attached */
         dev_t *devices;      /* of the memory file systems; the first is the root's */
-        int *memories;       /* the same as descriptors; NULL unless a watchdog measures them */
+        int *memories;       /* the same as descriptors, for the watchdog */
         size_t device_count; /* entries of `devices` and `memories` */
         int *files;          /* the sources of box->files */
 
@@ -46,8 +46,7 @@ struct entering {
         int group;             /* the cgroup to start in */
         bool cgroup_namespace; /* make a cgroup namespace once the cgroup is known */
         unsigned spread;       /* differs from sandbox to sandbox: the first processor to use */
-        int watchdog;          /* memory_watch_send() sends what the watchdog measures here */
-        int proc;              /* the sandbox's /proc; only for the watchdog */
+        int proc;              /* the sandbox's /proc as it shows every process, for the watchdog */
 
         /* the filters */
         int landlock_abi;                 /* 0: the kernel has no Landlock */

@@ -2,24 +2,32 @@
  *
  * See init.h.
  *
- * Pid 1 reaps orphans and passes the supervisor's signals on. It ends when the server or the supervisor does,
- * and the kernel then kills every process inside, because a pid namespace ends with its first process. Pid 1
- * has no privilege and no descriptor of the client, and it is not dumpable. policy/seccomp/init.json lists
- * the system calls that it may make.
+ * Pid 1 reaps orphans, passes the supervisor's signals on, and keeps two limits by a timer: --timeout, and
+ * --memory where no cgroup does. It ends when the server or the supervisor does, or at a limit, and the
+ * kernel then kills every process inside, because a pid namespace ends with its first process. Nothing that
+ * happens inside or to the supervisor may keep it from its timer: it waits in poll() only, and does a bounded
+ * piece of work between two looks at the clock. Pid 1 has no privilege and no descriptor of the client, and
+ * it is not dumpable. policy/seccomp/init.json lists the system calls that it may make.
  */
 #include "ns/init.h"
 
+#include "lib/clock.h"
+#include "lib/fd.h"
 #include "lib/pages.h"
+#include "lib/str.h"
 #include "ns/control.h"
 #include "ns/dial.h"
 #include "ns/landlock.h"
 #include "ns/layers.h"
+#include "ns/memory_watch.h"
 #include "ns/rlimits.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -28,7 +36,24 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-enum { FAILURE_DESCRIPTOR = 3 };
+enum {
+        FAILURE_DESCRIPTOR = 3,
+        REAPED_MOST = 256, /* children between two looks at the clock */
+};
+
+#define NEVER (-1LL)
+
+/* What pid 1 does, and when next, in monotonic ms. */
+struct duty {
+        const struct entering *entering;
+        pid_t server;
+        bool told_stop; /* the supervisor has not answered CONTROL_STOPPED yet */
+        bool sent_term; /* the server has had SIGTERM */
+        bool reaping;   /* more children may have ended */
+        long long timeout, end, look;
+        struct memory_use_sources sources;
+        struct memory_watch watch;
+};
 
 /* Puts the server in a new session or process group, so that `kill 0` inside never reaches hutch and what was
  * started beside it. */
@@ -119,31 +144,36 @@ static _Noreturn void become_server(struct entering *entering)
         entering_fail(entering, STAGE_EXEC, errno, box->executable);
 }
 
-static void tell_supervisor(const struct entering *entering, enum control_type type, int value)
+static void tell_supervisor(const struct duty *duty, enum control_type type, int value)
 {
         struct control_message message = {.type = type, .value = value};
-        (void)send(entering->control, &message, sizeof(message), MSG_NOSIGNAL);
+        (void)send(duty->entering->control, &message, sizeof(message), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* Reaps every child that has ended. Ends pid 1, and with it the sandbox, when the server is one of them. */
-static void reap(const struct entering *entering, pid_t server)
+/* Reaps children that have ended. Ends pid 1, and with it the sandbox, when the server is one of them. */
+static void reap(struct duty *duty)
 {
         int status;
-        pid_t child;
-        while ((child = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
-                if (child != server)
+        for (unsigned i = 0; i < REAPED_MOST; i++) {
+                pid_t child = waitpid(-1, &status, WNOHANG | WUNTRACED);
+                duty->reaping = child > 0;
+                if (!duty->reaping)
+                        return;
+                if (child != duty->server)
                         continue;
-                if (WIFSTOPPED(status)) {
-                        tell_supervisor(entering, CONTROL_STOPPED, WSTOPSIG(status));
-                        continue;
+                if (!WIFSTOPPED(status)) {
+                        tell_supervisor(duty, CONTROL_EXITED, status);
+                        _exit(0);
                 }
-                tell_supervisor(entering, CONTROL_EXITED, status);
-                _exit(0);
+                if (!duty->told_stop)
+                        tell_supervisor(duty, CONTROL_STOPPED, WSTOPSIG(status));
+                duty->told_stop = true;
         }
 }
 
-static void obey(const struct entering *entering, pid_t server)
+static void obey(struct duty *duty)
 {
+        const struct entering *entering = duty->entering;
         struct control_message message;
         ssize_t length = recv(entering->control, &message, sizeof(message), 0);
         if (length < 0 && errno == EINTR)
@@ -153,28 +183,81 @@ static void obey(const struct entering *entering, pid_t server)
         if (message.type == CONTROL_SETTLE) {
                 pages_forget_start();
         } else if (message.type == CONTROL_SIGNAL) {
-                kill(-server, message.value);
+                duty->sent_term |= message.value == SIGTERM;
+                kill(-duty->server, message.value);
         } else if (message.type == CONTROL_CONTINUE) {
+                duty->told_stop = false;
                 if (message.value && entering->terminal >= 0)
-                        (void)tcsetpgrp(entering->terminal, server);
-                kill(-server, SIGCONT);
+                        (void)tcsetpgrp(entering->terminal, duty->server);
+                kill(-duty->server, SIGCONT);
         }
 }
 
-/* Closes every descriptor that pid 1 does not use. With an end of the server's pipes open here, the client
- * would see no end of file after the server has gone. */
-static void keep_only(struct entering *entering, int signals)
+/* Measures the sandbox's memory. Ends pid 1 at the limit, and where it cannot measure. */
+static void look(struct duty *duty)
 {
-        int keep[] = {entering->control, signals, entering->terminal, entering->dialler};
-        for (size_t i = 0; i < sizeof(keep) / sizeof(*keep); i++)
-                for (size_t j = i + 1; j < sizeof(keep) / sizeof(*keep); j++)
-                        if (keep[j] < keep[i]) {
-                                int lower = keep[j];
-                                keep[j] = keep[i];
-                                keep[i] = lower;
-                        }
+        const struct limits *limits = &duty->entering->limits;
+        struct memory_use use;
+        enum control_type report;
+        int wait;
+        uint64_t began = memory_use_cpu_us();
+        if (!memory_use_measure(&duty->sources, limits->memory_bytes, &use)) {
+                tell_supervisor(duty, CONTROL_BLIND, 0);
+                _exit(0);
+        }
+        uint64_t worked = memory_use_cpu_us() - began;
+        while ((report = memory_watch_judge(&duty->watch, &use, limits, worked, &wait)) != CONTROL_NONE) {
+                tell_supervisor(duty, report, (int)(use.bytes >> 20));
+                if (report == CONTROL_MEMORY)
+                        _exit(0);
+        }
+        duty->look = clock_now_ms() + wait;
+}
+
+static bool is_due(long long at, long long now)
+{
+        return at != NEVER && now >= at;
+}
+
+static void meet_deadlines(struct duty *duty)
+{
+        long long now = clock_now_ms();
+        if (is_due(duty->timeout, now)) {
+                duty->timeout = NEVER;
+                duty->end = now + CONTROL_KILL_AFTER_MS;
+                tell_supervisor(duty, CONTROL_TIMEOUT, 0);
+                if (!duty->sent_term)
+                        kill(-duty->server, SIGTERM);
+        }
+        if (is_due(duty->end, now))
+                _exit(0);
+        if (is_due(duty->look, now))
+                look(duty);
+}
+
+/* Milliseconds until the next deadline, as poll() takes them. */
+static int time_left(const struct duty *duty)
+{
+        enum { LONGEST_MS = 3600000 };
+        const long long all[] = {duty->timeout, duty->end, duty->look};
+        long long now = clock_now_ms(), left = LONGEST_MS;
+        for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+                if (all[i] != NEVER && all[i] - now < left)
+                        left = all[i] - now;
+        return duty->reaping || left < 0 ? 0 : (int)left;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+        return *(const int *)a - *(const int *)b;
+}
+
+/* Closes every descriptor but those of pid 1. With an end of the server's pipes open here, the client would
+ * see no end of file after the server has gone. */
+static void close_all_but(const int *keep, size_t count)
+{
         unsigned next = 0;
-        for (size_t i = 0; i < sizeof(keep) / sizeof(*keep); i++) {
+        for (size_t i = 0; i < count; i++) {
                 if (keep[i] < 0)
                         continue;
                 if ((unsigned)keep[i] > next && syscall(SYS_close_range, next, (unsigned)keep[i] - 1, 0) < 0)
@@ -183,6 +266,18 @@ static void keep_only(struct entering *entering, int signals)
         }
         if (syscall(SYS_close_range, next, ~0U, 0) < 0)
                 _exit(EXIT_SETUP);
+}
+
+/* What the watchdog measures; nothing where a cgroup limits the memory. */
+static struct memory_use_sources find_sources(const struct entering *entering)
+{
+        /* The first is the root's tmpfs. It ends read-only and nearly empty, so it is not measured. */
+        enum { FIRST = 1 };
+        if (entering->proc < 0 || entering->limits.memory != LIMIT_WATCHDOG || !layer_enabled(LAYER_PID))
+                return (struct memory_use_sources){.proc = -1};
+        return (struct memory_use_sources){.proc = entering->proc,
+                                           .file_systems = entering->memories + FIRST,
+                                           .file_system_count = entering->device_count - FIRST};
 }
 
 void init_run(struct entering *entering)
@@ -194,36 +289,53 @@ void init_run(struct entering *entering)
         int signals = signalfd(-1, &child_ended, SFD_CLOEXEC);
         if (signals < 0)
                 entering_fail(entering, STAGE_FORK, errno, NULL);
+        struct duty duty = {.entering = entering,
+                            .timeout = NEVER,
+                            .end = NEVER,
+                            .look = NEVER,
+                            .sources = find_sources(entering)};
+        const int own[] = {entering->control, signals, entering->terminal, entering->dialler,
+                           duty.sources.proc};
+        size_t own_count = sizeof(own) / sizeof(*own), kept = own_count + duty.sources.file_system_count;
+        autofree int *keep = str_or_die(calloc(kept, sizeof(*keep)));
+        memcpy(keep, own, sizeof(own));
+        if (duty.sources.file_system_count)
+                memcpy(keep + own_count, duty.sources.file_systems, (kept - own_count) * sizeof(*keep));
+        qsort(keep, kept, sizeof(*keep), compare_numbers);
 
         /* The child makes system calls only until execve() and never returns, so it can share this memory,
          * which saves a copy. Pid 1 does not use what the child changes in *entering. */
-        pid_t server = vfork(); /* NOLINT(clang-analyzer-security.insecureAPI.vfork) */
-        if (server == 0)
+        duty.server = vfork(); /* NOLINT(clang-analyzer-security.insecureAPI.vfork) */
+        if (duty.server == 0)
                 become_server(entering); /* NOLINT(clang-analyzer-unix.Vfork): it never returns */
-        if (server < 0)
+        if (duty.server < 0)
                 entering_fail(entering, STAGE_FORK, errno, NULL);
 
         int error = layer_enabled(LAYER_SECCOMP_PROFILE) ? seccomp_install(&entering->init_filter) : 0;
         if (error < 0)
                 entering_fail(entering, STAGE_SECCOMP, -error, NULL);
-        keep_only(entering, signals);
+        close_all_but(keep, kept);
 
+        long long now = clock_now_ms();
+        if (duty.sources.proc >= 0)
+                duty.look = now + MEMORY_WATCH_FIRST_MS;
+        if (entering->box->timeout_seconds)
+                duty.timeout = now + entering->box->timeout_seconds * 1000LL;
         struct pollfd polls[] = {
             {.fd = entering->control, .events = POLLIN},
             {.fd = signals, .events = POLLIN},
             {.fd = entering->dialler, .events = POLLIN},
         };
         for (;;) {
-                if (poll(polls, sizeof(polls) / sizeof(*polls), -1) < 0)
-                        continue;
-                if (polls[2].revents && !dial_answer(entering->dialler))
+                int ready = poll(polls, sizeof(polls) / sizeof(*polls), time_left(&duty));
+                if (ready > 0 && polls[2].revents && !dial_answer(entering->dialler))
                         polls[2].fd = -1;
-                if (polls[1].revents) {
-                        struct signalfd_siginfo ignored;
-                        if (read(signals, &ignored, sizeof(ignored)) > 0)
-                                reap(entering, server);
-                }
-                if (polls[0].revents)
-                        obey(entering, server);
+                struct signalfd_siginfo ignored;
+                if ((ready > 0 && polls[1].revents && read(signals, &ignored, sizeof(ignored)) > 0) ||
+                    duty.reaping)
+                        reap(&duty);
+                if (ready > 0 && polls[0].revents)
+                        obey(&duty);
+                meet_deadlines(&duty);
         }
 }

@@ -7,7 +7,8 @@
 
 #include "ns/entering.h"
 
-/* Starts the server, then reaps orphans and obeys the supervisor until one of both has gone. */
+/* Starts the server, then reaps orphans, obeys the supervisor and keeps the limits until the server or the
+ * supervisor has gone or a limit is reached. */
 _Noreturn void init_run(struct entering *entering);
 
 #endif

@@ -24,7 +24,10 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#define ACCESS_EXECUTE     (1ULL << 0)
 #define ACCESS_WRITE_FILE  (1ULL << 1)
+#define ACCESS_READ_FILE   (1ULL << 2)
+#define ACCESS_READ_DIR    (1ULL << 3)
 #define ACCESS_REMOVE_DIR  (1ULL << 4)
 #define ACCESS_REMOVE_FILE (1ULL << 5)
 #define ACCESS_MAKE_CHAR   (1ULL << 6)
@@ -135,6 +138,23 @@ uint64_t landlock_mount_rights(const struct mount *mount, uint64_t handled, enum
         default:
                 return 0;
         }
+}
+
+int landlock_permit_reading(const char *const *directories, size_t count)
+{
+        const struct ruleset_attribute attribute = {.handled_access_fs = ACCESS_EXECUTE | ACCESS_WRITE_FILE |
+                                                                         ACCESS_READ_FILE | ACCESS_READ_DIR};
+        autoclose int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attribute, sizeof(attribute), 0);
+        if (ruleset < 0)
+                return -errno;
+        for (size_t i = 0; i < count; i++) {
+                autoclose int parent = open(directories[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+                struct path_beneath_attribute rule = {.allowed_access = ACCESS_READ_FILE,
+                                                      .parent_fd = parent};
+                if (parent >= 0 && syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0) < 0)
+                        return -errno;
+        }
+        return syscall(SYS_landlock_restrict_self, ruleset, 0) < 0 ? -errno : 0;
 }
 
 void landlock_enter(const struct entering *entering)

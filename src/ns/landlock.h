@@ -24,7 +24,12 @@ uint64_t landlock_file_rights(int abi);
 /* Those of the `handled` rights that the server gets at and below one mount; 0: none. */
 uint64_t landlock_mount_rights(const struct mount *mount, uint64_t handled, enum userns_mode userns);
 
-/* Restricts the calling process for good. */
+/* Restricts the calling process for good: it can open files for reading in and below these directories, and
+ * can neither list a directory nor open a file for writing. A directory that cannot be opened is left out.
+ * The caller has set no_new_privs. 0, or a negative errno, which without Landlock is ENOSYS or EOPNOTSUPP. */
+int landlock_permit_reading(const char *const *directories, size_t count);
+
+/* Restricts the calling process for good, as the box says. */
 void landlock_enter(const struct entering *entering);
 
 #endif

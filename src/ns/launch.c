@@ -84,7 +84,7 @@ static struct seccomp_program choose_argument_filter(const struct entering *ente
 {
         const struct limits *limits = &entering->limits;
         return seccomp_arguments((entering->box->userns != USERNS_NONE ? SECCOMP_USERNS : 0U) |
-                                 (limits->memory == LIMIT_WATCHDOG ? SECCOMP_NO_UNSEEN : 0U) |
+                                 (limits->memory == LIMIT_WATCHDOG ? SECCOMP_WATCHED : 0U) |
                                  (limits->processors == LIMIT_AFFINITY ? SECCOMP_NO_AFFINITY : 0U));
 }
 
@@ -108,11 +108,9 @@ static _Noreturn void enter(struct entering *entering)
 
         /* 3. What the sandbox may take of the machine. */
         cgroup_entry_await(entering);
-        memory_watch_hide_devices(entering);
         entering->arguments = choose_argument_filter(entering);
         userns_set_budgets(entering);
         rlimits_set(entering);
-        memory_watch_send(entering);
 
         /* 4. No way back: one root, no capability. */
         rootfs_pivot(entering);
@@ -233,7 +231,6 @@ bool launch_start(const struct box *box, const struct launch_stdio *stdio, struc
             .group = stdio->group,
             .cgroup_namespace = stdio->limits->way != CGROUP_WAY_NONE && layer_enabled(LAYER_NAMES),
             .spread = (unsigned)getpid(),
-            .watchdog = stdio->watchdog,
             .proc = -1,
             .landlock_abi = landlock_abi(),
         };

@@ -29,7 +29,6 @@ struct launch_stdio {
         int dialler;     /* hutch-nat asks for connections to published ports here, if there are any */
         const struct limits *limits; /* the box's, with the mechanism of each as far as it is known */
         int group;                   /* the directory of the cgroup to start in */
-        int watchdog;                /* the watchdog over memory gets what it measures here */
 };
 
 /* A started sandbox, as its supervisor holds it. The caller closes the descriptors. */

@@ -43,25 +43,32 @@ static void cover(const struct entering *entering, int proc, const char *name, c
                 entering_fail(entering, STAGE_PROC_MASK, errno, name);
 }
 
-void proc_mount(struct entering *entering, const char *destination)
+/* Returns a detached proc of the sandbox's pid namespace. */
+static int make_proc(const struct entering *entering, bool hides_pid_1)
 {
         autoclose int context = fsopen("proc", FSOPEN_CLOEXEC);
-        /* Pid 1 is not dumpable, so its files belong to root. A server whose caller is root could still list
-         * the numbers of its descriptors; for that caller alone, hidepid hides pid 1 completely. */
-        bool is_root = entering->box->outer_uid == 0;
         if (context < 0 ||
-            (is_root && fsconfig(context, FSCONFIG_SET_STRING, "hidepid", "ptraceable", 0) < 0) ||
+            (hides_pid_1 && fsconfig(context, FSCONFIG_SET_STRING, "hidepid", "ptraceable", 0) < 0) ||
             fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
                 entering_fail(entering, STAGE_PROC, errno, NULL);
         /* EPERM means that the /proc outside is partly covered. A fresh one would show a user namespace what
          * was hidden from it, so the kernel refuses it (mount_namespaces(7)). */
-        autoclose int proc =
+        int proc =
             fsmount(context, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
         if (proc < 0)
                 entering_fail(entering, STAGE_PROC, errno, NULL);
+        return proc;
+}
+
+void proc_mount(struct entering *entering, const char *destination)
+{
+        /* Pid 1 is not dumpable, so its files belong to root. A server whose caller is root could still list
+         * the numbers of its descriptors; for that caller alone, hidepid hides pid 1 completely. It would
+         * hide processes that are not dumpable from pid 1 as well, so the watchdog gets another proc. */
+        bool is_root = entering->box->outer_uid == 0;
+        autoclose int proc = make_proc(entering, is_root);
+        entering->proc = is_root ? make_proc(entering, false) : fcntl(proc, F_DUPFD_CLOEXEC, 0);
         mount_point_attach(entering, proc, destination, true);
-        if (entering->watchdog >= 0)
-                entering->proc = fcntl(proc, F_DUPFD_CLOEXEC, 0);
 
         /* A nested sandbox can mount a fresh proc only while no part of this one is covered. */
         if (entering->box->userns == USERNS_FULL || !layer_enabled(LAYER_PROC_MASKS))

@@ -7,8 +7,8 @@
 
 #include "ns/entering.h"
 
-/* Mounts a proc of the sandbox's pid namespace at `destination` and masks parts of it. Under a watchdog it
- * keeps a descriptor of it in entering->proc. */
+/* Mounts a proc of the sandbox's pid namespace at `destination` and masks parts of it. Keeps a
+ * descriptor in entering->proc of one that shows every process. */
 void proc_mount(struct entering *entering, const char *destination);
 
 #endif

@@ -59,8 +59,7 @@ static int make_tmpfs(struct entering *entering, uint64_t bytes, uint64_t inodes
         struct stat status;
         if (memory < 0 || fstat(memory, &status) < 0)
                 entering_fail(entering, STAGE_MEMORY_FS, errno, NULL);
-        if (entering->memories)
-                entering->memories[entering->device_count] = fcntl(memory, F_DUPFD_CLOEXEC, 0);
+        entering->memories[entering->device_count] = fcntl(memory, F_DUPFD_CLOEXEC, 0);
         entering->devices[entering->device_count++] = status.st_dev;
         return memory;
 }
@@ -194,8 +193,7 @@ void rootfs_build(struct entering *entering)
         mode_t inherited = umask(0);
         /* The root's, the common one, and at most one for each mount. */
         entering->devices = str_or_die(calloc(box->mount_count + 2, sizeof(*entering->devices)));
-        if (entering->watchdog >= 0)
-                entering->memories = str_or_die(calloc(box->mount_count + 2, sizeof(*entering->memories)));
+        entering->memories = str_or_die(calloc(box->mount_count + 2, sizeof(*entering->memories)));
         entering->root = make_tmpfs(entering, ROOT_BYTES, ROOT_INODES, 0755);
         /* Attached on top of the present root. No path leads there: an absolute path starts below it. */
         if (move_mount(entering->root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)

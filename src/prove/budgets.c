@@ -93,6 +93,30 @@ static enum outcome memory_storm(const struct attempt *attempt)
         return out_if(taken != MAP_FAILED);
 }
 
+/* Keeps a page in a pipe, where it belongs to no process. */
+static enum outcome buffered_memory(const struct attempt *attempt)
+{
+        int ends[2];
+        (void)attempt;
+        if (pipe2(ends, O_CLOEXEC) < 0)
+                return HELD;
+        autoclose int reader = ends[0], writer = ends[1];
+        return out_if(reader >= 0 && write(writer, "x", 1) == 1);
+}
+
+/* Keeps shared memory that its page table no longer shows. */
+static enum outcome unmapped_memory(const struct attempt *attempt)
+{
+        size_t size = (size_t)attempt->number;
+        char *kept = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        if (kept == MAP_FAILED)
+                return HELD;
+        *kept = 'x';
+        bool keeps = madvise(kept, size, MADV_DONTNEED) == 0 && *kept == 'x';
+        (void)munmap(kept, size);
+        return out_if(keeps);
+}
+
 /* Looks whether the process may use every processor. */
 static enum outcome processor_storm(const struct attempt *attempt)
 {
@@ -124,6 +148,10 @@ static const struct attempt rows[] = {
     {"epoll-watches", "your programs' waiting for events", SHOW_NEVER, shared_count, NULL, 0},
     {"fork-storm", "all processes of the machine", SHOW_AS_CALLER, fork_storm, NULL, 2048},
     {"memory-storm", "all memory of the machine", SHOW_AS_CALLER, memory_storm, NULL, 1L << 38},
+    {"buffered-memory", "the machine's memory, by pipes and sockets", SHOW_AS_CALLER, buffered_memory, NULL,
+     0},
+    {"unmapped-memory", "the machine's memory, shared and unmapped", SHOW_AS_CALLER, unmapped_memory, NULL,
+     4096},
     {"processor-storm", "all processors of the machine", SHOW_AS_CALLER, processor_storm, NULL, 0},
 };
 const struct attempt_group budgets_group = ATTEMPT_GROUP("budgets", rows);

@@ -168,9 +168,17 @@ static const char *needed_by(const struct prove_row *row, const struct limits *l
         return str_equal(row->group, "budgets") ? "cgroups" : "Linux 7.1";
 }
 
+/* True for memory that the watchdog does not count. */
+static bool is_unseen(const struct prove_row *row)
+{
+        return str_equal(row->id, "buffered-memory") || str_equal(row->id, "unmapped-memory");
+}
+
 static void judge_storm(struct prove_row *row, const struct limits *limits)
 {
         enum limit_mechanism mechanism = bounded_by(row, limits);
+        if (is_unseen(row))
+                mechanism = limits->memory == LIMIT_CGROUP ? LIMIT_CGROUP : LIMIT_NONE;
         const char *result = mechanism == LIMIT_CGROUP                               ? "held"
                              : mechanism == LIMIT_NONE || mechanism == LIMIT_UNASKED ? "not-limited"
                                                                                      : NULL;

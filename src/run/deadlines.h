@@ -12,12 +12,12 @@
 #define DEADLINE_NEVER (-1LL)
 
 enum deadline {
-        DEADLINE_SETTLE,  /* give back the memory that only the start needed, and begin to watch mounts */
-        DEADLINE_NOTICE,  /* announce that --timeout is near */
-        DEADLINE_TIMEOUT, /* --timeout */
-        DEADLINE_TERM,    /* the end of --stop-grace: SIGTERM */
-        DEADLINE_KILL,    /* SIGKILL */
-        DEADLINE_DRAIN,   /* stop waiting for a client that takes nothing */
+        DEADLINE_SETTLE, /* give back the memory that only the start needed, and begin to watch mounts */
+        DEADLINE_NAMES,  /* look whether the host's names have changed */
+        DEADLINE_NOTICE, /* announce that --timeout is near */
+        DEADLINE_TERM,   /* the end of --stop-grace: SIGTERM */
+        DEADLINE_KILL,   /* SIGKILL */
+        DEADLINE_DRAIN,  /* stop waiting for a client that takes nothing */
         DEADLINES
 };
 

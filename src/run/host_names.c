@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 enum {
         FILE_MAX_BYTES = 64 << 20,
@@ -23,21 +24,25 @@ enum {
 static const char blanks[] = " \t\r\f\v";
 
 /* The number of the network interface that a zone names, which is what hutch-nat can use; 0 when there is
- * none. */
-static unsigned interface_number(const char *zone)
+ * none. if_nametoindex(3) would make a socket. */
+static unsigned interface_number(const char *zone, int socket)
 {
+        struct ifreq request = {0};
         if (*zone && zone[strspn(zone, "0123456789")] == 0)
                 return (unsigned)strtoul(zone, NULL, 10);
-        return if_nametoindex(zone);
+        if (strlen(zone) >= sizeof(request.ifr_name))
+                return 0;
+        memcpy(request.ifr_name, zone, strlen(zone));
+        return ioctl(socket, SIOCGIFINDEX, &request) < 0 ? 0 : (unsigned)request.ifr_ifindex;
 }
 
-static bool write_server(char *value, FILE *out)
+static bool write_server(char *value, int socket, FILE *out)
 {
         struct in6_addr parsed;
         char *zone = strchr(value, '%');
         if (zone)
                 *zone++ = 0;
-        unsigned number = zone ? interface_number(zone) : 0;
+        unsigned number = zone ? interface_number(zone, socket) : 0;
         if (!address_parse(value, &parsed) || (zone && !number))
                 return false;
         if (number)
@@ -47,7 +52,7 @@ static bool write_server(char *value, FILE *out)
         return true;
 }
 
-static void write_servers(char *text, FILE *out)
+static void write_servers(char *text, int socket, FILE *out)
 {
         char *lines = NULL;
         size_t count = 0;
@@ -56,7 +61,7 @@ static void write_servers(char *text, FILE *out)
                 char *words = NULL;
                 const char *key = strtok_r(line, blanks, &words);
                 char *value = key ? strtok_r(NULL, blanks, &words) : NULL;
-                if (value && str_equal(key, "nameserver") && write_server(value, out))
+                if (value && str_equal(key, "nameserver") && write_server(value, socket, out))
                         count++;
         }
 }
@@ -87,7 +92,7 @@ static void write_hosts(char *text, const struct network *network, FILE *out)
         }
 }
 
-char *host_names_read(const char *resolv_conf, const char *hosts, const struct network *network)
+char *host_names_read(const char *resolv_conf, const char *hosts, const struct network *network, int socket)
 {
         autofree char *servers = NULL;
         autofree char *names = NULL;
@@ -95,7 +100,7 @@ char *host_names_read(const char *resolv_conf, const char *hosts, const struct n
         size_t length = 0;
         FILE *out = str_or_die(open_memstream(&text, &length));
         if (fd_read_file(resolv_conf, FILE_MAX_BYTES, &servers) > 0)
-                write_servers(servers, out);
+                write_servers(servers, socket, out);
         if (fd_read_file(hosts, FILE_MAX_BYTES, &names) > 0)
                 write_hosts(names, network, out);
         return str_or_die(fclose(out) == 0 ? text : NULL);

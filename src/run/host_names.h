@@ -12,8 +12,8 @@
 #define HOST_HOSTS       "/etc/hosts"
 
 /* One line `nameserver` for each of resolv.conf(5), and one line `host` for each name of hosts(5) that a rule
- * covers or that the proxy has. A file that is missing or cannot be read counts as empty. The caller frees.
- */
-char *host_names_read(const char *resolv_conf, const char *hosts, const struct network *network);
+ * covers or that the proxy has. A file that is missing or cannot be read counts as empty. `socket` is any
+ * socket of the host's network namespace, by which zones become numbers. The caller frees. */
+char *host_names_read(const char *resolv_conf, const char *hosts, const struct network *network, int socket);
 
 #endif

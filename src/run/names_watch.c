@@ -10,31 +10,32 @@
 #include "run/names_watch.h"
 
 #include "lib/fd.h"
-#include "nat/wire.h"
+#include "ns/landlock.h"
 #include "run/host_names.h"
-#include "seccomp/builtin.h"
-#include "seccomp/program.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
-#include <signal.h>
 #include <sys/inotify.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 
-enum {
-        TALK = 3,        /* the number of the control socket in this process */
-        SETTLE_MS = 100, /* a change usually comes as several events */
-        LOOK_MS = 10000, /* between two looks where inotify is not available */
-        LINKS_MAX = 40,  /* the kernel's limit of links in one path */
-};
+enum { LINKS_MAX = 40 }; /* the kernel's limit of links in one path */
+
+static const char *const files[] = {HOST_RESOLV_CONF, HOST_HOSTS};
+
+enum { FILES = sizeof(files) / sizeof(*files) };
 
 static const uint32_t directory_events =
     IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
 static const uint32_t file_events = IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF;
 
-void names_watch_add(int inotify, const char *path)
+static void add(struct names_watch *watch, const char *path, uint32_t events)
+{
+        int made = watch->count < NAMES_WATCHES_MAX ? inotify_add_watch(watch->inotify, path, events) : -1;
+        if (made >= 0)
+                watch->watches[watch->count++] = made;
+}
+
+void names_watch_add(struct names_watch *watch, const char *path)
 {
         autofree char *directory = str_copy("/");
         autofree char *rest = str_copy(path);
@@ -50,7 +51,7 @@ void names_watch_add(int inotify, const char *path)
                 rest = remaining;
                 if (link > 0) {
                         text[link] = 0;
-                        (void)inotify_add_watch(inotify, directory, directory_events);
+                        add(watch, directory, directory_events);
                         rest = str_format("%s%s", text, remaining);
                         free(remaining);
                         free(next);
@@ -62,9 +63,9 @@ void names_watch_add(int inotify, const char *path)
                 }
                 bool missing = access(next, F_OK) < 0, last = rest[strspn(rest, "/")] == 0;
                 if (missing || last)
-                        (void)inotify_add_watch(inotify, directory, directory_events);
+                        add(watch, directory, directory_events);
                 if (!missing && last)
-                        (void)inotify_add_watch(inotify, next, file_events);
+                        add(watch, next, file_events);
                 free(directory);
                 directory = next;
                 if (missing || last)
@@ -72,19 +73,34 @@ void names_watch_add(int inotify, const char *path)
         }
 }
 
-static void wait_for_change(int inotify)
+void names_watch_forget_events(const struct names_watch *watch)
 {
-        struct pollfd change = {.fd = inotify, .events = POLLIN};
-        (void)poll(&change, 1, inotify < 0 ? LOOK_MS : -1);
-        (void)poll(NULL, 0, SETTLE_MS);
+        char events[4096];
+        while (read(watch->inotify, events, sizeof(events)) > 0)
+                ;
 }
 
-static void tell(const char *names)
+void names_watch_renew(struct names_watch *watch)
 {
-        struct nat_message head = {.type = NAT_RESOLVER};
-        autoclose int file = fd_memory_file("names", names, strlen(names));
-        if (file >= 0 && fd_send(TALK, &head, sizeof(head), file) < 0)
-                _exit(0); /* hutch-nat has exited */
+        while (watch->count > 0)
+                (void)inotify_rm_watch(watch->inotify, watch->watches[--watch->count]);
+        names_watch_forget_events(watch); /* removing a watch is one, too */
+        for (size_t i = 0; i < FILES; i++)
+                names_watch_add(watch, files[i]);
+}
+
+void names_watch_begin(struct names_watch *watch, const struct network *network, int socket)
+{
+        watch->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+        names_watch_renew(watch);
+        watch->told = host_names_read(HOST_RESOLV_CONF, HOST_HOSTS, network, socket);
+}
+
+/* True when the file now leads to a directory that names_watch_confine() left out. */
+static bool is_out_of_reach(const char *path)
+{
+        autoclose int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+        return file < 0 && errno == EACCES;
 }
 
 static bool has_server(const char *names)
@@ -92,55 +108,39 @@ static bool has_server(const char *names)
         return strstr(names, "nameserver ") != NULL;
 }
 
-char *names_watch_read(const char *resolv_conf, const char *hosts, const struct network *network,
-                       const char *told)
+bool names_watch_look(struct names_watch *watch, const char *resolv_conf, const char *hosts,
+                      const struct network *network, int socket)
 {
-        char *names = host_names_read(resolv_conf, hosts, network);
-        if (has_server(names) || !has_server(told))
-                return names;
-        free(names);
-        (void)poll(NULL, 0, SETTLE_MS);
-        return host_names_read(resolv_conf, hosts, network);
+        if (is_out_of_reach(resolv_conf) || is_out_of_reach(hosts))
+                return watch->doubted = false;
+        autofree char *names = host_names_read(resolv_conf, hosts, network, socket);
+        watch->doubted = !watch->doubted && !has_server(names) && has_server(watch->told);
+        if (watch->doubted || str_equal(names, watch->told))
+                return false;
+        free(watch->told);
+        watch->told = str_copy(names);
+        return true;
 }
 
-static _Noreturn void watch(const struct network *network, const char *known)
+int names_watch_confine(void)
 {
-        char *told = str_copy(known);
-        for (;;) {
-                autoclose int inotify = inotify_init1(IN_CLOEXEC);
-                if (inotify >= 0) {
-                        names_watch_add(inotify, HOST_RESOLV_CONF);
-                        names_watch_add(inotify, HOST_HOSTS);
-                }
-                char *names = names_watch_read(HOST_RESOLV_CONF, HOST_HOSTS, network, told);
-                if (!str_equal(names, told))
-                        tell(names);
-                free(told);
-                told = names;
-                wait_for_change(inotify);
+        char *directories[2 * FILES];
+        size_t count = 0;
+        for (size_t i = 0; i < FILES; i++) {
+                autofree char *real = realpath(files[i], NULL);
+                directories[count++] = path_parent(files[i]);
+                if (real)
+                        directories[count++] = path_parent(real);
         }
+        int error = landlock_permit_reading((const char *const *)directories, count);
+        while (count > 0)
+                free(directories[--count]);
+        return error;
 }
 
-/* The forked child: keeps the control socket and no other descriptor. */
-static void confine(pid_t parent, int talk)
+void names_watch_end(struct names_watch *watch)
 {
-        struct seccomp_program filter = seccomp_for_names();
-        (void)prctl(PR_SET_NAME, "hutch-names", 0, 0, 0);
-        int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-        for (int i = 0; i < 3; i++)
-                if (dup2(null, i) < 0)
-                        _exit(EXIT_SETUP);
-        if ((talk != TALK && dup2(talk, TALK) < 0) || syscall(SYS_close_range, TALK + 1, ~0U, 0) < 0 ||
-            prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ||
-            getppid() != parent || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || seccomp_install(&filter) < 0)
-                _exit(EXIT_SETUP);
-}
-
-pid_t names_watch_start(const struct network *network, const char *told, int talk)
-{
-        pid_t parent = getpid(), child = fork();
-        if (child != 0)
-                return child;
-        confine(parent, talk);
-        watch(network, told);
+        fd_close(&watch->inotify);
+        free(watch->told);
+        watch->told = NULL;
 }

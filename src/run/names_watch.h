@@ -1,26 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * hutch-names: a process that watches the configuration of the host's resolver while a sandbox runs, because
- * a laptop changes networks, and tells hutch-nat of changes. The supervisor cannot do this, because its
- * filter refuses to open files. Nothing that this process reads comes from the server.
+ * Follows the configuration of the host's resolver while a sandbox runs, because a laptop changes networks.
+ * The supervisor reads the files itself. From names_watch_confine() on it can open nothing but the files of
+ * the directories that had them at the start. Nothing that is read here comes from the server.
  */
 #ifndef HUTCH_RUN_NAMES_WATCH_H
 #define HUTCH_RUN_NAMES_WATCH_H
 
 #include "box/box.h"
 
-/* Starts the process, a child. `told` is what hutch-nat knows already (host_names.h); `control` is the
- * supervisor's socket to it. The process ends with the caller at the latest. Returns it, or -1 with errno. */
-pid_t names_watch_start(const struct network *network, const char *told, int talk);
+enum {
+        NAMES_SETTLE_MS = 100, /* from the first event to the look: a change usually comes as several */
+        NAMES_LOOK_MS = 10000, /* between two looks where inotify is not available */
+        NAMES_WATCHES_MAX = 96,
+};
 
-/* Adds the inotify watches that report a change of where `path` (absolute) leads, or of the file there. What
- * cannot be watched is skipped. */
-void names_watch_add(int inotify, const char *path);
+struct names_watch {
+        int inotify; /* or -1 */
+        int watches[NAMES_WATCHES_MAX];
+        size_t count;
+        char *told;   /* what was read last and believed */
+        bool doubted; /* the last look found no name server any more and was not believed */
+};
 
-/* Reads what the files say now, as host_names_read() does. `told` is what was read before. A resolv.conf that
- * lost its name servers is usually about to be replaced, and without one every new connection fails; so the
- * change is believed only when it lasts for a tenth of a second. The caller frees. */
-char *names_watch_read(const char *resolv_conf, const char *hosts, const struct network *network,
-                       const char *told);
+#define NAMES_WATCH_NONE ((struct names_watch){.inotify = -1})
+
+/* Makes the watches of the host's files, then reads them into watch->told. `socket`: see host_names_read().
+ */
+void names_watch_begin(struct names_watch *watch, const struct network *network, int socket);
+
+/* Adds the watches that report a change of where `path` (absolute) leads, or of the file there. What cannot
+ * be watched is skipped. */
+void names_watch_add(struct names_watch *watch, const char *path);
+
+/* Reads the events, each of which asks for a look. */
+void names_watch_forget_events(const struct names_watch *watch);
+
+/* Makes the watches anew, which forgets the events so far. */
+void names_watch_renew(struct names_watch *watch);
+
+/* Reads what the files say now. True when that has changed: watch->told has it. Files that cannot be opened
+ * any more change nothing. A resolv.conf that lost its
+ * name servers is usually about to be replaced, and without one every new connection fails. So the change is
+ * doubted, and believed by the next look, which the caller makes NAMES_SETTLE_MS later. */
+bool names_watch_look(struct names_watch *watch, const char *resolv_conf, const char *hosts,
+                      const struct network *network, int socket);
+
+/* Restricts the process for good, by Landlock, to opening files of these directories. 0, or a negative errno:
+ * then the files can no longer be followed. */
+int names_watch_confine(void);
+
+void names_watch_end(struct names_watch *watch);
 
 #endif

@@ -13,13 +13,11 @@
 #include "nat/listeners.h"
 #include "nat/wire.h"
 #include "run/host_names.h"
-#include "run/names_watch.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/socket.h>
 
 enum {
@@ -117,8 +115,8 @@ bool nat_helper_start(struct nat_helper *helper, const struct box *box, int filt
         autoclose int sandbox_dial = dial[0], nat_dial = dial[1];
         if (!publish(helper, &box->network, error))
                 return false;
-        helper->names = host_names_read(HOST_RESOLV_CONF, HOST_HOSTS, &box->network);
-        autoclose int rules = make_rules(box, filter >= 0, helper->names);
+        names_watch_begin(&helper->names, &box->network, helper->control);
+        autoclose int rules = make_rules(box, filter >= 0, helper->names.told);
         if (rules < 0)
                 errno = -rules;
         autoclose int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -149,23 +147,32 @@ void nat_helper_close_setup(struct nat_helper *helper)
         fd_close(&helper->dialler);
 }
 
-void nat_helper_watch_names(struct nat_helper *helper, const struct box *box)
+bool nat_helper_follow_names(struct nat_helper *helper)
 {
-        helper->watcher = names_watch_start(&box->network, helper->names, helper->control);
-        if (helper->watcher < 0)
-                message("note: changes to /etc/resolv.conf and /etc/hosts are not followed in this run: %s",
-                        strerror(errno));
-        else
-                helper->watching = pidfd_open(helper->watcher, 0);
-        free(helper->names);
-        helper->names = NULL;
+        int error = names_watch_confine();
+        if (error == 0)
+                return true;
+        fd_close(&helper->names.inotify);
+        message("note: changes to /etc/resolv.conf and /etc/hosts are not followed in this run: %s",
+                error == -ENOSYS || error == -EOPNOTSUPP ? "this kernel has no Landlock, or it is not enabled"
+                                                         : strerror(-error));
+        return false;
 }
 
-void nat_helper_report_watcher_end(struct nat_helper *helper)
+int nat_helper_tell_names(struct nat_helper *helper, const struct network *network)
 {
-        fd_close(&helper->watching);
-        message("note: changes to /etc/resolv.conf and /etc/hosts are no longer followed in this run: "
-                "hutch-names has ended");
+        struct names_watch *names = &helper->names;
+        struct nat_message head = {.type = NAT_RESOLVER};
+        if (names->inotify >= 0)
+                names_watch_renew(names);
+        if (names_watch_look(names, HOST_RESOLV_CONF, HOST_HOSTS, network, helper->control)) {
+                autoclose int file = fd_memory_file("names", names->told, strlen(names->told));
+                if (file >= 0)
+                        (void)fd_send(helper->control, &head, sizeof(head), file);
+        }
+        if (names->doubted)
+                return NAMES_SETTLE_MS;
+        return names->inotify < 0 ? NAMES_LOOK_MS : -1;
 }
 
 bool nat_helper_read(struct nat_helper *helper, struct run_log *log)
@@ -175,8 +182,7 @@ bool nat_helper_read(struct nat_helper *helper, struct run_log *log)
                 char text[NAT_TEXT_MAX + 1];
         } in;
         ssize_t length = recv(helper->control, &in, sizeof(in) - 1, MSG_DONTWAIT);
-        /* ECONNRESET comes once when it exits with a message of hutch-names unread; its own messages can
-         * still be read. */
+        /* ECONNRESET comes once when it exits with a message unread; its own messages can still be read. */
         if (length < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNRESET))
                 return true;
         if (length < (ssize_t)sizeof(in.head))
@@ -218,9 +224,6 @@ void nat_helper_end(struct nat_helper *helper, struct run_log *log)
         if (helper->control >= 0 && helper->process > 0 && log->file >= 0)
                 take_last_records(helper, log);
         fd_close(&helper->control);
-        fd_close(&helper->watching);
-        child_end(&helper->watcher);
         child_end(&helper->process);
-        free(helper->names);
-        helper->names = NULL;
+        names_watch_end(&helper->names);
 }

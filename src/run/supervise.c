@@ -38,9 +38,8 @@
 #include <sys/wait.h>
 
 enum {
-        SETTLE_MS = 500,      /* after the start; a short run is spared the cost of giving memory back */
-        KILL_AFTER_MS = 2000, /* from a polite signal to SIGKILL */
-        NOTICE_SECONDS = 60,  /* before --timeout */
+        SETTLE_MS = 500,     /* after the start; a short run is spared the cost of giving memory back */
+        NOTICE_SECONDS = 60, /* before --timeout */
 };
 
 struct supervisor {
@@ -92,7 +91,7 @@ static void send_once(struct supervisor *supervisor, int signal_number)
 
 static void kill_soon(struct supervisor *supervisor)
 {
-        deadlines_set_once(&supervisor->deadlines, DEADLINE_KILL, clock_now_ms() + KILL_AFTER_MS);
+        deadlines_set_once(&supervisor->deadlines, DEADLINE_KILL, clock_now_ms() + CONTROL_KILL_AFTER_MS);
 }
 
 /* Stops the server on hutch's own decision. */
@@ -149,6 +148,31 @@ static void read_signals(struct supervisor *supervisor)
                 handle_signal(supervisor, (int)info.ssi_signo);
 }
 
+/* Something that was required no longer holds. The server gets no grace, because it may use the gap. */
+static void end_unenforced(struct supervisor *supervisor)
+{
+        supervisor->facts.unenforced = true;
+        kill_sandbox(supervisor);
+}
+
+static void end_by_limits(struct supervisor *supervisor, enum enforcement_event event)
+{
+        if (event == ENFORCEMENT_LIMIT_REACHED)
+                kill_sandbox(supervisor);
+        else if (event == ENFORCEMENT_LOST && !supervisor->ended)
+                end_unenforced(supervisor);
+}
+
+/* Pid 1 has sent SIGTERM and ends everything inside soon. */
+static void note_timeout(struct supervisor *supervisor)
+{
+        supervisor->facts.timed_out = true;
+        supervisor->sent_term = true;
+        sigaddset(&supervisor->sent, SIGTERM);
+        kill_soon(supervisor);
+        message("the time of --timeout %u is over; stopping the command", supervisor->box->timeout_seconds);
+}
+
 static void read_control(struct supervisor *supervisor)
 {
         struct control_message report;
@@ -165,34 +189,28 @@ static void read_control(struct supervisor *supervisor)
         } else if (report.type == CONTROL_EXITED) {
                 supervisor->facts.exited = true;
                 supervisor->facts.wait_status = report.value;
+        } else if (report.type == CONTROL_TIMEOUT) {
+                note_timeout(supervisor);
+        } else {
+                end_by_limits(supervisor, enforcement_hear(&supervisor->enforcement, &report));
         }
 }
 
-/* Loads the supervisor's own filter, which allows moving bytes and sending signals. The server is starting
- * meanwhile, so this delays nobody. */
+/* Loads the supervisor's own filter, which allows moving bytes and sending signals, and with network rules
+ * reading the files of the host's resolver. The server is starting meanwhile, so this delays nobody. */
 static void confine(struct supervisor *supervisor)
 {
-        struct seccomp_program filter = seccomp_for_supervisor();
-        int error = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : seccomp_install(&filter);
+        int error = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : 0;
+        bool follows = error == 0 && supervisor->nat.process && nat_helper_follow_names(&supervisor->nat);
+        struct seccomp_program filter = seccomp_for_supervisor(follows);
+        if (error == 0)
+                error = seccomp_install(&filter);
+        if (follows && supervisor->nat.names.inotify < 0)
+                supervisor->deadlines.at[DEADLINE_NAMES] = clock_now_ms() + NAMES_LOOK_MS;
         if (error < 0) {
                 message("cannot load the supervisor's system call filter: %s", strerror(-error));
                 kill_sandbox(supervisor);
         }
-}
-
-/* Something that was required no longer holds. The server gets no grace, because it may use the gap. */
-static void end_unenforced(struct supervisor *supervisor)
-{
-        supervisor->facts.unenforced = true;
-        kill_sandbox(supervisor);
-}
-
-static void end_by_limits(struct supervisor *supervisor, enum enforcement_event event)
-{
-        if (event == ENFORCEMENT_LIMIT_REACHED)
-                kill_sandbox(supervisor);
-        else if (event == ENFORCEMENT_LOST && !supervisor->ended)
-                end_unenforced(supervisor);
 }
 
 /* Reads the failure pipe. End of file means that the command was executed. False when a step failed. */
@@ -211,18 +229,13 @@ static bool read_failure(struct supervisor *supervisor, struct held_sources *hel
         supervisor->started = true;
         message_verbose("the command started %lld ms after the clone of the namespaces",
                         clock_now_ms() - supervisor->launched_at);
-        if (supervisor->nat.process)
-                nat_helper_watch_names(&supervisor->nat, supervisor->box);
-        end_by_limits(supervisor, enforcement_start_watchdog(&supervisor->enforcement));
         poller_begin(&supervisor->poller);
         confine(supervisor);
         long long now = clock_now_ms(), *at = supervisor->deadlines.at;
         unsigned timeout = supervisor->box->timeout_seconds;
         at[DEADLINE_SETTLE] = now + SETTLE_MS;
-        if (timeout)
-                at[DEADLINE_TIMEOUT] = now + timeout * 1000LL;
         if (timeout > NOTICE_SECONDS)
-                at[DEADLINE_NOTICE] = at[DEADLINE_TIMEOUT] - NOTICE_SECONDS * 1000LL;
+                at[DEADLINE_NOTICE] = now + (timeout - NOTICE_SECONDS) * 1000LL;
         return true;
 }
 
@@ -236,14 +249,13 @@ static void meet_deadlines(struct supervisor *supervisor)
                 if (supervisor->watch && !mount_watch_begin(supervisor->watch))
                         end_unenforced(supervisor);
         }
+        if (deadlines_take(deadlines, DEADLINE_NAMES, now)) {
+                int again = nat_helper_tell_names(&supervisor->nat, &supervisor->box->network);
+                if (again >= 0)
+                        deadlines->at[DEADLINE_NAMES] = now + again;
+        }
         if (deadlines_take(deadlines, DEADLINE_NOTICE, now))
                 message("%d seconds left of --timeout %u", NOTICE_SECONDS, supervisor->box->timeout_seconds);
-        if (deadlines_take(deadlines, DEADLINE_TIMEOUT, now)) {
-                supervisor->facts.timed_out = true;
-                message("the time of --timeout %u is over; stopping the command",
-                        supervisor->box->timeout_seconds);
-                terminate_server(supervisor);
-        }
         if (deadlines_take(deadlines, DEADLINE_TERM, now)) {
                 supervisor->facts.abandoned = true;
                 terminate_server(supervisor);
@@ -356,7 +368,7 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                                             : supervisor->terminal.descriptor},
                     [WATCH] = {.fd = mount_watch_descriptor(supervisor->watch), .events = POLLIN},
                     [NAT] = {.fd = supervisor->nat.control, .events = POLLIN},
-                    [NAMES] = {.fd = supervisor->nat.watching, .events = POLLIN},
+                    [NAMES] = {.fd = supervisor->nat.names.inotify, .events = POLLIN},
                     [FILTER] = {.fd = supervisor->filter.control, .events = POLLIN},
                 };
                 enforcement_poll(&supervisor->enforcement, polls + LIMITS);
@@ -378,13 +390,16 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                                 read_control(supervisor);
                         if (polls[NAT].revents && !nat_helper_read(&supervisor->nat, supervisor->log))
                                 lose_network(supervisor);
-                        if (polls[NAMES].revents && supervisor->nat.control >= 0)
-                                nat_helper_report_watcher_end(&supervisor->nat);
+                        if (polls[NAMES].revents) {
+                                names_watch_forget_events(&supervisor->nat.names);
+                                deadlines_set_once(&supervisor->deadlines, DEADLINE_NAMES,
+                                                   clock_now_ms() + NAMES_SETTLE_MS);
+                        }
                         if (polls[FILTER].revents &&
                             !filter_helper_read(&supervisor->filter, supervisor->log))
                                 lose_filter(supervisor);
-                        end_by_limits(supervisor, enforcement_read(&supervisor->enforcement, polls + LIMITS,
-                                                                   supervisor->ended, error));
+                        end_by_limits(supervisor,
+                                      enforcement_read(&supervisor->enforcement, polls + LIMITS, error));
                         if (error->status)
                                 return false;
                 }
@@ -460,7 +475,6 @@ static bool start(struct supervisor *supervisor, struct held_sources *held, stru
         struct launch_stdio stdio = {
             .limits = &supervisor->enforcement.limits,
             .group = enforcement_cgroup(&supervisor->enforcement),
-            .watchdog = supervisor->enforcement.watchdog.sandbox_end,
             .nat = supervisor->nat.setup,
             .dialler = supervisor->nat.dialler,
             .terminal = supervisor->terminal.descriptor,
@@ -485,7 +499,6 @@ static bool start(struct supervisor *supervisor, struct held_sources *held, stru
 /* Waits until nothing of the sandbox is left: pid 1 can be reaped only after everything inside is gone. */
 static void finish(struct supervisor *supervisor)
 {
-        enforcement_hang_up(&supervisor->enforcement);
         if (supervisor->launch.init >= 0) {
                 kill_sandbox(supervisor);
                 siginfo_t information;

@@ -6,8 +6,7 @@
  *
  *   client ◄─stdio─► supervisor (bridge.h) ◄─pipes─► server, a child of pid 1 of the sandbox
  *      └──◄─► hutch-filter (filter_helper.h) in the bridge's place, with tool rules
- *             hutch-nat (nat_helper.h), with network rules; hutch-names (names_watch.h) tells it of changes
- *             hutch-watchdog (enforce/), where no cgroup limits the memory
+ *             hutch-nat (nat_helper.h), with network rules
  *
  * One process runs one poll() loop over all of them (poller.h). An event moves bytes, sets a flag or sets a
  * deadline (deadlines.h); the head of the loop turns deadlines that have passed into signals. The supervisor
@@ -16,15 +15,16 @@
  *
  *     end of input (mcp)  → --stop-grace → SIGTERM → 2 s → SIGKILL
  *     told to stop        → that signal at once    → 2 s → SIGKILL
- *     --timeout           → SIGTERM                → 2 s → SIGKILL, status 124
+ *     --timeout (pid 1)   → SIGTERM                → 2 s → SIGKILL, status 124
  *     a limit, a lost helper, a lost mount                 SIGKILL at once
  *
  * Who is hostile. The server chooses every byte of its stdout and stderr, and hutch-nat and hutch-filter read
  * hostile bytes and may be taken over. So the supervisor prints their text as one quoted line, appends their
  * records to files that it opened before, and lets none of them choose a path, a process or a signal. Once
- * the command runs, a seccomp filter allows the supervisor to move bytes and to send signals; it opens no
- * file. The client is trusted, but it shares its descriptors with other programs and may stop reading:
- * nothing here blocks on it or changes the flags of 0, 1 and 2.
+ * the command runs, a seccomp filter allows the supervisor to move bytes and to send signals. It opens no
+ * file; with network rules Landlock permits it those of the host's resolver (names_watch.h). The client is
+ * trusted, but it shares its descriptors with other programs and may stop reading: nothing here blocks on it
+ * or changes the flags of 0, 1 and 2.
  *
  * What remains. The record of a run (run_log.h, run_store.h) is a file that only its own supervisor writes,
  * under a lock that ends with the process; a lock that is free marks a run that is over. The helpers and pid

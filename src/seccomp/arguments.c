@@ -23,7 +23,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -50,13 +50,11 @@
 #error "the argument filter needs the audit name of this architecture"
 #endif
 
-/* The halves of argument `n`. The kernel uses the lower one for a parameter of 32 bits. */
+/* The half of argument `n` that the kernel uses for a parameter of 32 bits. */
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-#define LOW_HALF(n)  (offsetof(struct seccomp_data, args) + (n) * sizeof(__u64) + sizeof(__u32))
-#define HIGH_HALF(n) (offsetof(struct seccomp_data, args) + (n) * sizeof(__u64))
+#define LOW_HALF(n) (offsetof(struct seccomp_data, args) + (n) * sizeof(__u64) + sizeof(__u32))
 #else
-#define LOW_HALF(n)  (offsetof(struct seccomp_data, args) + (n) * sizeof(__u64))
-#define HIGH_HALF(n) (offsetof(struct seccomp_data, args) + (n) * sizeof(__u64) + sizeof(__u32))
+#define LOW_HALF(n) (offsetof(struct seccomp_data, args) + (n) * sizeof(__u64))
 #endif
 
 /* The first argument of clone(2) is the flags, except on s390, where it is the stack. */
@@ -73,22 +71,20 @@
 
 #define NR_FCHMODAT2 452 /* Linux 6.6, the same on every architecture; headers may be older */
 
-#define NR_LANDLOCK_CREATE_RULESET 444 /* Linux 5.13, as above */
-#define NR_SETXATTRAT              463 /* Linux 6.13, as above */
+#define NR_SETXATTRAT 463 /* Linux 6.13, as above */
 
 #define FCNTL_SETDELEG 1040 /* F_SETDELEG, Linux 6.19 */
 
 #define SOCKET_TYPE_MASK 0xf /* the other bits are SOCK_NONBLOCK and SOCK_CLOEXEC */
 
 /* The instructions of the program. A skip counts from the instruction after it. */
-#define LOAD(offset)            BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (offset))
-#define MASK(bits)              BPF_STMT(BPF_ALU | BPF_AND | BPF_K, (bits))
-#define IF_SKIP(value, n)       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), (n), 0)
-#define UNLESS_SKIP(value, n)   BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), 0, (n))
-#define IF_ABOVE_SKIP(value, n) BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, (value), (n), 0)
-#define IF_ANY_SKIP(bits, n)    BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (bits), (n), 0)
-#define PERMIT                  BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
-#define REFUSE(number)          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (number))
+#define LOAD(offset)          BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (offset))
+#define MASK(bits)            BPF_STMT(BPF_ALU | BPF_AND | BPF_K, (bits))
+#define IF_SKIP(value, n)     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), (n), 0)
+#define UNLESS_SKIP(value, n) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), 0, (n))
+#define IF_ANY_SKIP(bits, n)  BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (bits), (n), 0)
+#define PERMIT                BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+#define REFUSE(number)        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (number))
 
 /* One instruction per line. */
 /* clang-format off */
@@ -231,43 +227,19 @@
         PERMIT,                                                                                     \
         REFUSE(EPERM)
 
-/* Where the watchdog limits memory instead of a cgroup, memory that it does not see is refused: memory files
- * without a name, System V objects, pages that a process moves into a pipe, rules of Landlock, and extended
- * attributes (no file system counts an access list of 64 KiB on a file in memory). Memory that is shared
- * without a file keeps all its pages while one of them is mapped, so a single mapping of it must be small. (The
- * old mmap of i386, and the only one of s390, has its arguments behind a pointer: there a program can exceed
- * that.) */
+/* Where the watchdog limits memory instead of a cgroup, memory that it does not see is refused where programs
+ * can do without it: memory files without a name, System V semaphores and messages, pages that a process moves
+ * into a pipe, and extended attributes (no file system counts an access list of 64 KiB on a file in memory). */
 #ifdef __NR_ipc
 #define REFUSE_IPC UNLESS_SKIP(__NR_ipc, 1), REFUSE(ENOSYS),
 #else
 #define REFUSE_IPC /* only the calls below */
 #endif
-#if defined(__NR_mmap2)
-#define NR_MMAP __NR_mmap2
-#else
-#define NR_MMAP __NR_mmap
-#endif
-#define JUDGE_MMAP                                                                                  \
-        UNLESS_SKIP(NR_MMAP, 11),                                                                   \
-        LOAD(LOW_HALF(3)),                                                                          \
-        MASK(MAP_SHARED | MAP_ANONYMOUS),                                                           \
-        IF_SKIP(MAP_SHARED | MAP_ANONYMOUS, 1),                                                     \
-        PERMIT,                                                                                     \
-        LOAD(HIGH_HALF(1)),                                                                         \
-        IF_SKIP(0, 1),                                                                              \
-        REFUSE(ENOMEM),                                                                             \
-        LOAD(LOW_HALF(1)),                                                                          \
-        IF_ABOVE_SKIP(SECCOMP_SHARED_MOST, 1),                                                      \
-        PERMIT,                                                                                     \
-        REFUSE(ENOMEM)
 #define REFUSE_UNSEEN_MEMORY                                                                        \
         REFUSE_IPC                                                                                  \
-        JUDGE_MMAP,                                                                                 \
-        IF_SKIP(__NR_memfd_create, 5),                                                              \
-        IF_SKIP(__NR_shmget, 4),                                                                    \
-        IF_SKIP(__NR_semget, 3),                                                                    \
-        IF_SKIP(__NR_msgget, 2),                                                                    \
-        IF_SKIP(NR_LANDLOCK_CREATE_RULESET, 1),                                                     \
+        IF_SKIP(__NR_memfd_create, 3),                                                              \
+        IF_SKIP(__NR_semget, 2),                                                                    \
+        IF_SKIP(__NR_msgget, 1),                                                                    \
         UNLESS_SKIP(__NR_vmsplice, 1),                                                              \
         REFUSE(ENOSYS),                                                                             \
         IF_SKIP(NR_SETXATTRAT, 3),                                                                  \
@@ -275,6 +247,31 @@
         IF_SKIP(__NR_lsetxattr, 1),                                                                 \
         UNLESS_SKIP(__NR_fsetxattr, 1),                                                             \
         REFUSE(EOPNOTSUPP)
+
+/* In a namespace of its own a nested sandbox has System V memory that the watchdog does not see. */
+#define REFUSE_NESTED_MEMORY UNLESS_SKIP(__NR_shmget, 1), REFUSE(ENOSYS)
+
+/* The watchdog is pid 1. The server has its user id, so that the kernel would let the server give it a lower
+ * priority, fewer processors or fewer descriptors. */
+#define JUDGE_TARGET(call)                                                                          \
+        UNLESS_SKIP(call, 4),                                                                       \
+        LOAD(LOW_HALF(0)),                                                                          \
+        UNLESS_SKIP(1, 1),                                                                          \
+        REFUSE(EPERM),                                                                              \
+        PERMIT
+#define JUDGE_SLOWING                                                                               \
+        JUDGE_TARGET(__NR_prlimit64),                                                               \
+        JUDGE_TARGET(__NR_sched_setscheduler),                                                      \
+        JUDGE_TARGET(__NR_sched_setparam),                                                          \
+        JUDGE_TARGET(__NR_sched_setattr),                                                           \
+        JUDGE_TARGET(__NR_sched_setaffinity),                                                       \
+        UNLESS_SKIP(__NR_setpriority, 6),                                                           \
+        LOAD(LOW_HALF(0)),                                                                          \
+        IF_SKIP(PRIO_USER, 2),                                                                      \
+        LOAD(LOW_HALF(1)),                                                                          \
+        UNLESS_SKIP(1, 1),                                                                          \
+        REFUSE(EPERM),                                                                              \
+        PERMIT
 
 /* Where nothing but the set of processors enforces --cpus. */
 #define REFUSE_AFFINITY UNLESS_SKIP(__NR_sched_setaffinity, 1), REFUSE(EPERM)
@@ -285,13 +282,14 @@ static const struct sock_filter always[] = {
     BEGIN, JUDGE_IOCTL, JUDGE_FCNTL, JUDGE_MODES, JUDGE_SOCKET, JUDGE_SETSOCKOPT, REFUSE_UNSEEN,
 };
 static const struct sock_filter judge_clone[] = {JUDGE_CLONE};
-static const struct sock_filter refuse_unseen_memory[] = {REFUSE_UNSEEN_MEMORY};
+static const struct sock_filter watched[] = {REFUSE_UNSEEN_MEMORY, JUDGE_SLOWING};
+static const struct sock_filter watched_nested[] = {REFUSE_NESTED_MEMORY};
 static const struct sock_filter refuse_affinity[] = {REFUSE_AFFINITY};
 static const struct sock_filter permit[] = {PERMIT};
 
 #define SIZE_OF_ALL                                                                                          \
-        (sizeof(always) + sizeof(judge_clone) + sizeof(refuse_unseen_memory) + sizeof(refuse_affinity) +     \
-         sizeof(permit))
+        (sizeof(always) + sizeof(judge_clone) + sizeof(watched) + sizeof(watched_nested) +                   \
+         sizeof(refuse_affinity) + sizeof(permit))
 
 struct seccomp_program seccomp_arguments(unsigned bits)
 {
@@ -303,8 +301,9 @@ struct seccomp_program seccomp_arguments(unsigned bits)
         } blocks[] = {
             {always, sizeof(always), true},
             {judge_clone, sizeof(judge_clone), !(bits & SECCOMP_USERNS)},
-            {refuse_unseen_memory, sizeof(refuse_unseen_memory), bits & SECCOMP_NO_UNSEEN},
             {refuse_affinity, sizeof(refuse_affinity), bits & SECCOMP_NO_AFFINITY},
+            {watched_nested, sizeof(watched_nested), bits & SECCOMP_USERNS && bits & SECCOMP_WATCHED},
+            {watched, sizeof(watched), bits & SECCOMP_WATCHED},
             {permit, sizeof(permit), true},
         };
         size_t length = 0;

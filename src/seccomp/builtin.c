@@ -9,9 +9,8 @@
 #include "seccomp-default.h"
 #include "seccomp-init-publish.h"
 #include "seccomp-init.h"
-#include "seccomp-names.h"
+#include "seccomp-supervisor-names.h"
 #include "seccomp-supervisor.h"
-#include "seccomp-watchdog.h"
 
 #define EMBEDDED(array)                                                                                      \
         ((struct seccomp_program){                                                                           \
@@ -27,17 +26,7 @@ struct seccomp_program seccomp_for_init(bool dials)
         return dials ? EMBEDDED(program_init_publish) : EMBEDDED(program_init);
 }
 
-struct seccomp_program seccomp_for_supervisor(void)
+struct seccomp_program seccomp_for_supervisor(bool names)
 {
-        return EMBEDDED(program_supervisor);
-}
-
-struct seccomp_program seccomp_for_names(void)
-{
-        return EMBEDDED(program_names);
-}
-
-struct seccomp_program seccomp_for_watchdog(void)
-{
-        return EMBEDDED(program_watchdog);
+        return names ? EMBEDDED(program_supervisor_names) : EMBEDDED(program_supervisor);
 }

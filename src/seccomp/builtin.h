@@ -15,13 +15,7 @@ struct seccomp_program seccomp_builtin(bool userns);
 /* The sandbox's pid 1, once the server runs; `dials`: it connects for --publish. */
 struct seccomp_program seccomp_for_init(bool dials);
 
-/* The supervisor, once the server runs. */
-struct seccomp_program seccomp_for_supervisor(void);
-
-/* The watchdog over memory. */
-struct seccomp_program seccomp_for_watchdog(void);
-
-/* The process that watches the host's names. */
-struct seccomp_program seccomp_for_names(void);
+/* The supervisor, once the server runs; `names`: it follows the host's names, confined by Landlock. */
+struct seccomp_program seccomp_for_supervisor(bool names);
 
 #endif

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the host's resolver is configured with, in every shape, and its changes while a sandbox runs: the first name
 server leads allowed.test to 198.51.100.10, the second to .11."""
-import os
-import signal
 import subprocess
 
 import pytest
@@ -190,23 +188,32 @@ def test_a_change_of_nothing_is_not_told(world, ask):
     assert world.log("dns.log").count("allowed.test 1\n") == questions  # the answers that are kept were not forgotten
 
 
-def test_the_watcher_is_there_only_with_a_network_and_ends_with_hutch(world, ask, hutch):
+def test_a_link_that_leaves_its_directories(world, ask):
+    """The supervisor may read the directories alone that had the files at the start: it goes on with what is known until
+    the link comes back."""
+    elsewhere = world.directory / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "resolv.conf").write_text("# no name server\n")
+    (world.etc / "back").write_text(server("198.51.100.54"))
     asking = ask()
-    watchers = [pid for pid, name in descendants().items() if name.startswith("hutch-names")]
-    assert len(watchers) == 1
-    status = open(f"/proc/{watchers[0]}/status").read()
-    assert "Seccomp:\t2" in status and "NoNewPrivs:\t1" in status
-    held = [os.readlink(f"/proc/{watchers[0]}/fd/{fd}") for fd in os.listdir(f"/proc/{watchers[0]}/fd")] \
-        if os.access(f"/proc/{watchers[0]}/fd", os.R_OK) else []
-    assert all(name == "/dev/null" or name.startswith(("socket:", "anon_inode:inotify")) for name in held)
-    asking.end()
-    assert not [name for name in descendants().values() if name.startswith("hutch-names")]
-
-
-def test_a_watcher_that_was_killed_is_said(world, ask):
-    """What is known goes on to be used."""
-    asking = ask()
-    watchers = [pid for pid, name in descendants().items() if name.startswith("hutch-names")]
-    os.kill(watchers[0], signal.SIGKILL)
-    assert any("no longer followed in this run: hutch-names has ended" in line for line in asking.process.stderr)
+    link(resolv(world), elsewhere / "resolv.conf")
     assert asking.until(FIRST) == FIRST
+    link(resolv(world), "/etc/back")
+    assert asking.until(SECOND) == SECOND
+
+
+def test_name_servers_that_come_back_soon_are_not_missed(world, ask):
+    """Programs that write resolv.conf empty it first."""
+    asking = ask()
+    for _ in range(5):
+        resolv(world).write_text("")
+        resolv(world).write_text(server("198.51.100.53"))
+    assert asking.until(FIRST) == FIRST
+
+
+def test_the_supervisor_is_confined(world, ask):
+    ask()
+    supervisors = [pid for pid, name in descendants().items() if " run --network-allow" in name and name.startswith("hutch ")]
+    assert len(supervisors) == 1
+    status = open(f"/proc/{supervisors[0]}/status").read()
+    assert "Seccomp:\t2" in status and "NoNewPrivs:\t1" in status

@@ -240,3 +240,18 @@ def test_run_ends_after_its_input_only_when_a_grace_is_given(hutch):
     assert done.status == 0 and done.seconds < 5, done
     done = hutch("run", "--", "sh", "-c", "sleep 1; exit 4")
     assert done.status == 4, done
+
+
+@pytest.mark.parametrize("options, expected", [
+    (["run"], ["hutch", "hutch-init"]),
+    (["mcp", "--network-allow", "192.0.2.1:443", "--allow-tool", "*"], ["hutch", "hutch-filter", "hutch-init", "hutch-nat"]),
+], ids=["plain", "network-and-tools"])
+def test_hutch_has_no_other_process(hutch, options, expected):
+    process = hutch.start(*options, "--", "sleep", "100", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        wait_until(lambda: any(name.startswith("sleep ") for name in descendants(process.pid).values()), what="the command")
+        names = sorted(["hutch"] + [name.split()[0] for name in descendants(process.pid).values()])
+        assert names == sorted([*expected, "sleep"])
+    finally:
+        process.kill()
+        process.communicate(timeout=10)

@@ -3,11 +3,12 @@
 Attempts to take more are in tests/escape/test_storms.py."""
 import json
 import os
+import resource
+import signal
 import subprocess
-import time
 
 import pytest
-from harness import PYTHON, wait_until
+from harness import PYTHON, descendants, wait_until
 
 
 @pytest.fixture
@@ -230,21 +231,76 @@ def test_without_proc_each_process_is_bounded(hutch, mechanisms):
     assert done.status in (1, 137) and ("MemoryError" in done.err or done.status == 137), done
 
 
-def test_the_watchdog_ends_with_hutch(hutch):
-    """SIGKILL of the supervisor: nothing_left_behind looks for the rest."""
-    process = hutch.start("run", "--", "sh", "-c", "echo started; sleep 100", stdout=subprocess.PIPE)
+# ---- the timer in pid 1 ----
+
+def started(hutch, *words):
+    """A hutch whose command has printed "started", and its pid 1."""
+    process = hutch.start(*words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout.readline() == b"started\n"
-    time.sleep(0.1)
-    process.kill()
-    process.communicate(timeout=10)
+    (first,) = [pid for pid, name in descendants(process.pid).items() if name.startswith("hutch-init")]
+    return process, first
 
 
-def test_a_lost_watchdog_ends_the_sandbox(hutch, mechanisms):
+def test_a_watchdog_that_cannot_measure_ends_the_sandbox(hutch, mechanisms):
     if not mechanisms()["memory"].startswith("watchdog"):
         pytest.skip("a cgroup enforces it")
-    process = hutch.start("run", "--", "sh", "-c", "echo started; sleep 100", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert process.stdout.readline() == b"started\n"
-    children = wait_until(lambda: subprocess.run(["pgrep", "-P", str(process.pid), "-x", "hutch-watchdog"], capture_output=True, text=True).stdout.split())
-    os.kill(int(children[0]), 9)
+    process, first = started(hutch, "run", "--", "sh", "-c", "echo started; sleep 100")
+    resource.prlimit(first, resource.RLIMIT_NOFILE, (0, 0))
     _, err = process.communicate(timeout=10)
     assert process.returncode == 125 and b"can no longer be measured" in err, (process.returncode, err)
+
+
+@pytest.mark.parametrize("options, script, status, said", [
+    (["--memory", "100m"], "time.sleep(0.5)\nkept = bytearray(b'x' * (150 << 20))\ntime.sleep(100)", 137, b"--memory 100m is used up"),
+    (["--timeout", "1"], "time.sleep(100)", 124, b"the time of --timeout 1 is over"),
+    (["--timeout", "1"], "signal.signal(signal.SIGTERM, signal.SIG_IGN)\ntime.sleep(100)", 124, b"the time of --timeout 1 is over"),
+], ids=["memory", "timeout", "timeout-without-term"])
+def test_limits_hold_while_hutch_is_stopped(hutch, mechanisms, options, script, status, said):
+    if options[0] == "--memory" and not mechanisms()["memory"].startswith("watchdog"):
+        pytest.skip("a cgroup enforces it")
+    process, first = started(hutch, "run", *options, "--", PYTHON, "-uc", "import signal, time\nprint('started')\n" + script)
+    process.send_signal(signal.SIGSTOP)
+    try:
+        wait_until(lambda: not descendants(process.pid), 10, "the end of the sandbox")
+    finally:
+        process.send_signal(signal.SIGCONT)
+    _, err = process.communicate(timeout=10)
+    assert process.returncode == status and err.count(said) == 1, (process.returncode, err)
+
+
+def test_a_storm_of_orphans_delays_no_limit(hutch):
+    """Pid 1 reaps them, and looks at the clock all the same."""
+    script = ("import os\n"
+              "while True:\n"
+              "    if os.fork() == 0:\n"
+              "        for _ in range(20):\n"
+              "            if os.fork() == 0: os._exit(0)\n"
+              "        os._exit(0)\n"
+              "    os.wait()\n")
+    done = hutch("run", "--timeout", "1", "--pids", "200", "--", PYTHON, "-c", script)
+    assert done.status == 124 and done.seconds < 6, done
+
+
+def test_system_v_memory_counts(hutch, mechanisms):
+    script = ("import ctypes, time\nlibc = ctypes.CDLL(None)\nlibc.shmat.restype = ctypes.c_void_p\n"
+              "libc.shmdt.argtypes = [ctypes.c_void_p]\n"
+              "for _ in range(8):\n"
+              "    at = libc.shmat(libc.shmget(0, 50 << 20, 0o1600), None, 0)\n"
+              "    ctypes.memset(at, 1, 50 << 20)\n"
+              "    libc.shmdt(at)\n"  # no process has it any more
+              "time.sleep(20)")
+    done = hutch("run", "--memory", "150m", "--", PYTHON, "-c", script)
+    assert done.status == 137 and "--memory 150m is used up" in done.err, done
+
+
+def test_shared_memory_counts_once(hutch):
+    script = ("import mmap, os, time\n"
+              "data = mmap.mmap(-1, 120 << 20)\n"  # without a file
+              "for i in range(0, len(data), 4096): data[i] = 1\n"
+              "for _ in range(8):\n"
+              "    if os.fork() == 0: sum(data[i] for i in range(0, len(data), 4096)); time.sleep(1.5); os._exit(0)\n"
+              "for _ in range(8): os.wait()\n"
+              "print('fine')")
+    done = hutch("run", "--memory", "300m", "--", PYTHON, "-c", script)
+    assert (done.status, done.out) == (0, "fine\n"), done
+    assert hutch("run", "--memory", "100m", "--", PYTHON, "-c", script).status == 137

@@ -16,7 +16,7 @@ from harness import TREE, descendants, needs_kernel, wait_until
 
 STATES = {"held", "got-out", "open-by-option", "not-limited", "not-shown", "failed"}
 SHOWN = {"as-caller", "as-root", "in-namespaces", "no"}
-STORMS = {"fork-storm", "memory-storm", "processor-storm"}
+STORMS = {"fork-storm", "memory-storm", "processor-storm", "buffered-memory", "unmapped-memory"}
 
 
 def prove_json(hutch, *options, **popen):

@@ -56,10 +56,38 @@ def test_system_v_objects_and_spliced_pages_take_nothing(hutch):
         pytest.skip("a cgroup counts them")
     done = hutch("run", "--", PYTHON, "-c", LIBC + """
 pipe = os.pipe()
-for call in (lambda: libc.shmget(0, 4096, 0o1600), lambda: libc.semget(0, 1, 0o1600), lambda: libc.msgget(0, 0o1600),
+for call in (lambda: libc.semget(0, 1, 0o1600), lambda: libc.msgget(0, 0o1600),
              lambda: libc.memfd_create(b"x", 0), lambda: libc.vmsplice(pipe[1], None, 0, 0)):
     print(call(), ctypes.get_errno())""")
-    assert done.out == "-1 38\n" * 5, done
+    assert done.out == "-1 38\n" * 4, done
+
+
+def test_system_v_memory_of_a_nested_namespace_takes_nothing(hutch):
+    if held_by_a_group(hutch):
+        pytest.skip("a control group counts it")
+    done = hutch("run", "--allow-userns", "--", PYTHON, "-c", LIBC + "print(libc.shmget(0, 4096, 0o1600), ctypes.get_errno())")
+    assert done.out == "-1 38\n", done
+
+
+def test_pid_1_cannot_be_slowed_down(hutch):
+    """It measures the memory. What each call would do to it is done to the process itself first."""
+    if held_by_a_group(hutch):
+        pytest.skip("a control group measures the memory")
+    done = hutch("run", "--", PYTHON, "-c", """
+import os, resource
+def tries(pid):
+    yield lambda: os.setpriority(os.PRIO_PROCESS, pid, 5)
+    yield lambda: os.sched_setaffinity(pid, os.sched_getaffinity(0))
+    yield lambda: os.sched_setscheduler(pid, os.SCHED_IDLE, os.sched_param(0))
+    yield lambda: os.sched_setparam(pid, os.sched_param(0))
+    yield lambda: resource.prlimit(pid, resource.RLIMIT_NOFILE, (3, 3))
+for pid in (0, 1):
+    for call in tries(pid):
+        try: call(); print("done")
+        except PermissionError: print("refused")
+try: os.setpriority(os.PRIO_USER, 0, 5)
+except PermissionError: print("refused")""")
+    assert done.out == "done\n" * 5 + "refused\n" * 6, done
 
 
 def test_a_busy_loop_leaves_the_other_processors(hutch):

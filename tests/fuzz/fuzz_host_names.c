@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         FUZZ_CHECK(file >= 0 && write(file, data + 1, size - 1) == (ssize_t)(size - 1));
         snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
         char *text =
-            host_names_read(data[0] & 1 ? path : "/dev/null", data[0] & 1 ? "/dev/null" : path, &network);
+            host_names_read(data[0] & 1 ? path : "/dev/null", data[0] & 1 ? "/dev/null" : path, &network, -1);
         close(file);
         for (char *line = strtok_r(text, "\n", &lines); line; line = strtok_r(NULL, "\n", &lines))
                 check_line(line);

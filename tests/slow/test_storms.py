@@ -49,22 +49,30 @@ with open("/dev/shm/hutch-storm", "wb") as file:
     for _ in range(TAKEN): file.write(bytes(MIB)); file.flush()
     settle()""",
     "sysv": """
+libc.shmdt.argtypes = [ctypes.c_void_p]
 kept = []
 for _ in range(TAKEN // 50):
-    made = libc.shmget(0, 50 * MIB, 0o1600)
-    if made < 0: sys.exit("refused")
-    at = libc.shmat(made, None, 0)
-    libc.shmctl(made, 0, None)
-    ctypes.memset(at, 1, 50 * MIB)
+    kept.append(libc.shmget(0, 50 * MIB, 0o1600))
+    at = libc.shmat(kept[-1], None, 0)
+    ctypes.memset(at, 1, 50 * MIB); libc.shmdt(at)
+if sys.argv[1] == "0":  # outside they would stay
+    for made in kept: libc.shmctl(made, 0, None)
 settle()""",
     "shared without a name": """
 kept = []
 for _ in range(TAKEN // 50):
     piece = mmap.mmap(-1, 50 * MIB)
     for i in range(0, 50 * MIB, 4096): piece[i] = 1
-    piece.madvise(mmap.MADV_DONTNEED)  # the process's own numbers forget it
     kept.append(piece)
 settle()""",
+    "shared by hidden processes": """
+for _ in range(TAKEN // 50):
+    if os.fork() == 0:
+        libc.prctl(4, 0, 0, 0, 0)
+        piece = mmap.mmap(-1, 50 * MIB)
+        for i in range(0, 50 * MIB, 4096): piece[i] = 1
+        time.sleep(30); os._exit(0)
+time.sleep(0.5); settle()""",
     "a first thread that ended": """
 for _ in range(8):
     if os.fork() == 0:
@@ -73,79 +81,6 @@ for _ in range(8):
         threading.Thread(target=eat).start()
         libc.syscall(60)  # exit: of this thread alone, and with it go the numbers of the process
 time.sleep(0.5); settle()""",
-    "pieces cut to a page": """
-libc.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
-for _ in range(TAKEN // 40):
-    at = libc.mmap(None, 40 * MIB, 3, 0x21, -1, 0)  # MAP_SHARED | MAP_ANONYMOUS
-    if at >= 1 << 63: sys.exit("refused")
-    ctypes.memset(at, 1, 40 * MIB); libc.munmap(at + 4096, 40 * MIB - 4096)
-settle()""",
-    "small pieces cut to a page": """
-libc.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
-for _ in range(TAKEN):
-    at = libc.mmap(None, MIB, 3, 0x21, -1, 0)
-    if at >= 1 << 63: sys.exit("refused")
-    ctypes.memset(at, 1, MIB); libc.munmap(at + 4096, MIB - 4096)
-settle()""",
-    "pieces of /dev/zero": """
-libc.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
-zero = os.open("/dev/zero", os.O_RDWR)
-for _ in range(TAKEN // 8):
-    at = libc.mmap(None, 8 * MIB, 3, 1, zero, 0)
-    if at >= 1 << 63: sys.exit("refused")
-    ctypes.memset(at, 1, 8 * MIB); libc.munmap(at + 4096, 8 * MIB - 4096)
-settle()""",
-    "sockets": """
-import socket
-kept, sent = [], 0
-while sent < TAKEN * MIB:
-    for end in (pair := socket.socketpair()):
-        end.setblocking(False)
-        end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MIB)
-        try:
-            while True: sent += end.send(bytes(65536))
-        except BlockingIOError: pass
-    kept += pair
-settle()""",
-    "sockets without their sender": """
-import socket
-kept, sent = [], 0
-while sent < TAKEN * MIB:
-    sender, receiver = socket.socketpair()
-    sender.setblocking(False)
-    sender.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MIB)
-    try:
-        while True: sent += sender.send(bytes(65536))
-    except BlockingIOError: pass
-    sender.close(); kept.append(receiver)
-settle()""",
-    "connections": """
-import socket
-listener = socket.create_server(("127.0.0.1", 0), backlog=1000)
-kept, sent = [], 0
-while sent < TAKEN * MIB:
-    client = socket.create_connection(listener.getsockname())
-    client.settimeout(0.02)
-    try:
-        while True: sent += client.send(bytes(65536))
-    except TimeoutError: pass
-    kept.append(client)
-settle()""",
-    "pipes": """
-import resource
-hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-sent = 0
-while sent < TAKEN * MIB:
-    try:
-        reader, writer = os.pipe2(os.O_NONBLOCK)
-    except OSError:  # another process has descriptors of its own
-        if os.fork(): time.sleep(30); os._exit(0)
-        os.closerange(3, hard); continue
-    try:
-        while True: sent += os.write(writer, bytes(4096))
-    except BlockingIOError: os.close(writer)
-settle()""",
     "page tables": """
 kept = []
 for _ in range(200):  # a page table for each 2 MiB, the zero page in it: 1 GiB takes 2 MiB of the kernel's

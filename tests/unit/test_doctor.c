@@ -340,8 +340,11 @@ static void test_limits(void **state)
         facts.limits.way = CGROUP_WAY_SYSTEMD;
         expect("limits", FINDING_OK, "in a scope that systemd makes", NULL);
         limits_choose_without_cgroup(&facts.limits, 1000, true, "there is a reason");
-        expect("limits", FINDING_DEGRADED,
-               "memory: watchdog (can overshoot); processes: rlimit; processors: affinity", "see cgroups");
+        expect(
+            "limits", FINDING_DEGRADED,
+            "memory: watchdog (can overshoot), and not limited: buffers of pipes and sockets, shared memory "
+            "that no process has mapped; processes: rlimit; processors: affinity",
+            "see cgroups");
         expect("limits", FINDING_DEGRADED, "there is a reason", "see cgroups");
         facts.limits.processes = LIMIT_NONE;
         expect("limits", FINDING_MISSING, "processes: none", "see cgroups");

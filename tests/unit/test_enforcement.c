@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Which mechanism ends up holding a limit, what pid 1 is told, and what each report of a mechanism becomes. A
- * socket plays systemd or the watchdog, and a made directory plays a cgroup.
+ * socket plays systemd, and a made directory plays a cgroup.
  */
 #include "enforce/enforcement.h"
 #include "lib/clock.h"
@@ -95,7 +95,6 @@ static void test_no_cgroup(void **state)
         box.limits.way = CGROUP_WAY_NONE;
         box.limits.memory = LIMIT_WATCHDOG;
         assert_true(begin());
-        assert_true(enforcement.watchdog.sandbox_end >= 0);
         assert_int_equal(enforcement_cgroup(&enforcement), -1);
         assert_int_equal(enforcement_deadline(&enforcement), -1);
         /* Nobody waits for permission. */
@@ -106,24 +105,6 @@ static void test_no_cgroup(void **state)
         assert_int_equal(told(), -1);
         assert_int_equal(enforcement_deadline(&enforcement), -1);
         assert_string_equal(said, "");
-}
-
-static void test_no_watchdog_where_it_would_see_nothing(void **state)
-{
-        (void)state;
-        box.proc = false;
-        box.limits.memory = LIMIT_NONE;
-        assert_true(begin());
-        assert_int_equal(enforcement.watchdog.sandbox_end, -1);
-        assert_int_equal(enforcement_start_watchdog(&enforcement), ENFORCEMENT_NONE);
-        assert_int_equal(enforcement.watchdog.process, 0);
-        box.limits.memory = LIMIT_WATCHDOG;
-        assert_true(begin());
-        assert_int_equal(enforcement.watchdog.sandbox_end, -1);
-        box.proc = true;
-        box.limits.memory = LIMIT_CGROUP; /* held already */
-        assert_true(begin());
-        assert_int_equal(enforcement.watchdog.sandbox_end, -1);
 }
 
 static void test_what_was_given_and_is_not_held_is_said(void **state)
@@ -146,7 +127,6 @@ static void test_a_delegated_cgroup_that_holds_nothing(void **state)
         assert_true(begin());
         expect_fallback();
         assert_int_equal(enforcement_cgroup(&enforcement), -1);
-        assert_true(enforcement.watchdog.sandbox_end >= 0);
         autofree char *made = str_format("%s/hutch-%d", machine_directory, getpid());
         assert_int_not_equal(access(made, F_OK), 0);
 }
@@ -237,19 +217,18 @@ static void begin_with_systemd(void)
         assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof(address)), 0);
         assert_int_equal(listen(listener, 1), 0);
         assert_true(begin());
-        assert_true(enforcement.watchdog.sandbox_end >= 0); /* systemd may still refuse */
         assert_true(enforcement_request_cgroup(&enforcement, &launch, &error));
         assert_true(enforcement_deadline(&enforcement) > clock_now_ms());
         systemd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
         assert_true(systemd >= 0);
 }
 
-static enum enforcement_event read_events(bool ended)
+static enum enforcement_event read_events(void)
 {
         struct pollfd polls[ENFORCEMENT_POLLS];
         enforcement_poll(&enforcement, polls);
         (void)poll(polls, ENFORCEMENT_POLLS, 0);
-        return enforcement_read(&enforcement, polls, ended, &error);
+        return enforcement_read(&enforcement, polls, &error);
 }
 
 static void test_systemd_refuses(void **state)
@@ -257,9 +236,9 @@ static void test_systemd_refuses(void **state)
         (void)state;
         begin_with_systemd();
         assert_int_equal(told(), -1);
-        assert_int_equal(read_events(false), ENFORCEMENT_NONE);
+        assert_int_equal(read_events(), ENFORCEMENT_NONE);
         assert_int_equal(write(systemd, "REJECTED\r\n", 10), 10);
-        assert_int_equal(read_events(false), ENFORCEMENT_NONE);
+        assert_int_equal(read_events(), ENFORCEMENT_NONE);
         expect_fallback();
         assert_string_equal(enforcement.limits.no_cgroup, "the bus rejected your user id");
         assert_int_equal(told(), 0); /* no cgroup holds anything */
@@ -277,7 +256,7 @@ static void test_systemd_makes_a_scope_elsewhere(void **state)
         bus_make_job_removed(&done, enforcement.cgroup.scope.name, "done");
         assert_int_equal(write(systemd, "OK\x20x\r\n", 6), 6);
         assert_int_equal(write(systemd, done.bytes, done.length), done.length);
-        assert_int_equal(read_events(false), ENFORCEMENT_LOST);
+        assert_int_equal(read_events(), ENFORCEMENT_LOST);
         assert_int_equal(error.status, EXIT_SETUP);
         assert_int_equal(told(), -1); /* the command never runs */
         close(systemd);
@@ -325,37 +304,25 @@ static void test_systemd_is_not_there(void **state)
 
 /* ---- the watchdog ---- */
 
-static int watchdog; /* its end */
-
-static void play_watchdog(void)
+static enum enforcement_event after_report(enum control_type type, int value)
 {
-        int ends[2];
-        box.limits.memory = LIMIT_WATCHDOG;
-        box.limits.processes = LIMIT_RLIMIT;
-        assert_true(begin());
-        assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
-        enforcement.watchdog.control = ends[0];
-        watchdog = ends[1];
-}
-
-static enum enforcement_event after_report(enum watchdog_event event, uint64_t value, bool ended)
-{
-        const struct watchdog_report report = {.event = event, .value = value};
-        assert_int_equal(send(watchdog, &report, sizeof(report), 0), sizeof(report));
-        return read_events(ended);
+        const struct control_message report = {.type = type, .value = value};
+        return enforcement_hear(&enforcement, &report);
 }
 
 static void test_reports_of_the_watchdog(void **state)
 {
         (void)state;
-        play_watchdog();
-        assert_int_equal(read_events(false), ENFORCEMENT_NONE);
-        assert_int_equal(after_report(WATCHDOG_EVENT_PIDS, 51, false), ENFORCEMENT_NONE);
-        assert_int_equal(after_report(WATCHDOG_EVENT_DISK, 0, false), ENFORCEMENT_NONE);
+        box.limits.memory = LIMIT_WATCHDOG;
+        box.limits.processes = LIMIT_RLIMIT;
+        assert_true(begin());
+        assert_int_equal(after_report(CONTROL_STOPPED, 5), ENFORCEMENT_NONE);
+        assert_int_equal(after_report(CONTROL_PIDS, 51), ENFORCEMENT_NONE);
+        assert_int_equal(after_report(CONTROL_DISK, 0), ENFORCEMENT_NONE);
         assert_false(enforcement.limit_hit);
-        assert_int_equal(after_report(WATCHDOG_EVENT_MEMORY, 70 << 20, false), ENFORCEMENT_LIMIT_REACHED);
+        assert_int_equal(after_report(CONTROL_MEMORY, 70), ENFORCEMENT_LIMIT_REACHED);
         assert_true(enforcement.limit_hit);
-        assert_int_equal(after_report(WATCHDOG_EVENT_MEMORY, 71 << 20, false), ENFORCEMENT_LIMIT_REACHED);
+        assert_int_equal(after_report(CONTROL_MEMORY, 71), ENFORCEMENT_LIMIT_REACHED);
         assert_string_equal(limited,
                             "pids 50 rlimit\ndisk 1g file system\nmemory 64m watchdog (can overshoot)\n");
         assert_string_equal(said, "[hutch] --pids 50 is used up: the command can start no further process or "
@@ -365,51 +332,15 @@ static void test_reports_of_the_watchdog(void **state)
                                   "[hutch] --memory 64m is used up (70 MiB or more were held): the sandbox "
                                   "was ended; --memory SIZE permits "
                                   "more\n");
-        close(watchdog);
 }
 
 static void test_a_watchdog_that_cannot_measure(void **state)
 {
         (void)state;
-        play_watchdog();
-        assert_int_equal(after_report(WATCHDOG_EVENT_BLIND, 0, false), ENFORCEMENT_LOST);
+        assert_true(begin());
+        assert_int_equal(after_report(CONTROL_BLIND, 0), ENFORCEMENT_LOST);
         assert_non_null(strstr(said, "can no longer be measured"));
-        assert_int_equal(enforcement.watchdog.control, -1);
-        close(watchdog);
-}
-
-static void test_a_watchdog_that_is_gone(void **state)
-{
-        (void)state;
-        for (int ended = 0; ended < 2; ended++) {
-                said[0] = 0;
-                play_watchdog();
-                close(watchdog);
-                /* After the sandbox there is nothing left to measure. */
-                assert_int_equal(read_events(ended), ended ? ENFORCEMENT_NONE : ENFORCEMENT_LOST);
-                assert_int_equal(!*said, ended);
-                enforcement_end(&enforcement);
-        }
-}
-
-static void test_starting_the_watchdog(void **state)
-{
-        (void)state;
-        box.limits.memory = LIMIT_WATCHDOG;
-        assert_true(begin());
-        assert_int_equal(enforcement_start_watchdog(&enforcement), ENFORCEMENT_NONE);
-        assert_true(enforcement.watchdog.process > 0);
-        enforcement_hang_up(&enforcement);
-        assert_int_equal(enforcement.watchdog.control, -1);
-        enforcement_end(&enforcement);
-        assert_int_equal(enforcement.watchdog.process, 0);
-        /* A cgroup holds the memory after all. */
-        enforcement_init(&enforcement);
-        assert_true(begin());
-        enforcement.limits.memory = LIMIT_CGROUP;
-        assert_int_equal(enforcement_start_watchdog(&enforcement), ENFORCEMENT_NONE);
-        assert_int_equal(enforcement.watchdog.process, 0);
-        assert_int_equal(enforcement.watchdog.sandbox_end, -1);
+        assert_false(enforcement.limit_hit);
 }
 
 /* ---- the cgroup ---- */
@@ -429,10 +360,10 @@ static enum enforcement_event after_event(size_t which)
 {
         struct pollfd polls[ENFORCEMENT_POLLS] = {0};
         enforcement_poll(&enforcement, polls);
-        assert_int_equal(polls[2].fd, enforcement.cgroup.memory_events);
-        assert_int_equal(polls[3].fd, enforcement.cgroup.pids_events);
+        assert_int_equal(polls[1].fd, enforcement.cgroup.memory_events);
+        assert_int_equal(polls[2].fd, enforcement.cgroup.pids_events);
         polls[which].revents = POLLPRI;
-        return enforcement_read(&enforcement, polls, false, &error);
+        return enforcement_read(&enforcement, polls, &error);
 }
 
 static void test_events_of_the_cgroup(void **state)
@@ -441,12 +372,12 @@ static void test_events_of_the_cgroup(void **state)
         assert_true(begin());
         open_event_files("oom_kill 0\n", "max 1\n");
         struct pollfd none[ENFORCEMENT_POLLS] = {0};
-        assert_int_equal(enforcement_read(&enforcement, none, false, &error), ENFORCEMENT_NONE);
+        assert_int_equal(enforcement_read(&enforcement, none, &error), ENFORCEMENT_NONE);
         assert_string_equal(limited, "");
-        assert_int_equal(after_event(3), ENFORCEMENT_NONE);
+        assert_int_equal(after_event(2), ENFORCEMENT_NONE);
         assert_string_equal(limited, "pids 50 cgroup\n");
         machine_make_file("/memory.events", "oom_kill 1\n");
-        assert_int_equal(after_event(2), ENFORCEMENT_LIMIT_REACHED);
+        assert_int_equal(after_event(1), ENFORCEMENT_LIMIT_REACHED);
         assert_string_equal(limited, "pids 50 cgroup\nmemory 64m cgroup\n");
 }
 
@@ -478,7 +409,6 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
             MADE(test_no_cgroup),
-            MADE(test_no_watchdog_where_it_would_see_nothing),
             MADE(test_what_was_given_and_is_not_held_is_said),
             MADE(test_a_delegated_cgroup_that_holds_nothing),
             MADE(test_what_is_required_is_refused),
@@ -491,8 +421,6 @@ int main(void)
             MADE(test_systemd_is_not_there),
             MADE(test_reports_of_the_watchdog),
             MADE(test_a_watchdog_that_cannot_measure),
-            MADE(test_a_watchdog_that_is_gone),
-            MADE(test_starting_the_watchdog),
             MADE(test_events_of_the_cgroup),
             MADE(test_the_last_event),
             MADE(test_a_cgroup_that_the_sandbox_begins_in),

@@ -8,6 +8,7 @@
 #include "lib/str.h"
 #include "run/host_names.h"
 
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 static char directory[] = "/tmp/hutch-test-host-names-XXXXXX";
@@ -54,7 +55,8 @@ static char *lines_of(const char *resolv_conf, const char *hosts)
 {
         autofree char *first = path_of(resolv_conf);
         autofree char *second = path_of(hosts);
-        return host_names_read(first, second, &network);
+        autoclose int any = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        return host_names_read(first, second, &network, any);
 }
 
 static void expect_bytes(const char *name, const char *bytes, size_t length, const char *expected)

@@ -2,12 +2,10 @@
  *
  * The texts of the kernel that the watchdog over memory reads.
  */
-#include "enforce/memory_use.h"
 #include "lib/fd.h"
 #include "limits/limits.h"
-#include "seccomp/arguments.h"
+#include "ns/memory_use.h"
 
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -25,63 +23,42 @@ static void test_status(void **state)
             "RssAnon:\t     100 kB\nRssShmem:\t 50 kB\nVmPTE:\t      44 kB\nVmSwap:\t       7 kB\n"
             "HugetlbPages:\t       2048 kB\nThreads:\t12\n",
             &use);
-        assert_int_equal(use.anonymous, 107 * 1024);
+        assert_int_equal(use.pages, 157 * 1024);
         assert_int_equal(use.tables, (44 + 2048) * 1024);
         assert_int_equal(use.space, 5000 * 1024);
         assert_int_equal(use.threads, 12);
         memory_use_parse_status("", &use);
-        assert_int_equal(use.anonymous + use.tables + use.space + use.threads, 0);
+        assert_int_equal(use.pages + use.tables + use.space + use.threads, 0);
         memory_use_parse_status("x\nRssAnon:\t99999999999999999999999999 kB\nThreads:", &use);
-        assert_true(use.anonymous > 1ULL << 50);
+        assert_true(use.pages > 1ULL << 50);
 }
 
 static void test_rollup(void **state)
 {
         uint64_t bytes;
         (void)state;
-        assert_true(memory_use_parse_rollup(
-            "a-b ---p 00000000 00:00 0 [rollup]\nRss: 9 kB\nPss: 8 kB\nPss_Anon:  5 kB\nSwapPss: 2 kB\n",
-            &bytes));
-        assert_int_equal(bytes, 7 * 1024);
+        assert_true(
+            memory_use_parse_rollup("a-b ---p 00000000 00:00 0 [rollup]\nRss: 9 kB\nPss: 8 kB\nPss_Anon:  5 "
+                                    "kB\nPss_File:  90 kB\nPss_Shmem:  4 kB\nSwapPss: 2 kB\n",
+                                    &bytes));
+        assert_int_equal(bytes, 11 * 1024);
         assert_false(memory_use_parse_rollup("", &bytes));
         assert_false(memory_use_parse_rollup("Rss: 9 kB\n", &bytes));
 }
 
-static void test_start(void **state)
+static void test_segment(void **state)
 {
         (void)state;
-        assert_int_equal(memory_use_parse_start(
-                             "7 (a) 1 (b)) S 1 7 7 0 -1 4194560 105 0 0 0 0 0 0 0 20 0 1 0 51397 8556544 1"),
-                         51397);
-        assert_true(memory_use_parse_start("") == UINT64_MAX);
-        assert_true(memory_use_parse_start("7 (a) S 1 2") == UINT64_MAX);
-}
-
-static void test_maps(void **state)
-{
-        static const char *const others[] = {
-            "",
-            "7f00-7f10 rw-p 00000000 00:01 5                          /dev/zero (deleted)",
-            "7f00-7f10 rw-s 00000000 00:01 5                          /dev/zero (deleted) x",
-            "7f00-7f10 rw-s 00000000 00:01 5                          /home/zero (deleted)",
-            "7f10-7f00 rw-s 00000000 00:01 5                          /dev/zero (deleted)",
-            "nonsense /dev/zero (deleted)",
-            "7f00-7f10 rw-s 00000000 00:01                            /dev/zero (deleted)",
-        };
-        uint64_t bytes, number;
-        (void)state;
-        /* A piece that was cut to a page may have been this large. */
-        assert_true(memory_use_parse_shared(
-            "7f0000000000-7f0000001000 rw-s 00000000 00:01 1026                       /dev/zero (deleted)",
-            &bytes, &number));
-        assert_int_equal(bytes, SECCOMP_SHARED_MOST);
-        assert_true(memory_use_parse_shared(
-            "7f0000000000-7f0000100000 rw-s 00000000 00:01 1027                       /dev/zero (deleted)",
-            &bytes, &number));
-        assert_int_equal(bytes, SECCOMP_SHARED_MOST);
-        assert_int_equal(number, 1027);
-        for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-                assert_false(memory_use_parse_shared(others[i], &bytes, &number));
+        assert_int_equal(memory_use_parse_segment("       key      shmid perms                  size  cpid"),
+                         0);
+        assert_int_equal(
+            memory_use_parse_segment(
+                "         0          1  1600                  8192    12    12      1 65532 65532 "
+                "65532 65532 1796082114          0 1796082114                  4096     "
+                "          8192"),
+            12288);
+        assert_int_equal(memory_use_parse_segment("0 1 1600 8192 12 12 1"), 0);
+        assert_int_equal(memory_use_parse_segment(""), 0);
 }
 
 static void test_names(void **state)
@@ -129,29 +106,11 @@ static void test_unheld(void **state)
         assert_unheld(&limits, NULL);
 }
 
-/* The proc of a sandbox whose pid 1 has ended shows nobody, as a directory without numbers does; one that
- * cannot be listed is something else. */
-static void test_nobody_is_left(void **state)
-{
-        struct memory_use use;
-        autoclose int directory = open("/proc/self/fdinfo/..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        autoclose int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-        (void)state;
-        assert_int_equal(memory_use_measure(&(struct memory_use_sources){.proc = directory, .sock_diag = -1},
-                                            1 << 20, &use),
-                         MEMORY_USE_ENDED);
-        assert_int_equal(
-            memory_use_measure(&(struct memory_use_sources){.proc = file, .sock_diag = -1}, 1 << 20, &use),
-            MEMORY_USE_UNKNOWN);
-}
-
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_status),         cmocka_unit_test(test_rollup),
-            cmocka_unit_test(test_start),          cmocka_unit_test(test_maps),
-            cmocka_unit_test(test_names),          cmocka_unit_test(test_unheld),
-            cmocka_unit_test(test_nobody_is_left),
+            cmocka_unit_test(test_status), cmocka_unit_test(test_rollup), cmocka_unit_test(test_segment),
+            cmocka_unit_test(test_names),  cmocka_unit_test(test_unheld),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,51 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Every way in which what a path leads to can change is noticed, in a made tree; and the process that watches
- * the host's own files.
+ * Every way in which what a path leads to can change is noticed, in a made tree; and what a look at the
+ * files concludes.
  */
-#include "lib/clock.h"
 #include "lib/fd.h"
 #include "lib/str.h"
-#include "nat/wire.h"
-#include "run/host_names.h"
+#include "ns/landlock.h"
 #include "run/names_watch.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/inotify.h>
-#include <sys/socket.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "machine_rig.h"
 #include "unit.h"
 
-enum { BOUND_MS = 20000 };
-
 static char *path_of(const char *name)
 {
         return str_format("%s/%s", machine_directory, name);
 }
 
-static int inotify;
+static struct names_watch watched;
 
 static void begin(const char *name)
 {
         autofree char *path = path_of(name);
-        inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-        assert_true(inotify >= 0);
-        names_watch_add(inotify, path);
+        watched = (struct names_watch){.inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK)};
+        assert_true(watched.inotify >= 0);
+        names_watch_add(&watched, path);
 }
 
 /* Whether something was noticed since the watches were made. */
 static bool noticed(void)
 {
         char events[4096];
-        bool any = read(inotify, events, sizeof(events)) > 0;
-        close(inotify);
+        bool any = read(watched.inotify, events, sizeof(events)) > 0;
+        names_watch_end(&watched);
         return any;
 }
 
@@ -168,101 +161,94 @@ static void test_a_circle_of_links(void **state)
 
 /* ---- reading ---- */
 
-/* How long it waited, at least. */
-static long long read_after(const char *resolv_conf, const char *told, const char *expected)
+static struct names_watch looking;
+
+/* Whether a look at this resolv.conf changes what is known. */
+static bool look(const char *resolv_conf)
 {
         static const struct network network;
         autofree char *file = path_of("resolv.conf");
         autofree char *hosts = path_of("hosts");
         machine_make_file("/resolv.conf", resolv_conf);
-        long long before = clock_now_ms();
-        autofree char *names = names_watch_read(file, hosts, &network, told);
-        long long waited = clock_now_ms() - before;
-        assert_string_equal(names, expected);
-        return waited;
+        return names_watch_look(&looking, file, hosts, &network, -1);
 }
 
 /* A configuration that has no name server any more is believed on the second look. */
 static void test_losing_the_last_name_server(void **state)
 {
         (void)state;
-        assert_in_range(read_after("# none\n", "nameserver 1.1.1.1\n", ""), 100, 1 << 30);
-        (void)read_after("nameserver 9.9.9.9\n", "nameserver 1.1.1.1\n", "nameserver 9.9.9.9\n");
-        (void)read_after("# none\n", "", "");
+        looking = (struct names_watch){.inotify = -1, .told = str_copy("")};
+        assert_false(look("# none\n")); /* there was none before */
+        assert_false(looking.doubted);
+        assert_true(look("nameserver 1.1.1.1\n"));
+        for (int round = 0; round < 2; round++) {
+                assert_false(look("# none\n"));
+                assert_true(looking.doubted);
+                if (round == 0) { /* it came back */
+                        assert_false(look("nameserver 1.1.1.1\n"));
+                        assert_false(looking.doubted);
+                }
+        }
+        assert_true(look("# none\n"));
+        assert_false(looking.doubted);
+        assert_string_equal(looking.told, "");
+        assert_true(look("nameserver 9.9.9.9\n"));
+        assert_string_equal(looking.told, "nameserver 9.9.9.9\n");
+        names_watch_end(&looking);
+        assert_null(looking.told);
 }
 
-/* ---- the process ---- */
-
-static int control;
-
-static pid_t start(const char *told)
+/* Making the watches anew is no event, or else each look would ask for another one. */
+static void test_watches_are_made_anew(void **state)
 {
-        static struct network network;
-        int ends[2];
-        assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
-        control = ends[0];
-        pid_t process = names_watch_start(&network, told, ends[1]);
-        assert_true(process > 0);
-        close(ends[1]);
-        return process;
-}
-
-static void finish(pid_t process)
-{
-        int status;
-        (void)kill(process, SIGKILL);
-        assert_int_equal(waitpid(process, &status, 0), process);
-        close(control);
-}
-
-/* What it was told is not what the host's files say: it says so at once. */
-static void test_it_tells_what_is_new(void **state)
-{
-        struct nat_message head;
-        union {
-                struct cmsghdr head;
-                char space[CMSG_SPACE(sizeof(int))];
-        } ancillary;
-        struct iovec data = {.iov_base = &head, .iov_len = sizeof(head)};
-        struct msghdr message = {.msg_iov = &data,
-                                 .msg_iovlen = 1,
-                                 .msg_control = &ancillary,
-                                 .msg_controllen = sizeof(ancillary)};
-        const struct network network = {0};
         (void)state;
-        pid_t process = start("host 10.0.0.1 of-nobody\n");
-        struct pollfd news = {.fd = control, .events = POLLIN};
-        assert_int_equal(poll(&news, 1, BOUND_MS), 1);
-        assert_int_equal(recvmsg(control, &message, MSG_CMSG_CLOEXEC), sizeof(head));
-        assert_int_equal(head.type, NAT_RESOLVER);
-        const struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
-        assert_non_null(rights);
-        int fd;
-        memcpy(&fd, CMSG_DATA(rights), sizeof(fd));
-        autoclose int file = fd;
-        assert_int_equal(lseek(file, 0, SEEK_SET), 0);
-        char *content = NULL;
-        assert_true(fd_read_all(file, 1 << 20, &content) >= 0);
-        autofree char *text = content;
-        autofree char *expected = host_names_read(HOST_RESOLV_CONF, HOST_HOSTS, &network);
-        assert_string_equal(text, expected);
-        finish(process);
+        machine_make_file("/etc/resolv.conf", "a\n");
+        begin("etc/resolv.conf");
+        machine_make_file("/etc/resolv.conf", "b\n");
+        names_watch_renew(&watched);
+        assert_true(watched.count > 0);               /* of the host's own files */
+        machine_make_file("/etc/resolv.conf", "c\n"); /* no longer watched */
+        assert_false(noticed());
 }
 
-/* It has no other descriptor, so the hang-up of hutch-nat reaches it; and it ends with its parent. */
-static void test_it_ends_with_hutch_nat(void **state)
+/* ---- what the supervisor may read ---- */
+
+/* In a child, because it cannot be undone. */
+static void test_files_out_of_reach_change_nothing(void **state)
 {
-        int status;
+        static const struct network network;
         (void)state;
-        int ends[2];
-        static struct network network;
-        assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
-        close(ends[0]); /* hutch-nat is gone already */
-        pid_t process = names_watch_start(&network, "host 10.0.0.1 of-nobody\n", ends[1]);
-        close(ends[1]);
-        assert_int_equal(waitpid(process, &status, 0), process);
-        assert_true(
-            WIFEXITED(status)); /* the filter refuses a sanitizer its own calls, so the status may differ */
+        if (landlock_abi() == 0)
+                skip();
+        machine_make_file("/etc/resolv.conf", "nameserver 9.9.9.9\n");
+        machine_make_file("/etc/hosts", "");
+        machine_make_file("/run/resolv.conf", "nameserver 1.1.1.1\n");
+        autofree char *directory = path_of("etc");
+        autofree char *hosts = path_of("etc/hosts");
+        autofree char *near = path_of("etc/resolv.conf");
+        autofree char *far = path_of("run/resolv.conf");
+        pid_t child = fork();
+        if (child == 0) {
+                const char *const directories[] = {directory, "/of/nobody"};
+                struct names_watch watch = NAMES_WATCH_NONE;
+                watch.told = str_copy("nameserver 8.8.8.8\n");
+                if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+                    landlock_permit_reading(directories, COUNT(directories)) < 0)
+                        _exit(2);
+                if (open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC) >= 0 ||
+                    open(near, O_WRONLY | O_CLOEXEC) >= 0)
+                        _exit(3);
+                if (names_watch_look(&watch, far, hosts, &network, -1) || watch.doubted ||
+                    !str_equal(watch.told, "nameserver 8.8.8.8\n"))
+                        _exit(4);
+                _exit(names_watch_look(&watch, near, hosts, &network, -1) &&
+                              str_equal(watch.told, "nameserver 9.9.9.9\n")
+                          ? 0
+                          : 5);
+        }
+        int status;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
 }
 
 #define MADE(test) cmocka_unit_test_setup_teardown(test, machine_set_up, machine_tear_down)
@@ -276,8 +262,8 @@ int main(void)
             MADE(test_absolute_links),
             MADE(test_a_circle_of_links),
             MADE(test_losing_the_last_name_server),
-            cmocka_unit_test(test_it_tells_what_is_new),
-            cmocka_unit_test(test_it_ends_with_hutch_nat),
+            MADE(test_watches_are_made_anew),
+            MADE(test_files_out_of_reach_change_nothing),
         };
         alarm(60); /* what blocks has failed */
         return cmocka_run_group_tests(tests, NULL, NULL);

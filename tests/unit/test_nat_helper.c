@@ -14,6 +14,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -297,7 +298,7 @@ static void test_flows_are_recorded_at_the_end(void **state)
         struct nat_message told;
         (void)state;
         helper.process = be_helper();
-        helper.names = str_copy("nameserver 1.1.1.1\n");
+        helper.names.told = str_copy("nameserver 1.1.1.1\n");
         say(NAT_RECORD, "\"event\":\"flow\"");
         assert_int_equal(shutdown(nat, SHUT_WR), 0); /* nothing follows */
         nat_helper_end(&helper, &run);
@@ -306,7 +307,7 @@ static void test_flows_are_recorded_at_the_end(void **state)
         assert_int_equal(told.type, NAT_FINISH);
         assert_int_equal(helper.process, 0);
         assert_int_equal(helper.control, -1);
-        assert_null(helper.names);
+        assert_null(helper.names.told);
         assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no child is left */
 }
 
@@ -334,27 +335,28 @@ static void test_the_set_up_is_closed(void **state)
         assert_int_equal(fcntl(ends[1], F_GETFD), -1);
 }
 
-static void test_the_watcher_of_names(void **state)
+/* hutch-nat is told what differs from what it knows, and nothing twice. */
+static void test_names_that_have_changed(void **state)
 {
-        static const struct box box;
+        static const struct network network;
+        struct nat_message head;
         (void)state;
-        helper.names = str_copy("host 10.0.0.1 of-nobody\n");
-        nat_helper_watch_names(&helper, &box);
-        assert_true(helper.watcher > 0 && helper.watching >= 0);
-        assert_null(helper.names);
-        struct pollfd polls[] = {{.fd = helper.watching, .events = POLLIN}, {.fd = nat, .events = POLLIN}};
-        assert_int_equal(poll(polls + 1, 1, 20000), 1); /* it tells what it found */
-        assert_int_equal(poll(polls, 1, 0), 0);
-        assert_string_equal(heard, "");
-        assert_int_equal(kill(helper.watcher, SIGKILL), 0);
-        assert_int_equal(poll(polls, 1, 20000), 1);
-        nat_helper_report_watcher_end(&helper);
-        assert_int_equal(helper.watching, -1);
-        assert_string_equal(
-            heard, "[hutch] note: changes to /etc/resolv.conf and /etc/hosts are no longer followed in this "
-                   "run: hutch-names has ended\n");
+        helper.names.told = str_copy("nameserver 192.0.2.1\nhost 10.0.0.1 of-nobody\n");
+        struct pollfd told = {.fd = nat, .events = POLLIN};
+        int again = nat_helper_tell_names(&helper, &network);
+        if (again == NAMES_SETTLE_MS) { /* this machine has no name server, which is believed later */
+                assert_int_equal(poll(&told, 1, 0), 0);
+                again = nat_helper_tell_names(&helper, &network);
+        }
+        assert_int_equal(again, NAMES_LOOK_MS); /* there is no inotify */
+        assert_int_equal(recv(nat, &head, sizeof(head), MSG_DONTWAIT), sizeof(head));
+        assert_int_equal(head.type, NAT_RESOLVER);
+        helper.names.inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+        assert_int_equal(nat_helper_tell_names(&helper, &network), -1);
+        assert_int_equal(poll(&told, 1, 0), 0);
         nat_helper_end(&helper, &run);
-        assert_int_equal(helper.watcher, 0);
+        assert_int_equal(helper.names.inotify, -1);
+        assert_null(helper.names.told);
 }
 
 #define TALKING(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -373,7 +375,7 @@ int main(int argc, char **argv)
             TALKING(test_flows_are_recorded_at_the_end),
             TALKING(test_without_a_log_nothing_is_asked_for),
             TALKING(test_the_set_up_is_closed),
-            TALKING(test_the_watcher_of_names),
+            TALKING(test_names_that_have_changed),
         };
         alarm(60); /* what blocks has failed */
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/kcmp.h>
 #include <linux/netlink.h>
 #include <linux/sched.h>
 #include <netinet/in.h>
@@ -21,6 +22,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -345,12 +347,19 @@ static void test_32_bit_entry(void **state)
 static void test_own_processes(void **state)
 {
         const struct seccomp_program init = seccomp_for_init(false);
-        const struct seccomp_program supervisor = seccomp_for_supervisor();
+        const struct seccomp_program supervisor = seccomp_for_supervisor(false);
+        const struct seccomp_program following = seccomp_for_supervisor(true);
         const struct call init_calls[] = {
             CALL(read, EBADF, NO_FD, 0, 0),
             CALL(kill, 0, 0, 0),
             CALL(wait4, ECHILD, -1, 0, 0, 0),
-            CALL(openat, EPERM, AT_FDCWD, (long)"/"),
+            CALL(openat, EBADF, NO_FD, (long)".", O_RDONLY | O_DIRECTORY),
+            CALL(openat, EPERM, NO_FD, (long)".", O_WRONLY),
+            CALL(openat, EPERM, NO_FD, (long)".", UPPER_BITS | O_RDWR),
+            CALL(openat, EPERM, NO_FD, (long)"x", O_RDONLY | O_CREAT),
+            CALL(openat, EPERM, NO_FD, (long)"x", O_RDONLY | O_TRUNC),
+            CALL(kcmp, 0, getpid(), getpid(), KCMP_VM, 0, 0),
+            CALL(kcmp, EPERM, getpid(), getpid(), KCMP_FILES, 0, 0),
             CALL(execve, EPERM, (long)"/bin/true", 0),
             CALL(socket, EPERM, AF_UNIX, SOCK_STREAM, 0),
             CALL(mmap, EPERM, 0, 4096, 0, 0, 0, 0),
@@ -371,10 +380,62 @@ static void test_own_processes(void **state)
             CALL(socket, EPERM, AF_UNIX, SOCK_STREAM, 0),
             CALL(ptrace, EPERM, 0, 0, 0, 0),
         };
+        const struct call following_calls[] = {
+            CALL(write, EBADF, NO_FD, 0, 0),
+            CALL(openat, EBADF, NO_FD, (long)".", O_RDONLY | O_CLOEXEC),
+            CALL(openat, EPERM, NO_FD, (long)".", O_WRONLY),
+            CALL(openat, EPERM, NO_FD, (long)"x", O_RDONLY | O_CREAT),
+            CALL(inotify_rm_watch, EBADF, NO_FD, 0),
+            CALL(inotify_init1, EPERM, 0),
+            CALL(fcntl, EBADF, NO_FD, F_ADD_SEALS),
+            CALL(fcntl, EPERM, NO_FD, F_SETLEASE),
+            CALL(ioctl, EBADF, NO_FD, SIOCGIFINDEX),
+            CALL(execve, EPERM, (long)"/bin/true", 0),
+            CALL(socket, EPERM, AF_UNIX, SOCK_STREAM, 0),
+            CALL(ptrace, EPERM, 0, 0, 0, 0),
+        };
 
         (void)state;
+        check_calls(NULL, &following, following_calls, COUNT(following_calls));
         check_calls(NULL, &init, init_calls, COUNT(init_calls));
         check_calls(NULL, &supervisor, supervisor_calls, COUNT(supervisor_calls));
+}
+
+/* Where pid 1 watches the memory: it cannot be slowed down, and memory that it does not see is refused. */
+static void test_watched(void **state)
+{
+        const struct call calls[] = {
+            CALL(prlimit64, 0, 0, RLIMIT_NOFILE, 0, 0),
+            CALL(prlimit64, EPERM, 1, RLIMIT_NOFILE, 0, 0),
+            CALL(prlimit64, EPERM, UPPER_BITS | 1, RLIMIT_NOFILE, 0, 0),
+            CALL(sched_setaffinity, EFAULT, 0, 8, 0),
+            CALL(sched_setaffinity, EPERM, 1, 8, 0),
+            CALL(sched_setscheduler, EPERM, 1, SCHED_BATCH, 0),
+            CALL(sched_setparam, EPERM, 1, 0),
+            CALL(sched_setattr, EPERM, 1, 0, 0),
+            CALL(sched_setattr, EINVAL, 0, 0, 0),
+            CALL(setpriority, 0, PRIO_PROCESS, 0, 0),
+            CALL(setpriority, EPERM, PRIO_PROCESS, 1, 19),
+            CALL(setpriority, EPERM, PRIO_USER, 0, 19),
+            CALL(setpriority, EPERM, UPPER_BITS | PRIO_USER, 0, 19),
+            CALL(memfd_create, ENOSYS, (long)"x", 0),
+            CALL(semget, ENOSYS, 0, 1, 0600),
+            CALL(msgget, ENOSYS, 0, 0600),
+            CALL(vmsplice, ENOSYS, NO_FD, 0, 0, 0),
+            CALL(setxattr, EOPNOTSUPP, (long)"/", (long)"user.x", 0, 0, 0),
+            CALL(fsetxattr, EOPNOTSUPP, NO_FD, (long)"user.x", 0, 0, 0),
+        };
+        const struct call counted[] = {CALL(shmget, EINVAL, 0, 0, 0600)};
+        const struct call unseen[] = {CALL(shmget, ENOSYS, 0, 0, 0600)};
+        const struct seccomp_program profile = seccomp_builtin(false), nested_profile = seccomp_builtin(true);
+
+        (void)state;
+        struct seccomp_program arguments = seccomp_arguments(SECCOMP_WATCHED);
+        check_calls(&arguments, &profile, calls, COUNT(calls));
+        check_calls(&arguments, &profile, counted, COUNT(counted));
+        arguments = seccomp_arguments(SECCOMP_WATCHED | SECCOMP_USERNS);
+        check_calls(&arguments, &nested_profile, calls, COUNT(calls));
+        check_calls(&arguments, &nested_profile, unseen, COUNT(unseen));
 }
 
 /* Real programs under both filters. Each must exit with 0 within a minute. */
@@ -497,6 +558,7 @@ int main(void)
             cmocka_unit_test(test_32_bit_entry),
 #endif
             cmocka_unit_test(test_own_processes),
+            cmocka_unit_test(test_watched),
             cmocka_unit_test(test_node),
             cmocka_unit_test(test_python),
             cmocka_unit_test(test_shell_and_git),
