@@ -6,6 +6,7 @@
 #include "lib/clock.h"
 
 #include "lib/fd.h"
+#include "lib/line.h"
 #include "lib/str.h"
 #include "mcp/json_text.h"
 #include "mcp/report.h"
@@ -133,6 +134,14 @@ static void refuse_line(struct firewall *firewall, enum side from, const char *w
                        message->id.at ? message->id : find_last_id(tail, tail_length));
 }
 
+bool firewall_takes(enum side from, const char *line, size_t length)
+{
+        enum line_kind kind = from == CLIENT ? LINE_MESSAGE : line_judge(line, length);
+        if (kind == LINE_NOISE)
+                filter_report(FILTER_NOISE, line, length - (line[length - 1] == '\r'));
+        return kind == LINE_MESSAGE;
+}
+
 void firewall_refuse_long(struct firewall *firewall, enum side from, char *head, size_t head_length,
                           char *tail, size_t tail_length)
 {
@@ -142,21 +151,6 @@ void firewall_refuse_long(struct firewall *firewall, enum side from, char *head,
                  firewall->rules.message_max);
         (void)jsonl_scan(&firewall->scanner, head, head_length, false, &message);
         refuse_line(firewall, from, why, &message, tail, tail_length);
-}
-
-/* A line of the server that was not meant as a message, such as a banner or a log line. */
-static bool is_noise(const char *line, size_t length)
-{
-        while (length > 0 && strchr(" \t\r", line[length - 1]))
-                length--;
-        while (length > 0 && (*line == ' ' || *line == '\t')) {
-                line++;
-                length--;
-        }
-        if (length == 0)
-                return false;
-        char first = line[0], last = line[length - 1];
-        return !((first == '{' && last == '}') || (first == '[' && last == ']'));
 }
 
 /* ---- calls ---- */
@@ -541,12 +535,10 @@ static size_t judge_batch(struct firewall *firewall, enum side from, char *line,
 size_t firewall_judge(struct firewall *firewall, enum side from, char *line, size_t length)
 {
         struct jsonl_message message;
+        if (!firewall_takes(from, line, length))
+                return 0;
         if (length > 0 && line[length - 1] == '\r')
                 length--;
-        if (from == SERVER && is_noise(line, length)) {
-                filter_report(FILTER_NOISE, line, length);
-                return 0;
-        }
         const char *why = jsonl_scan(&firewall->scanner, line, length, firewall->batches, &message);
         if (why) {
                 enum { TAIL = 512 };

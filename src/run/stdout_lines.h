@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The line judge: which bytes of a server's stdout can be protocol messages. It looks only at the first and
- * the last non-blank character of a line; whether the line is valid JSON is for the client to decide. It
- * keeps no copy of the bytes.
+ * Lines in pieces: which bytes of a server's stdout are lines that lib/line.h judges to be messages. A line
+ * of at most LINE_WHOLE_MAX bytes is held until its end is there. It keeps no copy of the bytes.
  */
 #ifndef HUTCH_RUN_STDOUT_LINES_H
 #define HUTCH_RUN_STDOUT_LINES_H
 
 #include <stdbool.h>
 #include <stddef.h>
-
-/* A line of at most this many bytes, without its newline, is held until its end is there. A longer line is
- * judged by its first bytes, so many. */
-enum { STDOUT_LINES_HELD_MAX = 64 * 1024 };
 
 enum stdout_lines_verdict {
         STDOUT_LINES_HOLD,    /* undecided: more bytes or the end are needed */
