@@ -5,9 +5,9 @@
  * until the supervisor hangs up. It reads hostile bytes from both sides, so it must never open a file, start
  * a program or create a socket; policy/seccomp/filter.json has the system calls that remain.
  */
+#include "lib/json_text.h"
 #include "mcp/direction.h"
 #include "mcp/firewall.h"
-#include "mcp/json_text.h"
 #include "mcp/report.h"
 
 #include "lib/err.h"

@@ -6,9 +6,10 @@
 #include "lib/clock.h"
 
 #include "lib/fd.h"
+#include "lib/json.h"
+#include "lib/json_text.h"
 #include "lib/line.h"
 #include "lib/str.h"
-#include "mcp/json_text.h"
 #include "mcp/report.h"
 
 #include <stdio.h>
@@ -37,34 +38,45 @@ struct refusal {
 
 /* ---- the filter's own answers ---- */
 
-static void put_id(struct buf *out, struct json_span id)
+static struct json begin_answer(struct buf *out, struct json_span id)
 {
-        buf_put_text(out, "{\"jsonrpc\":\"2.0\",\"id\":");
-        buf_put(out, id.at, id.length);
+        struct json json = {.out = out};
+        json_open(&json, NULL, '{');
+        json_text(&json, "jsonrpc", "2.0");
+        json_raw(&json, "id", id.at, id.length);
+        return json;
 }
 
 static void put_error(struct buf *out, struct json_span id, int code, const char *what, const char *why)
 {
-        char number[16];
-        snprintf(number, sizeof(number), "%d", code);
-        put_id(out, id);
-        buf_put_text(out, ",\"error\":{\"code\":");
-        buf_put_text(out, number);
-        buf_put_text(out, ",\"message\":\"hutch refused ");
-        buf_put_escaped(out, what, strlen(what), SIZE_MAX);
-        buf_put_text(out, ": ");
-        buf_put_escaped(out, why, strlen(why), SIZE_MAX);
-        buf_put_text(out, "\"}}\n");
+        struct json json = begin_answer(out, id);
+        autofree char *number = str_format("%d", code);
+        autofree char *sentence = str_format("hutch refused %s: %s", what, why);
+        json_open(&json, "error", '{');
+        json_raw(&json, "code", number, strlen(number));
+        json_exact(&json, "message", sentence, strlen(sentence));
+        json_close(&json, '}');
+        json_close(&json, '}');
+        buf_put_text(out, "\n");
 }
 
 /* Answers a call with a tool error, because a model reads that and can tell the user. */
 static void put_tool_error(struct buf *out, struct json_span id, bool modern, const char *text)
 {
-        put_id(out, id);
-        buf_put_text(out, ",\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"");
-        buf_put_escaped(out, text, strlen(text), SIZE_MAX);
-        buf_put_text(out, "\"}],\"isError\":true");
-        buf_put_text(out, modern ? ",\"resultType\":\"complete\"}}\n" : "}}\n");
+        struct json json = begin_answer(out, id);
+        json_open(&json, "result", '{');
+        json_open(&json, "content", '[');
+        json_open(&json, NULL, '{');
+        json_text(&json, "type", "text");
+        json_exact(&json, "text", text, strlen(text));
+        json_close(&json, '}');
+        json_close(&json, ']');
+        json_bool(&json, "isError", true);
+        if (modern)
+                json_text(&json, "resultType", "complete");
+        json_close(&json, '}');
+        json_close(&json, '}');
+        buf_put_text(out, "\n");
 }
 
 /* A name for use in a sentence; the caller frees. */
@@ -72,9 +84,8 @@ static char *quote(struct json_span string)
 {
         struct buf shown = {0};
         autofree char *text = str_or_die(malloc(string.length));
-        buf_put_escaped(&shown, text, json_unescape(string.at, string.length, text), NAME_SHOWN_MAX);
-        buf_put(&shown, "", 1);
-        return shown.bytes;
+        json_escape(&shown, text, json_unescape(string.at, string.length, text), NAME_SHOWN_MAX, false);
+        return buf_take(&shown);
 }
 
 /* ---- lines that are not messages ---- */

@@ -23,7 +23,7 @@
 #ifndef HUTCH_MCP_FIREWALL_H
 #define HUTCH_MCP_FIREWALL_H
 
-#include "mcp/buf.h"
+#include "lib/buf.h"
 #include "mcp/call_log.h"
 #include "mcp/explain.h"
 #include "mcp/jsonl.h"

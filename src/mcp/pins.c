@@ -5,10 +5,12 @@
 #include "mcp/pins.h"
 
 #include "lib/fd.h"
+#include "lib/hex.h"
+#include "lib/json.h"
+#include "lib/json_text.h"
 #include "lib/sha256.h"
 #include "lib/str.h"
 #include "mcp/canonical.h"
-#include "mcp/json_text.h"
 #include "mcp/report.h"
 
 #include <stdlib.h>
@@ -92,16 +94,8 @@ void pins_free(struct pins *pins)
 
 static bool read_hash(struct json_span hex, uint8_t hash[SHA256_SIZE])
 {
-        if (!json_is_string(hex) || hex.length != 2 * SHA256_SIZE + 2)
-                return false;
-        for (size_t i = 0; i < 2 * (size_t)SHA256_SIZE; i++) {
-                static const char digits[] = "0123456789abcdef";
-                const char *digit = strchr(digits, hex.at[i + 1]);
-                if (!digit || !*digit)
-                        return false;
-                hash[i / 2] = (uint8_t)(hash[i / 2] << 4 | (digit - digits));
-        }
-        return true;
+        return json_is_string(hex) && hex.length == 2 * SHA256_SIZE + 2 &&
+               hex_read(hex.at + 1, hash, SHA256_SIZE);
 }
 
 static bool read_tool(struct pins *pins, struct json_span record, struct json_span name)
@@ -160,32 +154,21 @@ size_t pins_read(struct pins *pins, struct jsonl *scanner, char *text, size_t le
         return 0;
 }
 
-static void write_hash(struct buf *out, const uint8_t hash[SHA256_SIZE])
-{
-        for (size_t i = 0; i < SHA256_SIZE; i++) {
-                static const char digits[] = "0123456789abcdef";
-                const char pair[] = {digits[hash[i] >> 4], digits[hash[i] & 15]};
-                buf_put(out, pair, sizeof(pair));
-        }
-}
-
 /* Sends the record of one tool; the supervisor adds the server. Returns its length. */
 static size_t send_record(const struct pin *pin, bool removed)
 {
-        struct buf out = {0};
-        buf_put_text(&out, "\"tool\":\"");
-        buf_put_escaped(&out, pin->name, pin->name_length, SIZE_MAX);
-        buf_put_text(&out, removed ? "\",\"removed\":true" : "\",\"sha256\":\"");
-        if (!removed) {
-                write_hash(&out, pin->hash);
-                buf_put_text(&out, "\"");
-        }
-        if (!removed && pin->definition && out.length + pin->definition_length < FILTER_PIN_MAX - 64) {
-                buf_put_text(&out, ",\"definition\":");
-                buf_put(&out, pin->definition, pin->definition_length);
-        }
+        autobuf out = {0};
+        struct json json = {.out = &out};
+        char hash[2 * SHA256_SIZE];
+        hex_write(hash, pin->hash, SHA256_SIZE);
+        json_exact(&json, "tool", pin->name, pin->name_length);
+        if (removed)
+                json_bool(&json, "removed", true);
+        else
+                json_exact(&json, "sha256", hash, sizeof(hash));
+        if (!removed && pin->definition && out.length + pin->definition_length < FILTER_PIN_MAX - 64)
+                json_raw(&json, "definition", pin->definition, pin->definition_length);
         filter_report(FILTER_PIN, out.bytes, out.length);
-        free(out.bytes);
         return out.length;
 }
 
@@ -210,9 +193,8 @@ static void make_pin(struct pin *pin, struct json_span tool, struct json_span na
 static char *show_name(const char *name, size_t length)
 {
         struct buf shown = {0};
-        buf_put_escaped(&shown, name, length, NAME_SHOWN_MAX);
-        buf_put(&shown, "", 1);
-        return shown.bytes;
+        json_escape(&shown, name, length, NAME_SHOWN_MAX, false);
+        return buf_take(&shown);
 }
 
 static void report_difference(void *context, const char *line)

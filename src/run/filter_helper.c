@@ -8,10 +8,10 @@
 #include "lib/child.h"
 #include "lib/endpoint.h"
 #include "lib/fd.h"
+#include "lib/json.h"
 #include "lib/messages.h"
 #include "lib/program.h"
 #include "lib/str.h"
-#include "mcp/buf.h"
 #include "mcp/pins.h"
 #include "mcp/wire.h"
 #include "run/log_file.h"
@@ -36,9 +36,8 @@ static char *make_identity(const struct box *box, const struct run_log *log)
         struct buf identity = {0};
         autofree char *name = run_log_server_name(log);
         autofree char *text = str_format("%s %s", path_base(box->argv.values[0]), name);
-        buf_put_escaped(&identity, text, strlen(text), FILTER_TEXT_MAX / 8);
-        buf_put(&identity, "", 1);
-        return identity.bytes;
+        json_escape(&identity, text, strlen(text), FILTER_TEXT_MAX / 8, false);
+        return buf_take(&identity);
 }
 
 /* The value of a variable that the user passed on. No record may show it. */
@@ -49,7 +48,7 @@ static void write_secret(const struct box *box, const char *variable, FILE *out)
         autofree char *name = str_copy_n(variable, length);
         if (!variable[length] || !str_list_has(&box->secret_names, name))
                 return;
-        buf_put_escaped(&text, variable + length + 1, strlen(variable + length + 1), SIZE_MAX);
+        json_escape(&text, variable + length + 1, strlen(variable + length + 1), SIZE_MAX, false);
         fprintf(out, "secret %.*s\n", (int)text.length, text.bytes);
         explicit_bzero(text.bytes, text.length);
         free(text.bytes);
@@ -219,21 +218,23 @@ bool filter_helper_await(const struct filter_helper *helper, struct error *error
  * tool again. */
 static void write_pin(struct filter_helper *helper, const char *members, size_t length)
 {
-        struct buf line = {0};
+        autobuf line = {0};
+        struct json json = {.out = &line};
         if (helper->pins < 0 || memchr(members, '\n', length))
                 return;
-        buf_put_text(&line, "{\"server\":\"");
-        buf_put_text(&line, helper->server);
-        buf_put_text(&line, length > 0 ? "\"," : "\"");
-        buf_put(&line, members, length);
-        buf_put_text(&line, "}\n");
+        autofree char *server = str_format("\"%s\"", helper->server); /* escaped by make_identity() */
+        json_open(&json, NULL, '{');
+        json_raw(&json, "server", server, strlen(server));
+        if (length > 0)
+                json_raw(&json, NULL, members, length);
+        json_close(&json, '}');
+        buf_put_text(&line, "\n");
         ssize_t written = write(helper->pins, line.bytes, line.length);
         if (written != (ssize_t)line.length) {
                 message("--pin: cannot write the pins: %s",
                         written < 0 ? strerror(errno) : "the disk is full");
                 fd_close(&helper->pins);
         }
-        free(line.bytes);
 }
 
 bool filter_helper_read(struct filter_helper *helper, struct run_log *log)

@@ -32,7 +32,7 @@ enum {
 
 static void write_line(struct run_log *log, const char *text)
 {
-        struct log_line line;
+        autoline line = {0};
         log_line_begin(&line, "line");
         log_line_text(&line, "text", text, LINE_BYTES_MAX);
         (void)log_line_write(&line, log->store_file);
@@ -120,7 +120,7 @@ static void put_rules(struct log_line *line, const char *key, const struct desti
 
 static int write_start(struct run_log *log, int file, const char *name, const struct box *box)
 {
-        struct log_line line;
+        autoline line = {0};
         log_line_begin(&line, "start");
         put_id(&line, log);
         log_line_text(&line, "name", name, SERVER_NAME_MAX);
@@ -190,7 +190,7 @@ bool run_log_open_file(struct run_log *log, const struct box *box, struct error 
 
 void run_log_add_members(struct run_log *log, const char *members)
 {
-        struct log_line line;
+        autoline line = {0};
         if (log->file < 0 || !log_line_begin_members(&line, members))
                 return;
         put_id(&line, log);
@@ -199,7 +199,7 @@ void run_log_add_members(struct run_log *log, const char *members)
 
 void run_log_add_limit(struct run_log *log, const char *limit, const char *value, const char *mechanism)
 {
-        struct log_line line;
+        autoline line = {0};
         if (log->file < 0)
                 return;
         log_line_begin(&line, "limit");
@@ -212,7 +212,7 @@ void run_log_add_limit(struct run_log *log, const char *limit, const char *value
 
 void run_log_end(struct run_log *log, int status)
 {
-        struct log_line line;
+        autoline line = {0};
         messages_record(NULL, NULL);
         str_list_free(&log->early);
         if (log->store_file < 0 && log->file < 0)

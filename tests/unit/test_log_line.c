@@ -41,7 +41,7 @@ static const char *text_of(const cJSON *object, const char *key)
 
 static void test_a_value_stays_a_value(void **state)
 {
-        struct log_line line;
+        autoline line = {0};
         (void)state;
         log_line_begin(&line, "line");
         log_line_text(&line, "text", "\"}\n{\"event\":\"end\"}\\\x01\xff", 200);
@@ -61,7 +61,7 @@ static void test_a_value_stays_a_value(void **state)
 
 static void test_what_does_not_fit_is_left_out_whole(void **state)
 {
-        struct log_line line;
+        autoline line = {0};
         char quotes[3000];
         (void)state;
         memset(quotes, '"', sizeof(quotes) - 1);
@@ -80,7 +80,7 @@ static void test_what_does_not_fit_is_left_out_whole(void **state)
 
 static void test_a_full_disk_is_an_error(void **state)
 {
-        struct log_line line;
+        autoline line = {0};
         autoclose int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
         (void)state;
         log_line_begin(&line, "line");
@@ -91,7 +91,7 @@ static void test_members_of_another_program(void **state)
 {
         static const char *const refused[] = {"", "\"a\":1}\n{\"b\":2", "\"a\":\"\x1b[2J\"",
                                               "\"a\":\"\xc3\xa4\"", "\"a\":\"\x7f\""};
-        struct log_line line;
+        autoline line = {0};
         char much[LOG_LINE_MAX];
         (void)state;
         assert_true(log_line_begin_members(&line, "\"event\":\"dns\",\"type\":1"));
