@@ -50,17 +50,11 @@ static void findings_add_unused(struct findings *findings, const char *key, enum
 /* The first items of a list, with commas between them. The caller frees. */
 static char *join(const struct str_list *list)
 {
-        char *text = str_copy("");
-        for (size_t i = 0; i < list->count && i < LISTED_MAX; i++) {
-                char *longer = str_format("%s%s%s", text, i ? ", " : "", list->values[i]);
-                free(text);
-                text = longer;
-        }
-        if (list->count <= LISTED_MAX)
-                return text;
-        char *more = str_format("%s and %zu more", text, list->count - LISTED_MAX);
-        free(text);
-        return more;
+        struct str_list first = {list->values, list->count < LISTED_MAX ? list->count : LISTED_MAX};
+        char *text = str_join(&first, ", ");
+        if (list->count > LISTED_MAX)
+                str_append(&text, " and %zu more", list->count - LISTED_MAX);
+        return text;
 }
 
 static bool failed_at(const struct facts *facts, enum stage stage)

@@ -44,8 +44,7 @@ static bool add_file(struct box *box, struct held_sources *held, const char *pat
         if (!grants_judge_file(box, held, path, "--file", &real, &status, error) ||
             !check_source(real, &status, error))
                 return false;
-        box->files = str_or_die(reallocarray(box->files, box->file_count + 1, sizeof(*box->files)));
-        box->files[box->file_count++] = (struct copy_in){
+        *array_add(box->files, box->file_count) = (struct copy_in){
             .source = str_copy(real),
             .destination = str_copy(remote),
             .device = status.st_dev,

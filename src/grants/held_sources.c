@@ -21,7 +21,5 @@ void held_sources_release(struct held_sources *held)
 
 void held_sources_add(struct held_sources *held, int descriptor)
 {
-        held->descriptors =
-            str_or_die(reallocarray(held->descriptors, held->count + 1, sizeof(*held->descriptors)));
-        held->descriptors[held->count++] = descriptor;
+        *array_add(held->descriptors, held->count) = descriptor;
 }

@@ -76,7 +76,7 @@ static void read_rule(const char *line)
         else if ((rest = rest_after(line, "deny")))
                 str_list_add(&rules->deny, rest);
         else if ((rest = rest_after(line, "message-max")))
-                rules->message_max = strtoull(rest, NULL, 10);
+                (void)str_read_digits(rest, SIZE_MAX / 2, &rules->message_max);
         else if ((rest = rest_after(line, "input")))
                 input = read_endpoint(rest, STDIN_FILENO, FILTER_CLIENT_IN);
         else if ((rest = rest_after(line, "output")))

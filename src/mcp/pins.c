@@ -59,8 +59,7 @@ static bool set_pin(struct pin_list *list, struct pin *pin)
         }
         if (list->count == PINS_MAX)
                 return false;
-        list->pins = str_or_die(reallocarray(list->pins, list->count + 1, sizeof(*list->pins)));
-        list->pins[list->count++] = *pin;
+        *array_add(list->pins, list->count) = *pin;
         return true;
 }
 

@@ -17,9 +17,7 @@ enum { ENTRY_BYTES_MAX = 16 << 20 };
 
 void entry_add_package(struct entry *entry, const char *name, const char *version, const char *integrity)
 {
-        entry->packages =
-            str_or_die(reallocarray(entry->packages, entry->package_count + 1, sizeof(*entry->packages)));
-        entry->packages[entry->package_count++] =
+        *array_add(entry->packages, entry->package_count) =
             (struct entry_package){str_copy(name), str_copy(version), str_copy(integrity)};
 }
 

@@ -193,9 +193,7 @@ static char *list_directories(const struct box *box, const char *own)
         char *path = str_copy(own);
         for (autofree char *directory = str_copy(box->cwd);;) {
                 autofree char *modules = path_join(directory, "node_modules/.bin");
-                char *longer = str_format("%s:%s", path, modules);
-                free(path);
-                path = longer;
+                str_append(&path, ":%s", modules);
                 if (!directory[1])
                         return path;
                 char *above = path_parent(directory);

@@ -41,8 +41,7 @@ static const char *text_of(const cJSON *object, const char *key)
 
 static void add_row(struct prove_results *results, const cJSON *object)
 {
-        results->rows = str_or_die(reallocarray(results->rows, results->count + 1, sizeof(*results->rows)));
-        results->rows[results->count++] = (struct prove_row){
+        *array_add(results->rows, results->count) = (struct prove_row){
             .id = str_copy(text_of(object, "id")),
             .group = str_copy(text_of(object, "group")),
             .gain = str_copy(text_of(object, "gain")),

@@ -50,7 +50,7 @@ MESSAGE = '{"jsonrpc":"2.0","method":"m"}'
 
 
 @pytest.mark.parametrize("line,is_message", [
-    (MESSAGE, True), (f"[{MESSAGE}]", True), ('{"a":"}","jsonrpc":"2.0"}', True), (f" {MESSAGE}", True), (f"{MESSAGE}\r", True), ("", None),
+    (MESSAGE, True), (f"[{MESSAGE}]", True), ('{"method":"}","jsonrpc":"2.0"}', True), (f" {MESSAGE}", True), (f"{MESSAGE}\r", True), ("", None),
     ("{", False), ("}", False), ("text", False), ("[1", False), (f"{MESSAGE} trailing", False), ("{\r", False), ("[hutch] fine", False),
     ('{"level":30,"msg":"log"}', False), ("[x}", False), ("[x] tip: { quiet: true }", False), ("{}", False), ("[]", False)])
 @pytest.mark.parametrize("rules", [(), ("--deny-tool", "evil")], ids=["bridge", "filter"])
@@ -315,9 +315,9 @@ def test_a_very_long_line_is_neither_cut_nor_moved(hutch):
 
 def test_noise_without_end_is_bounded(hutch):
     """A server that writes noise for ever neither fills memory nor blocks its messages."""
-    script = "import sys\nfor i in range(300): print('noise ' * 2000)\nprint('{\"last\":1}')"
+    script = "import sys\nfor i in range(300): print('noise ' * 2000)\nprint('{\"jsonrpc\":1}')"
     done = hutch("mcp", "--", PYTHON, "-c", script)
-    assert done.out == '{"last":1}\n' and done.status == 0
+    assert done.out == '{"jsonrpc":1}\n' and done.status == 0
 
 
 def test_the_strict_client_is_strict(hutch):
