@@ -16,7 +16,7 @@ static void put_environment(struct json *json, const struct box *box)
                 autofree char *name = str_copy_n(entry, length);
                 json_text(json, name, str_list_has(&box->secret_names, name) ? NULL : entry + length + 1);
         }
-        json_close(json, '}');
+        json_close(json, "}");
 }
 
 static const char *origin_name(enum mount_origin origin)
@@ -55,7 +55,7 @@ static void put_mount(struct json *json, const struct mount *mount)
                 json_text(json, "content", mount->content);
         json_text(json, "origin", origin_name(mount->origin));
         json_text(json, "why", mount->why);
-        json_close(json, '}');
+        json_close(json, "}");
 }
 
 static void put_file(struct json *json, const struct copy_in *file)
@@ -68,7 +68,7 @@ static void put_file(struct json *json, const struct copy_in *file)
         json_number(json, "inode", file->inode);
         json_number(json, "bytes", file->bytes);
         json_text(json, "mode", mode);
-        json_close(json, '}');
+        json_close(json, "}");
 }
 
 static void put_identity(struct json *json, const struct box *box)
@@ -81,7 +81,7 @@ static void put_identity(struct json *json, const struct box *box)
         json_number(json, "outer_uid", box->outer_uid);
         json_number(json, "outer_gid", box->outer_gid);
         json_number(json, "open_files", box->open_files);
-        json_close(json, '}');
+        json_close(json, "}");
 }
 
 /* A limit and the mechanism that will hold it. */
@@ -91,7 +91,7 @@ static void put_limit(struct json *json, const char *key, const char *unit, uint
         json_open(json, key, '{');
         json_number_if(json, value > 0, unit, value);
         json_text(json, "mechanism", limit_mechanism_name(mechanism));
-        json_close(json, '}');
+        json_close(json, "}");
 }
 
 static void put_limits(struct json *json, const struct box *box)
@@ -107,7 +107,7 @@ static void put_limits(struct json *json, const struct box *box)
         json_number(json, "timeout_seconds", box->timeout_seconds);
         json_number_if(json, box->stop_grace_seconds != LIMIT_NO_GRACE, "stop_grace_seconds",
                        box->stop_grace_seconds);
-        json_close(json, '}');
+        json_close(json, "}");
 }
 
 static void put_destinations(struct json *json, const char *key, const struct destinations *list)
@@ -115,7 +115,7 @@ static void put_destinations(struct json *json, const char *key, const struct de
         json_open(json, key, '[');
         for (size_t i = 0; i < list->count; i++)
                 json_text(json, NULL, list->items[i].text);
-        json_close(json, ']');
+        json_close(json, "]");
 }
 
 static void put_pairs(struct json *json, const char *key, const struct port_pair *pairs, size_t count)
@@ -125,9 +125,9 @@ static void put_pairs(struct json *json, const char *key, const struct port_pair
                 json_open(json, NULL, '{');
                 json_number(json, "inside", pairs[i].inside);
                 json_number(json, "host", pairs[i].host);
-                json_close(json, '}');
+                json_close(json, "}");
         }
-        json_close(json, ']');
+        json_close(json, "]");
 }
 
 /* Only whether there are credentials, not what they are. */
@@ -137,7 +137,7 @@ static void put_proxy(struct json *json, const struct network *network)
         json_text(json, "place", network->proxy);
         json_bool(json, "credentials", network->proxy_credentials != NULL);
         json_texts(json, "except", &network->no_proxy);
-        json_close(json, '}');
+        json_close(json, "}");
 }
 
 static void put_network(struct json *json, const struct network *network)
@@ -149,7 +149,7 @@ static void put_network(struct json *json, const struct network *network)
         put_pairs(json, "publish", network->publish, network->publish_count);
         if (network->proxy)
                 put_proxy(json, network);
-        json_close(json, '}');
+        json_close(json, "}");
 }
 
 static void put_tools(struct json *json, const struct tool_rules *rules)
@@ -165,7 +165,7 @@ static void put_tools(struct json *json, const struct tool_rules *rules)
         json_bool(json, "explain", rules->explain);
         json_bool(json, "log_arguments", rules->log_arguments);
         json_number(json, "message_max", rules->message_max);
-        json_close(json, '}');
+        json_close(json, "}");
 }
 
 static void put_layers(struct json *json, const struct box *box)
@@ -179,21 +179,19 @@ static void put_layers(struct json *json, const struct box *box)
         for (unsigned i = 0; limits_requirement(i); i++)
                 if (box->required & 1U << i)
                         json_text(json, NULL, limits_requirement(i));
-        json_close(json, ']');
+        json_close(json, "]");
         json_open(json, "seccomp", '{');
         json_text(json, "profile", box->seccomp_path ? box->seccomp_path : "built in");
         if (box->seccomp_json) {
                 autofree char *content = str_copy_n(box->seccomp_json, box->seccomp_length);
                 json_text(json, "content", content);
         }
-        json_close(json, '}');
-        json_close(json, '}');
+        json_close(json, "}}");
 }
 
 bool describe_box(const struct box *box, FILE *out)
 {
-        struct buf text = {0};
-        struct json writer = {.out = &text, .pretty = true}, *json = &writer;
+        struct json writer = {.out = &(struct buf){0}, .pretty = true}, *json = &writer;
         json_open(json, NULL, '{');
         json_text(json, "kind", box->kind == BOX_MCP ? "mcp" : "run");
         json_text(json, "template", box->template_name);
@@ -208,11 +206,11 @@ bool describe_box(const struct box *box, FILE *out)
         json_open(json, "mounts", '[');
         for (size_t i = 0; i < box->mount_count; i++)
                 put_mount(json, &box->mounts[i]);
-        json_close(json, ']');
+        json_close(json, "]");
         json_open(json, "files", '[');
         for (size_t i = 0; i < box->file_count; i++)
                 put_file(json, &box->files[i]);
-        json_close(json, ']');
+        json_close(json, "]");
         json_texts(json, "unsafe_grants", &box->unsafe_grants);
         put_limits(json, box);
         put_network(json, &box->network);
@@ -223,6 +221,6 @@ bool describe_box(const struct box *box, FILE *out)
         put_layers(json, box);
         json_bool(json, "raw_stdout", box->raw_stdout);
         json_number(json, "verbose", box->verbose);
-        json_close(json, '}');
+        json_close(json, "}");
         return json_print(json, out);
 }

@@ -187,7 +187,7 @@ static void put_texts(struct json *json, const char *key, const cJSON *list)
                 if (cJSON_IsString(item))
                         json_text(json, NULL, item->valuestring);
         }
-        json_close(json, ']');
+        json_close(json, "]");
 }
 
 static void put_run(struct json *json, const struct shown_run *shown)
@@ -210,17 +210,16 @@ static void put_run(struct json *json, const struct shown_run *shown)
         put_number(json, "duration_ms", shown->end);
         put_texts(json, "lines", shown->lines);
         put_number(json, "lines_left_out", shown->end);
-        json_close(json, '}');
+        json_close(json, "}");
 }
 
 static bool write_json(const struct shown_runs *shown)
 {
-        struct buf text = {0};
-        struct json json = {.out = &text, .pretty = true};
+        struct json json = {.out = &(struct buf){0}, .pretty = true};
         json_open(&json, NULL, '[');
         for (size_t i = 0; i < shown->count; i++)
                 put_run(&json, &shown->runs[i]);
-        json_close(&json, ']');
+        json_close(&json, "]");
         return json_print(&json, stdout);
 }
 

@@ -78,8 +78,7 @@ bool doctor_write_table(const struct findings *findings, bool runs, unsigned wid
 
 bool doctor_write_json(const struct findings *findings, bool runs, FILE *out)
 {
-        struct buf text = {0};
-        struct json json = {.out = &text, .pretty = true};
+        struct json json = {.out = &(struct buf){0}, .pretty = true};
         json_open(&json, NULL, '{');
         json_bool(&json, "runs", runs);
         json_open(&json, "checks", '[');
@@ -91,10 +90,9 @@ bool doctor_write_json(const struct findings *findings, bool runs, FILE *out)
                 json_bool(&json, "used", row->used);
                 json_text(&json, "detail", row->detail);
                 json_text(&json, "fix", row->fix);
-                json_close(&json, '}');
+                json_close(&json, "}");
         }
-        json_close(&json, ']');
-        json_close(&json, '}');
+        json_close(&json, "]}");
         return json_print(&json, out);
 }
 

@@ -62,15 +62,6 @@ static bool failed_at(const struct facts *facts, enum stage stage)
         return !facts->plain.started && facts->plain.failure.stage == (uint32_t)stage;
 }
 
-/* True for "MAJOR.MINOR…" if it is at least this release. */
-static bool is_release(const char *release, unsigned major, unsigned minor)
-{
-        char *end;
-        unsigned long found_major = strtoul(release, &end, 10);
-        unsigned long found_minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
-        return found_major > major || (found_major == major && found_minor >= minor);
-}
-
 static void judge_sandbox(const struct facts *facts, struct findings *findings)
 {
         const struct trial *plain = &facts->plain;
@@ -88,7 +79,7 @@ static void judge_sandbox(const struct facts *facts, struct findings *findings)
 static void judge_kernel(const struct facts *facts, struct findings *findings)
 {
         const char *release = facts->release[0] ? facts->release : "of unknown version";
-        if (is_release(release, FLOOR_MAJOR, FLOOR_MINOR))
+        if (str_is_release(release, FLOOR_MAJOR, FLOOR_MINOR))
                 findings_add(findings, "kernel", FINDING_OK, str_format("Linux %s", release), NULL);
         else if (facts->plain.started)
                 findings_add(
@@ -382,7 +373,7 @@ static void judge_limits(const struct facts *facts, struct findings *findings)
 
 static void judge_pid_max(const struct facts *facts, struct findings *findings)
 {
-        if (is_release(facts->release, 6, 14))
+        if (str_is_release(facts->release, 6, 14))
                 findings_add(findings, "pid_max", FINDING_OK, str_copy("each pid namespace has its own"),
                              NULL);
         else

@@ -93,13 +93,15 @@ void json_open(struct json *json, const char *key, char bracket)
         json->depth++;
 }
 
-void json_close(struct json *json, char bracket)
+void json_close(struct json *json, const char *brackets)
 {
-        json->depth--;
-        if (json->pretty && json->comma && bracket == '}')
-                put_line(json);
-        buf_put(json->out, &bracket, 1);
-        json->comma = true;
+        for (; *brackets; brackets++) {
+                json->depth--;
+                if (json->pretty && json->comma && *brackets == '}')
+                        put_line(json);
+                buf_put(json->out, brackets, 1);
+                json->comma = true;
+        }
 }
 
 void json_exact(struct json *json, const char *key, const char *text, size_t length)
@@ -130,7 +132,7 @@ void json_texts(struct json *json, const char *key, const struct str_list *list)
         json_open(json, key, '[');
         for (size_t i = 0; i < list->count; i++)
                 json_text(json, NULL, list->values[i]);
-        json_close(json, ']');
+        json_close(json, "]");
 }
 
 void json_number(struct json *json, const char *key, uint64_t number)
@@ -157,6 +159,13 @@ void json_null(struct json *json, const char *key)
 {
         begin_value(json, key);
         buf_put_text(json->out, "null");
+}
+
+char *json_shown(const char *text, size_t length, size_t limit)
+{
+        struct buf shown = {0};
+        json_escape(&shown, text, length, limit, false);
+        return buf_take(&shown);
 }
 
 bool json_print(struct json *json, FILE *out)

@@ -21,9 +21,9 @@ struct json {
         unsigned depth;
 };
 
-/* `bracket` is '{' or '[', and the matching one at the end. */
+/* Opens an object or a list with '{' or '['; closes those that are open with their brackets, as "]}". */
 void json_open(struct json *json, const char *key, char bracket);
-void json_close(struct json *json, char bracket);
+void json_close(struct json *json, const char *brackets);
 
 /* A text made printable as error_quote() does it, but with its tabs and line ends: paths and arguments are
  * bytes. NULL becomes null. */
@@ -45,6 +45,7 @@ bool json_print(struct json *json, FILE *out);
 /* A string alone, with its quotes. */
 void json_string(struct buf *out, const char *text, size_t length, bool ascii);
 /* The inside of a string: about `limit` bytes, then an ellipsis. */
+char *json_shown(const char *text, size_t length, size_t limit); /* the caller frees */
 void json_escape(struct buf *out, const char *text, size_t length, size_t limit, bool ascii);
 
 #endif

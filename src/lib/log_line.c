@@ -33,7 +33,7 @@ static void begin(struct log_line *line)
 {
         buf_clear(&line->text);
         line->json = (struct json){.out = &line->text};
-        line->in_list = line->ended = false;
+        line->ended = false;
         json_open(&line->json, NULL, '{');
 }
 
@@ -77,26 +77,17 @@ void log_line_number(struct log_line *line, const char *key, uint64_t number)
         keep_if_it_fits(line, length, before);
 }
 
-void log_line_list(struct log_line *line, const char *key)
+void log_line_list(struct log_line *line, const char *key, const struct str_list *list, size_t limit)
 {
         struct json before = line->json;
         size_t length = line->text.length;
         json_open(&line->json, key, '[');
         keep_if_it_fits(line, length, before);
-        line->in_list = line->json.depth > before.depth;
-}
-
-void log_line_item(struct log_line *line, const char *text, size_t limit)
-{
-        if (line->in_list)
-                log_line_text(line, NULL, text, limit);
-}
-
-void log_line_list_end(struct log_line *line)
-{
-        if (line->in_list)
-                json_close(&line->json, ']'); /* TAIL keeps room for it */
-        line->in_list = false;
+        if (line->json.depth == before.depth)
+                return;
+        for (size_t i = 0; i < list->count; i++)
+                log_line_text(line, NULL, list->values[i], limit);
+        json_close(&line->json, "]"); /* TAIL keeps room for it */
 }
 
 void log_line_free(struct log_line *line)
@@ -107,8 +98,7 @@ void log_line_free(struct log_line *line)
 int log_line_write(struct log_line *line, int fd)
 {
         if (!line->ended) {
-                log_line_list_end(line);
-                json_close(&line->json, '}');
+                json_close(&line->json, "}");
                 buf_put_text(&line->text, "\n");
                 line->ended = true;
         }

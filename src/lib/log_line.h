@@ -21,7 +21,7 @@ enum { LOG_LINE_MAX = 4096, LOG_TEXT_MAX = 1024 };
 struct log_line {
         struct buf text;
         struct json json;
-        bool in_list, ended;
+        bool ended;
 };
 void log_line_free(struct log_line *line);
 /* Releases at the end of the scope. */
@@ -37,10 +37,8 @@ bool log_line_begin_members(struct log_line *line, const char *members);
 void log_line_text(struct log_line *line, const char *key, const char *text, size_t limit);
 void log_line_number(struct log_line *line, const char *key, uint64_t number);
 
-/* A list of texts: begin, then the items, then end. */
-void log_line_list(struct log_line *line, const char *key);
-void log_line_item(struct log_line *line, const char *text, size_t limit);
-void log_line_list_end(struct log_line *line);
+/* A list with as many of the texts as fit. */
+void log_line_list(struct log_line *line, const char *key, const struct str_list *list, size_t limit);
 
 /* Ends the record and writes it. A second call writes it to another file. Returns the bytes written, or a
  * negative errno; -EIO when only a part was written. */

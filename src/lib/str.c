@@ -170,6 +170,20 @@ bool str_read_number(const char *text, uint64_t most, uint64_t *number)
         return length > 0 && !text[length] && *number <= most;
 }
 
+bool str_read_release(const char *text, uint64_t release[2])
+{
+        size_t length = str_read_digits(text, UINT16_MAX, &release[0]);
+        return length > 0 && text[length] == '.' &&
+               str_read_digits(text + length + 1, UINT16_MAX, &release[1]) > 0;
+}
+
+bool str_is_release(const char *text, uint64_t major, uint64_t minor)
+{
+        uint64_t found[2];
+        return str_read_release(text, found) &&
+               (found[0] > major || (found[0] == major && found[1] >= minor));
+}
+
 size_t str_distance(const char *a, const char *b)
 {
         enum { LONGEST = 64 };

@@ -75,6 +75,11 @@ size_t str_read_digits(const char *text, uint64_t most, uint64_t *number);
 /* True if `text` is a decimal number of at most `most`, and nothing else. */
 bool str_read_number(const char *text, uint64_t most, uint64_t *number);
 
+/* Reads the numbers at the start of a kernel's release, as "5.14" or "6.1.0-rc1-name". */
+bool str_read_release(const char *text, uint64_t release[2]);
+/* True if the release can be read and is this one or a later one. */
+bool str_is_release(const char *text, uint64_t major, uint64_t minor);
+
 /* The edit distance (Levenshtein) of two short words, for "did you mean". Compares at most 64 bytes of each.
  */
 size_t str_distance(const char *a, const char *b);

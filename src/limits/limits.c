@@ -96,9 +96,7 @@ char *limits_describe_unheld(const struct limits *limits)
 bool limits_pid_max_is_own(void)
 {
         struct utsname kernel;
-        unsigned major = 0, minor = 0;
-        return uname(&kernel) == 0 && sscanf(kernel.release, "%u.%u", &major, &minor) == 2 &&
-               (major > 6 || (major == 6 && minor >= 14));
+        return uname(&kernel) == 0 && str_is_release(kernel.release, 6, 14);
 }
 
 /* ---- control groups ---- */

@@ -79,7 +79,7 @@ bool explain_put(struct explain *explain, long long since, char *line, const str
         json_open(&json, NULL, '{');
         json_text(&json, "type", "text");
         json_exact(&json, "text", text.bytes, text.length);
-        json_close(&json, '}');
+        json_close(&json, "}");
         buf_put(out, line + before, message->length - before);
         buf_put(out, "\n", 1);
         return true;

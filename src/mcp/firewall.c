@@ -55,8 +55,7 @@ static void put_error(struct buf *out, struct json_span id, int code, const char
         json_open(&json, "error", '{');
         json_raw(&json, "code", number, strlen(number));
         json_exact(&json, "message", sentence, strlen(sentence));
-        json_close(&json, '}');
-        json_close(&json, '}');
+        json_close(&json, "}}");
         buf_put_text(out, "\n");
 }
 
@@ -69,23 +68,19 @@ static void put_tool_error(struct buf *out, struct json_span id, bool modern, co
         json_open(&json, NULL, '{');
         json_text(&json, "type", "text");
         json_exact(&json, "text", text, strlen(text));
-        json_close(&json, '}');
-        json_close(&json, ']');
+        json_close(&json, "}]");
         json_bool(&json, "isError", true);
         if (modern)
                 json_text(&json, "resultType", "complete");
-        json_close(&json, '}');
-        json_close(&json, '}');
+        json_close(&json, "}}");
         buf_put_text(out, "\n");
 }
 
 /* A name for use in a sentence; the caller frees. */
 static char *quote(struct json_span string)
 {
-        struct buf shown = {0};
         autofree char *text = str_or_die(malloc(string.length));
-        json_escape(&shown, text, json_unescape(string.at, string.length, text), NAME_SHOWN_MAX, false);
-        return buf_take(&shown);
+        return json_shown(text, json_unescape(string.at, string.length, text), NAME_SHOWN_MAX);
 }
 
 /* ---- lines that are not messages ---- */

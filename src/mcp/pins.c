@@ -188,14 +188,6 @@ static void make_pin(struct pin *pin, struct json_span tool, struct json_span na
         }
 }
 
-/* A tool's name for use in a sentence. The caller frees. */
-static char *show_name(const char *name, size_t length)
-{
-        struct buf shown = {0};
-        json_escape(&shown, name, length, NAME_SHOWN_MAX, false);
-        return buf_take(&shown);
-}
-
 static void report_difference(void *context, const char *line)
 {
         (void)context;
@@ -204,7 +196,7 @@ static void report_difference(void *context, const char *line)
 
 static void report_change(const struct pin *was, const struct pin *is)
 {
-        autofree char *name = show_name(is->name, is->name_length);
+        autofree char *name = json_shown(is->name, is->name_length, NAME_SHOWN_MAX);
         filter_report_line(
             "tool \"%s\" differs from the one pinned, and is refused; to accept it as it is now: "
             "--pin-accept",
@@ -220,7 +212,7 @@ static void report_change(const struct pin *was, const struct pin *is)
 /* Counts a tool that --pin-accept accepts, and keeps the first names for the report. */
 static void add_change(struct pins *pins, const struct pin *pin)
 {
-        autofree char *name = show_name(pin->name, pin->name_length);
+        autofree char *name = json_shown(pin->name, pin->name_length, NAME_SHOWN_MAX);
         autofree char *item = str_format("%s\"%s\"", pins->changes == 0 ? ": " : ", ", name);
         if (pins->changes < NAMES_SHOWN_MAX)
                 buf_put_text(&pins->names, item);
@@ -285,7 +277,7 @@ bool pins_list_tool(struct pins *pins, struct json_span tool)
         if (is_pinning(pins) && !(pin && pin->pinned_now))
                 return pin_tool(pins, pin, &now);
         if (!pin) {
-                autofree char *name = show_name(now.name, now.name_length);
+                autofree char *name = json_shown(now.name, now.name_length, NAME_SHOWN_MAX);
                 filter_report_note(
                     "tool \"%s\" is new since this server's tools were pinned, and is refused; to accept it: "
                     "--pin-accept",
@@ -337,7 +329,7 @@ void pins_list_end(struct pins *pins)
                 const struct pin *pin = &pins->pinned.pins[i];
                 if (pin->seen)
                         continue;
-                autofree char *name = show_name(pin->name, pin->name_length);
+                autofree char *name = json_shown(pin->name, pin->name_length, NAME_SHOWN_MAX);
                 filter_report_note("tool \"%s\" was pinned and is gone from this server", name);
         }
 }

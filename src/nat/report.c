@@ -124,42 +124,31 @@ static bool is_new_report(const char *destination)
         return report.reported.count < REPORTED_MAX;
 }
 
-static void send_sentence(enum nat_message_type type, const char *format, va_list values)
-    __attribute__((format(printf, 2, 0)));
-static void send_sentence(enum nat_message_type type, const char *format, va_list values)
+static void send_sentence(enum nat_message_type type, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void send_sentence(enum nat_message_type type, const char *format, ...)
 {
         char text[NAT_TEXT_MAX];
+        va_list values;
+        va_start(values, format);
         vsnprintf(text, sizeof(text), format, values);
+        va_end(values);
         (void)send_text(type, text);
 }
 
-static void send_denied(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void send_denied(const char *format, ...)
-{
-        va_list values;
-        va_start(values, format);
-        send_sentence(NAT_DENIED, format, values);
-        va_end(values);
-}
+#define send_denied(...) send_sentence(NAT_DENIED, __VA_ARGS__)
 
 void report_note(const char *format, ...)
 {
+        autofree char *text = NULL;
         va_list values;
         if (str_list_has(&report.noted, format))
                 return;
         str_list_add(&report.noted, format);
         va_start(values, format);
-        send_sentence(NAT_NOTE, format, values);
+        int length = vasprintf(&text, format, values);
         va_end(values);
-}
-
-static void send_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void send_note(const char *format, ...)
-{
-        va_list values;
-        va_start(values, format);
-        send_sentence(NAT_NOTE, format, values);
-        va_end(values);
+        (void)send_text(NAT_NOTE, str_or_die(length < 0 ? NULL : text));
 }
 
 static void record_denied(const char *destination, const char *reason)
@@ -266,7 +255,7 @@ void report_failed(const struct target *target, const char *why)
         char destination[TARGET_TEXT];
         format_target(target, destination, sizeof(destination));
         if (is_new_report(destination))
-                send_note("network: cannot reach %s: %s", destination, why);
+                send_sentence(NAT_NOTE, "network: cannot reach %s: %s", destination, why);
 }
 
 void report_proxy(const char *proxy, const struct target *target, const char *why)

@@ -31,7 +31,7 @@ static void put_list(struct json *json, const char *key, const struct str_list *
         json_open(json, key, '[');
         for (size_t i = 0; i < list->count; i++)
                 put_text(json, NULL, list->values[i]);
-        json_close(json, ']');
+        json_close(json, "]");
 }
 
 bool entry_write(int directory, const struct entry *entry, struct error *error)
@@ -53,10 +53,9 @@ bool entry_write(int directory, const struct entry *entry, struct error *error)
                 put_text(&json, "name", entry->packages[i].name);
                 put_text(&json, "version", entry->packages[i].version);
                 put_text(&json, "integrity", entry->packages[i].integrity);
-                json_close(&json, '}');
+                json_close(&json, "}");
         }
-        json_close(&json, ']');
-        json_close(&json, '}');
+        json_close(&json, "]}");
         autoclose int file =
             openat(directory, FILE_NAME, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
         int failure = file < 0 ? -errno : fd_write_all(file, text.bytes, text.length);

@@ -129,26 +129,24 @@ static const char *show_attempt(const struct attempt *attempt)
 /* The first line, "ready", and the last one, "done". False on a failure. */
 static bool report_mark(const char *key, size_t number)
 {
-        struct buf line = {0};
-        struct json json = {.out = &line};
+        struct json json = {.out = &(struct buf){0}};
         json_open(&json, NULL, '{');
         json_number(&json, key, number);
-        json_close(&json, '}');
+        json_close(&json, "}");
         return json_print(&json, report_file);
 }
 
 static void report_attempt(const struct attempt_group *group, const struct attempt *attempt, const char *key,
                            const char *word)
 {
-        struct buf line = {0};
-        struct json json = {.out = &line, .ascii = true};
+        struct json json = {.out = &(struct buf){0}, .ascii = true};
         json_open(&json, NULL, '{');
         json_text(&json, "id", attempt->id);
         json_text(&json, "group", group->name);
         json_text(&json, "gain", attempt->gain);
         json_text(&json, key, word);
         json_text(&json, "path", verdict.path);
-        json_close(&json, '}');
+        json_close(&json, "}");
         (void)json_print(&json, report_file);
 }
 

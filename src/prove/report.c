@@ -337,13 +337,12 @@ bool prove_write_table(const struct prove_results *results, bool all, FILE *out)
 
 bool prove_write_json(const struct prove_results *results, FILE *out)
 {
-        struct buf text = {0};
-        struct json json = {.out = &text, .pretty = true};
+        struct json json = {.out = &(struct buf){0}, .pretty = true};
         json_open(&json, NULL, '{');
         json_open(&json, "totals", '{');
         for (enum prove_state state = 0; state < PROVE_STATES; state++)
                 json_number(&json, states[state].key, results->totals[state]);
-        json_close(&json, '}');
+        json_close(&json, "}");
         json_bool(&json, "ok", prove_results_good(results));
         json_open(&json, "attempts", '[');
         for (size_t i = 0; i < results->count; i++) {
@@ -359,10 +358,9 @@ bool prove_write_json(const struct prove_results *results, FILE *out)
                         json_text(&json, "option", row->option);
                 if (row->state == PROVE_FAILED)
                         json_text(&json, "failure", row->result ? row->result : "no-result");
-                json_close(&json, '}');
+                json_close(&json, "}");
         }
-        json_close(&json, ']');
-        json_close(&json, '}');
+        json_close(&json, "]}");
         return json_print(&json, out);
 }
 

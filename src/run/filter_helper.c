@@ -33,25 +33,21 @@ static bool fail(struct error *error, const char *what)
  * which never permits more. The caller frees. */
 static char *make_identity(const struct box *box, const struct run_log *log)
 {
-        struct buf identity = {0};
         autofree char *name = run_log_server_name(log);
         autofree char *text = str_format("%s %s", path_base(box->argv.values[0]), name);
-        json_escape(&identity, text, strlen(text), FILTER_TEXT_MAX / 8, false);
-        return buf_take(&identity);
+        return json_shown(text, strlen(text), FILTER_TEXT_MAX / 8);
 }
 
 /* The value of a variable that the user passed on. No record may show it. */
 static void write_secret(const struct box *box, const char *variable, struct buf *out)
 {
-        struct buf text = {0};
         size_t length = strcspn(variable, "=");
         autofree char *name = str_copy_n(variable, length);
         if (!variable[length] || !str_list_has(&box->secret_names, name))
                 return;
-        json_escape(&text, variable + length + 1, strlen(variable + length + 1), SIZE_MAX, false);
-        buf_format(out, "secret %.*s\n", (int)text.length, text.bytes);
-        explicit_bzero(text.bytes, text.length);
-        free(text.bytes);
+        autofree char *text = json_shown(variable + length + 1, strlen(variable + length + 1), SIZE_MAX);
+        buf_format(out, "secret %s\n", text);
+        explicit_bzero(text, strlen(text));
 }
 
 static void write_endpoint(const char *word, const struct endpoint *endpoint, struct buf *out)
@@ -224,7 +220,7 @@ static void write_pin(struct filter_helper *helper, const char *members, size_t 
         json_raw(&json, "server", server, strlen(server));
         if (length > 0)
                 json_raw(&json, NULL, members, length);
-        json_close(&json, '}');
+        json_close(&json, "}");
         buf_put_text(&line, "\n");
         ssize_t written = write(helper->pins, line.bytes, line.length);
         if (written != (ssize_t)line.length) {

@@ -6,17 +6,7 @@
  */
 #include "run/stdout_lines.h"
 
-#include "lib/line.h"
-
 #include <string.h>
-
-static enum stdout_lines_verdict judge_line(const char *line, size_t length)
-{
-        static const enum stdout_lines_verdict verdicts[] = {[LINE_BLANK] = STDOUT_LINES_IGNORE,
-                                                             [LINE_MESSAGE] = STDOUT_LINES_MESSAGE,
-                                                             [LINE_NOISE] = STDOUT_LINES_NOISE};
-        return verdicts[line_judge(line, length)];
-}
 
 enum stdout_lines_verdict stdout_lines_judge(struct stdout_lines *lines, const char *data, size_t length,
                                              bool final, size_t *run)
@@ -41,7 +31,7 @@ enum stdout_lines_verdict stdout_lines_judge(struct stdout_lines *lines, const c
                         lines->searched = text;
                         break;
                 } else {
-                        verdict = judge_line(line, text);
+                        verdict = (enum stdout_lines_verdict)line_judge(line, text);
                 }
 
                 lines->searched = 0;

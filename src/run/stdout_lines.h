@@ -6,14 +6,16 @@
 #ifndef HUTCH_RUN_STDOUT_LINES_H
 #define HUTCH_RUN_STDOUT_LINES_H
 
+#include "lib/line.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
 enum stdout_lines_verdict {
-        STDOUT_LINES_HOLD,    /* undecided: more bytes or the end are needed */
-        STDOUT_LINES_MESSAGE, /* pass on unchanged: one or more lines, or a part of a long line */
-        STDOUT_LINES_NOISE,   /* a line, or the start of a long line, that cannot be a message */
-        STDOUT_LINES_IGNORE,  /* a blank line, or the rest of a long line of noise */
+        STDOUT_LINES_IGNORE = LINE_BLANK,    /* a blank line, or the rest of a long line of noise */
+        STDOUT_LINES_MESSAGE = LINE_MESSAGE, /* pass on unchanged: lines, or a part of a long line */
+        STDOUT_LINES_NOISE = LINE_NOISE,     /* a line, or the start of a long line, that is not a message */
+        STDOUT_LINES_HOLD                    /* undecided: more bytes or the end are needed */
 };
 
 /* The state between two calls. All zero at the start. */

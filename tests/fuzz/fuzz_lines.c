@@ -19,13 +19,9 @@ void filter_report(enum filter_message_type type, const char *text, size_t lengt
         noise_was_reported |= type == FILTER_NOISE;
 }
 
-void filter_report_note(const char *format, ...)
+void filter_report_text(bool once, const char *format, ...)
 {
-        (void)format;
-}
-
-void filter_report_line(const char *format, ...)
-{
+        (void)once;
         (void)format;
 }
 

@@ -26,18 +26,9 @@ void filter_report(enum filter_message_type type, const char *text, size_t lengt
         buf_put_text(&reported, "\n");
 }
 
-void filter_report_note(const char *format, ...)
+void filter_report_text(bool once, const char *format, ...)
 {
-        char text[FILTER_TEXT_MAX];
-        va_list arguments;
-        va_start(arguments, format);
-        (void)vsnprintf(text, sizeof(text), format, arguments);
-        va_end(arguments);
-        filter_report(FILTER_NOTE, text, strlen(text));
-}
-
-void filter_report_line(const char *format, ...)
-{
+        (void)once;
         char text[FILTER_TEXT_MAX];
         va_list arguments;
         va_start(arguments, format);

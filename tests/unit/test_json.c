@@ -22,14 +22,14 @@ static void test_compact(void **state)
         json_text(&json, "none", NULL);
         json_texts(&json, "list", &(struct str_list){values, 2});
         json_open(&json, "empty", '[');
-        json_close(&json, ']');
+        json_close(&json, "]");
         json_open(&json, "object", '{');
-        json_close(&json, '}');
+        json_close(&json, "}");
         json_bool(&json, "yes", true);
         json_number(&json, "most", UINT64_MAX);
         json_number_if(&json, false, "unknown", 1);
         json_raw(&json, NULL, "\"raw\":[1]", 9);
-        json_close(&json, '}');
+        json_close(&json, "}");
         autofree char *written = buf_take(&text);
         assert_string_equal(written,
                             "{\"none\":null,\"list\":[\"one\",\"\"],\"empty\":[],\"object\":{},\"yes\":true,"
@@ -48,11 +48,10 @@ static void test_pretty(void **state)
         json_open(&json, "list", '[');
         json_number(&json, NULL, 1);
         json_number(&json, NULL, 2);
-        json_close(&json, ']');
+        json_close(&json, "]");
         json_open(&json, "object", '{');
         json_bool(&json, "no", false);
-        json_close(&json, '}');
-        json_close(&json, '}');
+        json_close(&json, "}}");
         assert_true(json_print(&json, out));
         assert_null(text.bytes);
         (void)fclose(out);
@@ -72,7 +71,7 @@ static void test_nothing_ends_a_string(void **state)
                         json_open(&json, NULL, '{');
                         json_text(&json, given, given);
                         json_exact(&json, "exact", given, 4);
-                        json_close(&json, '}');
+                        json_close(&json, "}");
                         for (size_t i = 0; ascii && i < text.length; i++)
                                 assert_in_range(text.bytes[i], ' ', '~');
                         cJSON *object = cJSON_ParseWithLength(text.bytes, text.length);
