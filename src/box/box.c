@@ -48,8 +48,7 @@ bool box_has_filter(const struct box *box)
 
 void box_add_mount(struct box *box, const struct mount *mount)
 {
-        box->mounts = str_or_die(reallocarray(box->mounts, box->mount_count + 1, sizeof(*box->mounts)));
-        box->mounts[box->mount_count++] = *mount;
+        *array_add(box->mounts, box->mount_count) = *mount;
 }
 
 const struct mount *box_find_mount(const struct box *box, const char *path)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See ps.h. The records of a run become one JSON object with a fixed set of keys, each of a fixed type. The
- * tables are written from that object.
+ * See ps.h. The records of a run become one JSON object with a fixed set of keys, each of a fixed type, or a
+ * row of a table.
  */
 #include "cli/ps.h"
 
 #include "command/server_name.h"
 #include "lib/fd.h"
+#include "lib/json.h"
 #include "options/help.h"
 #include "run/run_store.h"
 
@@ -60,77 +61,37 @@ static bool read_state(const char *name, struct run_store_runs *list, struct err
         return true;
 }
 
-/* ---- from records to an object ---- */
+/* ---- records ---- */
 
-static void add_member(cJSON *object, const char *key, cJSON *value)
-{
-        if (!cJSON_AddItemToObject(object, key, str_or_die(value)))
-                str_or_die(NULL);
-}
-
-/* A text of a record, made printable, because the file may contain anything. NULL if it is not a text. */
-static cJSON *make_text(const cJSON *value)
-{
-        char shown[1100];
-        if (!cJSON_IsString(value))
-                return NULL;
-        return str_or_die(cJSON_CreateString(
-            error_quote(shown, sizeof(shown), value->valuestring, strlen(value->valuestring))));
-}
-
-static void add_text(cJSON *object, const char *key, const cJSON *record)
-{
-        cJSON *text = make_text(cJSON_GetObjectItemCaseSensitive(record, key));
-        add_member(object, key, text ? text : cJSON_CreateNull());
-}
-
-/* cJSON's numbers are exact up to 2^53, far above all of these. */
-static void add_number(cJSON *object, const char *key, const cJSON *record)
-{
-        const cJSON *number = cJSON_GetObjectItemCaseSensitive(record, key);
-        bool usable = cJSON_IsNumber(number) && number->valuedouble >= 0 && number->valuedouble < 1e15;
-        add_member(object, key, usable ? cJSON_CreateNumber(number->valuedouble) : cJSON_CreateNull());
-}
-
-static void add_texts(cJSON *object, const char *key, const cJSON *list)
-{
-        cJSON *texts = str_or_die(cJSON_CreateArray());
-        const cJSON *item;
-        cJSON_ArrayForEach(item, list)
-        {
-                cJSON *text = make_text(item);
-                if (text)
-                        cJSON_AddItemToArray(texts, text);
-        }
-        add_member(object, key, texts);
-}
-
-static void add_time(cJSON *object, const char *key, uint64_t microseconds)
-{
-        char text[32];
-        const time_t seconds = (time_t)(microseconds / 1000000);
-        struct tm parts;
-        size_t length =
-            gmtime_r(&seconds, &parts) ? strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts) : 0;
-        add_member(object, key, length > 0 ? cJSON_CreateString(text) : cJSON_CreateNull());
-}
-
-/* The records of a run: its start, its end (each may be NULL), and the texts of the lines between them. */
-struct records {
+/* A run and its records: its start, its end or NULL, and an array of the texts of the lines between them. */
+struct shown_run {
+        const struct run_store_run *run;
         cJSON *start, *end, *lines;
 };
 
-static void sort_record(struct records *records, cJSON *record)
+struct shown_runs {
+        struct shown_run *runs;
+        size_t count;
+};
+
+static void free_records(struct shown_run *shown)
+{
+        cJSON_Delete(shown->start);
+        cJSON_Delete(shown->end);
+        cJSON_Delete(shown->lines);
+}
+
+static void sort_record(struct shown_run *shown, cJSON *record)
 {
         const char *event = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(record, "event"));
         if (event && str_equal(event, "line")) {
                 cJSON *text = cJSON_DetachItemFromObjectCaseSensitive(record, "text");
                 if (text)
-                        cJSON_AddItemToArray(records->lines, text);
+                        cJSON_AddItemToArray(shown->lines, text);
         }
         cJSON **place = !event                      ? NULL
-                        : str_equal(event, "start") ? &records->start
-                        : str_equal(event, "end")   ? &records->end
+                        : str_equal(event, "start") ? &shown->start
+                        : str_equal(event, "end")   ? &shown->end
                                                     : NULL;
         if (place && !*place)
                 *place = record;
@@ -138,85 +99,144 @@ static void sort_record(struct records *records, cJSON *record)
                 cJSON_Delete(record);
 }
 
-static struct records read_records(const struct run_store_run *run)
+static struct shown_run read_records(const struct run_store_run *run)
 {
-        struct records records = {.lines = str_or_die(cJSON_CreateArray())};
+        struct shown_run shown = {.run = run, .lines = str_or_die(cJSON_CreateArray())};
         const char *line = run->text, *end = run->text + run->text_length, *line_end;
         /* A line without an LF was cut off by a kill or a full disk. */
         for (; line < end && (line_end = memchr(line, '\n', (size_t)(end - line))); line = line_end + 1) {
                 cJSON *record = cJSON_ParseWithLength(line, (size_t)(line_end - line));
                 if (record)
-                        sort_record(&records, record);
+                        sort_record(&shown, record);
         }
-        return records;
+        return shown;
 }
 
-/* NULL if the file has no start of a run. */
-static cJSON *make_run(const struct run_store_run *run)
+/* The runs for which `wanted` is true and whose file has a start, oldest first. */
+static struct shown_runs read_runs(const struct run_store_runs *list,
+                                   bool (*wanted)(const struct run_store_runs *, size_t))
 {
-        struct records records = read_records(run);
-        cJSON *object = records.start ? str_or_die(cJSON_CreateObject()) : NULL;
-        if (object) {
-                struct timespec now;
-                clock_gettime(CLOCK_REALTIME, &now);
-                long long age = (long long)now.tv_sec - (long long)(run->started / 1000000);
-                add_member(object, "id", cJSON_CreateString(run->id));
-                add_member(object, "name", cJSON_CreateString(run->name));
-                add_text(object, "kind", records.start);
-                add_member(object, "running", cJSON_CreateBool(run->running));
-                add_number(object, "pid", records.start);
-                add_time(object, "started", run->started);
-                add_member(object, "age_seconds", cJSON_CreateNumber(age > 0 ? (double)age : 0));
-                add_text(object, "command", records.start);
-                add_texts(object, "grants", cJSON_GetObjectItemCaseSensitive(records.start, "grants"));
-                add_number(object, "grant_count", records.start);
-                if (!run->running && !records.end)
-                        add_member(object, "how", cJSON_CreateString("hutch killed"));
-                else
-                        add_text(object, "how", records.end);
-                add_number(object, "status", records.end);
-                add_number(object, "signal", records.end);
-                add_number(object, "duration_ms", records.end);
-                add_texts(object, "lines", records.lines);
-                add_number(object, "lines_left_out", records.end);
-        }
-        cJSON_Delete(records.start);
-        cJSON_Delete(records.end);
-        cJSON_Delete(records.lines);
-        return object;
-}
-
-/* An array of the runs for which `wanted` is true, oldest first. */
-static cJSON *make_runs(const struct run_store_runs *list,
-                        bool (*wanted)(const struct run_store_runs *, size_t))
-{
-        cJSON *array = str_or_die(cJSON_CreateArray());
+        struct shown_runs shown = {.runs = str_or_die(calloc(list->count + 1, sizeof(*shown.runs)))};
         for (size_t i = 0; i < list->count; i++) {
-                cJSON *run = wanted(list, i) ? make_run(&list->runs[i]) : NULL;
-                if (run)
-                        cJSON_AddItemToArray(array, run);
+                if (!wanted(list, i))
+                        continue;
+                shown.runs[shown.count] = read_records(&list->runs[i]);
+                if (shown.runs[shown.count].start)
+                        shown.count++;
+                else
+                        free_records(&shown.runs[shown.count]);
         }
-        return array;
+        return shown;
+}
+
+/* A member of a record, or NULL: the file may contain anything. */
+static const char *find_text(const cJSON *record, const char *key)
+{
+        return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(record, key));
+}
+
+/* cJSON's numbers are exact up to 2^53, far above all of these. */
+static bool find_number(const cJSON *record, const char *key, uint64_t *number)
+{
+        const cJSON *item = cJSON_GetObjectItemCaseSensitive(record, key);
+        bool usable = cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble < 1e15;
+        *number = usable ? (uint64_t)item->valuedouble : 0;
+        return usable;
+}
+
+static uint64_t age_of(const struct shown_run *shown)
+{
+        struct timespec now;
+        clock_gettime(CLOCK_REALTIME, &now);
+        long long age = (long long)now.tv_sec - (long long)(shown->run->started / 1000000);
+        return age > 0 ? (uint64_t)age : 0;
+}
+
+/* How it ended, as its record or the lack of one tells; NULL while it runs. */
+static const char *ending_of(const struct shown_run *shown)
+{
+        return !shown->run->running && !shown->end ? "hutch killed" : find_text(shown->end, "how");
+}
+
+/* When it started, or NULL. The caller frees. */
+static char *show_start(const struct shown_run *shown)
+{
+        char text[32];
+        const time_t seconds = (time_t)(shown->run->started / 1000000);
+        struct tm parts;
+        bool made =
+            gmtime_r(&seconds, &parts) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts) > 0;
+        return made ? str_copy(text) : NULL;
 }
 
 /* ---- writing ---- */
 
-static bool write_json(const cJSON *array)
+static void put_number(struct json *json, const char *key, const cJSON *record)
 {
-        autofree char *text = cJSON_Print(array);
-        return text && printf("%s\n", text) > 0;
+        uint64_t number;
+        bool known = find_number(record, key, &number);
+        json_number_if(json, known, key, number);
 }
 
-static const char *text_of(const cJSON *run, const char *key)
+static void put_texts(struct json *json, const char *key, const cJSON *list)
 {
-        const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(run, key));
+        const cJSON *item;
+        json_open(json, key, '[');
+        cJSON_ArrayForEach(item, list)
+        {
+                if (cJSON_IsString(item))
+                        json_text(json, NULL, item->valuestring);
+        }
+        json_close(json, "]");
+}
+
+static void put_run(struct json *json, const struct shown_run *shown)
+{
+        autofree char *started = show_start(shown);
+        json_open(json, NULL, '{');
+        json_text(json, "id", shown->run->id);
+        json_text(json, "name", shown->run->name);
+        json_text(json, "kind", find_text(shown->start, "kind"));
+        json_bool(json, "running", shown->run->running);
+        put_number(json, "pid", shown->start);
+        json_text(json, "started", started);
+        json_number(json, "age_seconds", age_of(shown));
+        json_text(json, "command", find_text(shown->start, "command"));
+        put_texts(json, "grants", cJSON_GetObjectItemCaseSensitive(shown->start, "grants"));
+        put_number(json, "grant_count", shown->start);
+        json_text(json, "how", ending_of(shown));
+        put_number(json, "status", shown->end);
+        put_number(json, "signal", shown->end);
+        put_number(json, "duration_ms", shown->end);
+        put_texts(json, "lines", shown->lines);
+        put_number(json, "lines_left_out", shown->end);
+        json_close(json, "}");
+}
+
+static bool write_json(const struct shown_runs *shown)
+{
+        struct json json = {.out = &(struct buf){0}, .pretty = true};
+        json_open(&json, NULL, '[');
+        for (size_t i = 0; i < shown->count; i++)
+                put_run(&json, &shown->runs[i]);
+        json_close(&json, "]");
+        return json_print(&json, stdout);
+}
+
+/* A text of a record for a table; valid until the end of the enclosing block. */
+#define printable(text) error_quote((char[1100]){0}, 1100, (text), strlen(text))
+
+static const char *text_of(const cJSON *record, const char *key)
+{
+        const char *text = find_text(record, key);
         return text ? text : "-";
 }
 
-static long long number_of(const cJSON *run, const char *key)
+static long long number_of(const cJSON *record, const char *key)
 {
-        const cJSON *number = cJSON_GetObjectItemCaseSensitive(run, key);
-        return cJSON_IsNumber(number) ? (long long)number->valuedouble : 0;
+        uint64_t number;
+        (void)find_number(record, key, &number);
+        return (long long)number;
 }
 
 /* 4.2 s, 3 min, 5 h, 2 days. The caller frees. */
@@ -233,56 +253,51 @@ static char *show_duration(long long milliseconds)
 }
 
 /* The caller frees. */
-static char *show_grants(const cJSON *run)
+static char *show_grants(const cJSON *start)
 {
-        char *shown = str_copy("");
-        const cJSON *item, *grants = cJSON_GetObjectItemCaseSensitive(run, "grants");
-        long long left = number_of(run, "grant_count") - cJSON_GetArraySize(grants);
+        struct buf shown = {0};
+        const cJSON *item, *grants = cJSON_GetObjectItemCaseSensitive(start, "grants");
+        long long left = number_of(start, "grant_count") - cJSON_GetArraySize(grants);
         cJSON_ArrayForEach(item, grants)
         {
-                char *longer = str_format("%s%s%s", shown, shown[0] ? ", " : "", item->valuestring);
-                free(shown);
-                shown = longer;
+                if (cJSON_IsString(item))
+                        buf_format(&shown, "%s%s", shown.length ? ", " : "", printable(item->valuestring));
         }
-        if (left > 0) {
-                char *longer = str_format("%s and %lld more", shown, left);
-                free(shown);
-                shown = longer;
-        }
-        return shown;
+        if (left > 0)
+                buf_format(&shown, " and %lld more", left);
+        return buf_take(&shown);
 }
 
-static bool write_ps(const cJSON *runs)
+static bool write_ps(const struct shown_runs *shown)
 {
         int width = (int)strlen("NAME"), command_width = (int)strlen("COMMAND");
-        const cJSON *run;
-        cJSON_ArrayForEach(run, runs)
-        {
-                int length = (int)strlen(text_of(run, "name"));
-                int command_length = (int)strlen(text_of(run, "command"));
+        for (size_t i = 0; i < shown->count; i++) {
+                int length = (int)strlen(shown->runs[i].run->name);
+                int command_length = (int)strlen(printable(text_of(shown->runs[i].start, "command")));
                 width = length > width ? length : width;
                 command_width = command_length > command_width ? command_length : command_width;
         }
         printf("%-8s  %-*s  %7s  %8s  %-*s  %s\n", "ID", width, "NAME", "PID", "AGE", command_width,
                "COMMAND", "GRANTS");
-        cJSON_ArrayForEach(run, runs)
-        {
-                autofree char *age = show_duration(number_of(run, "age_seconds") * 1000);
-                autofree char *grants = show_grants(run);
-                printf("%-8s  %-*s  %7lld  %8s  %-*s  %s\n", text_of(run, "id"), width, text_of(run, "name"),
-                       number_of(run, "pid"), age, command_width, text_of(run, "command"), grants);
+        for (size_t i = 0; i < shown->count; i++) {
+                const struct shown_run *run = &shown->runs[i];
+                autofree char *age = show_duration((long long)age_of(run) * 1000);
+                autofree char *grants = show_grants(run->start);
+                printf("%-8s  %-*s  %7lld  %8s  %-*s  %s\n", run->run->id, width, run->run->name,
+                       number_of(run->start, "pid"), age, command_width,
+                       printable(text_of(run->start, "command")), grants);
         }
         return !ferror(stdout);
 }
 
 /* The caller frees. */
-static char *show_ending(const cJSON *run)
+static char *show_ending(const struct shown_run *shown)
 {
-        const char *how = text_of(run, "how");
-        long long number = number_of(run, "signal"), status = number_of(run, "status");
+        const char *how = ending_of(shown) ? ending_of(shown) : "-";
+        long long number = number_of(shown->end, "signal"), status = number_of(shown->end, "status");
         const char *name = number > 0 && number < NSIG ? strsignal((int)number) : "unknown";
-        autofree char *duration = show_duration(number_of(run, "duration_ms"));
-        if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(run, "running")))
+        autofree char *duration = show_duration(number_of(shown->end, "duration_ms"));
+        if (shown->run->running)
                 return str_copy("still running");
         if (str_equal(how, "hutch killed"))
                 return str_copy("hutch itself was killed");
@@ -305,21 +320,23 @@ static char *show_ending(const cJSON *run)
         return str_format("did not start, status %lld", status);
 }
 
-static bool write_logs(const cJSON *runs)
+static bool write_logs(const struct shown_runs *shown)
 {
-        const cJSON *run, *line;
-        cJSON_ArrayForEach(run, runs)
-        {
+        const cJSON *line;
+        for (size_t i = 0; i < shown->count; i++) {
+                const struct shown_run *run = &shown->runs[i];
+                autofree char *started = show_start(run);
                 autofree char *ending = show_ending(run);
-                autofree char *grants = show_grants(run);
-                long long left_out = number_of(run, "lines_left_out");
-                printf("%s  %s  %s  (%s %s)\n", text_of(run, "started"), text_of(run, "name"), ending,
-                       text_of(run, "kind"), text_of(run, "command"));
+                autofree char *grants = show_grants(run->start);
+                long long left_out = number_of(run->end, "lines_left_out");
+                printf("%s  %s  %s  (%s %s)\n", started ? started : "-", run->run->name, ending,
+                       printable(text_of(run->start, "kind")), printable(text_of(run->start, "command")));
                 if (grants[0])
                         printf("    granted: %s\n", grants);
-                cJSON_ArrayForEach(line, cJSON_GetObjectItemCaseSensitive(run, "lines"))
+                cJSON_ArrayForEach(line, run->lines)
                 {
-                        printf("    %s\n", line->valuestring);
+                        if (cJSON_IsString(line))
+                                printf("    %s\n", printable(line->valuestring));
                 }
                 if (left_out > 0)
                         printf("    and %lld more lines\n", left_out);
@@ -364,55 +381,49 @@ static char *find_name_with(const char *part)
         return found;
 }
 
-/* Writes the array to standard output, and frees it. */
-static int write_runs(cJSON *runs, bool (*write)(const cJSON *), struct error *error)
+static void refuse_name(const char *name, struct error *error)
 {
-        bool written = write(runs) && fflush(stdout) == 0;
-        if (!written)
-                error_set(error, EXIT_NOTHING, "cannot write to standard output: %s", strerror(errno));
-        cJSON_Delete(runs);
-        return 0;
+        autofree char *meant = find_name_with(name);
+        if (meant)
+                error_set(error, EXIT_NOTHING, "no run of %s is recorded; did you mean %s?",
+                          error_shown(name), error_shown(meant));
+        else
+                error_set(error, EXIT_NOTHING,
+                          "no run of %s is recorded; `hutch logs` without a name shows those that are",
+                          error_shown(name));
 }
 
-int ps_show(const struct subcommand_row *row, int argc, char **argv, struct error *error)
+static int show(const struct subcommand_row *row, int argc, char **argv, bool logs, struct error *error)
 {
         struct words words = {0};
         struct run_store_runs list;
-        if (!read_words(row, argc, argv, false, &words, error))
-                return 0;
-        if (words.help)
-                return help_write(row, stdout) ? 0 : EXIT_NOTHING;
-        if (!read_state(NULL, &list, error))
-                return 0;
-        cJSON *runs = make_runs(&list, is_running);
-        run_store_runs_free(&list);
-        return write_runs(runs, words.json ? write_json : write_ps, error);
-}
-
-int logs_show(const struct subcommand_row *row, int argc, char **argv, struct error *error)
-{
-        struct words words = {0};
-        struct run_store_runs list;
-        if (!read_words(row, argc, argv, true, &words, error))
+        if (!read_words(row, argc, argv, logs, &words, error))
                 return 0;
         if (words.help)
                 return help_write(row, stdout) ? 0 : EXIT_NOTHING;
         if (!read_state(words.name, &list, error))
                 return 0;
-        cJSON *runs = make_runs(&list, words.name ? is_any : is_last_of_server);
+        struct shown_runs shown = read_runs(&list, !logs        ? is_running
+                                                   : words.name ? is_any
+                                                                : is_last_of_server);
+        bool (*write)(const struct shown_runs *) = words.json ? write_json : logs ? write_logs : write_ps;
+        if (words.name && shown.count == 0)
+                refuse_name(words.name, error);
+        else if (!write(&shown) || fflush(stdout) != 0)
+                error_set(error, EXIT_NOTHING, "cannot write to standard output: %s", strerror(errno));
+        for (size_t i = 0; i < shown.count; i++)
+                free_records(&shown.runs[i]);
+        free(shown.runs);
         run_store_runs_free(&list);
-        if (words.name && cJSON_GetArraySize(runs) == 0) {
-                cJSON_Delete(runs);
-                autofree char *meant = find_name_with(words.name);
-                if (meant)
-                        error_set(error, EXIT_NOTHING, "no run of %s is recorded; did you mean %s?",
-                                  error_shown(words.name), error_shown(meant));
-                else
-                        error_set(
-                            error, EXIT_NOTHING,
-                            "no run of %s is recorded; `hutch logs` without a name shows those that are",
-                            error_shown(words.name));
-                return 0;
-        }
-        return write_runs(runs, words.json ? write_json : write_logs, error);
+        return 0;
+}
+
+int ps_show(const struct subcommand_row *row, int argc, char **argv, struct error *error)
+{
+        return show(row, argc, argv, false, error);
+}
+
+int logs_show(const struct subcommand_row *row, int argc, char **argv, struct error *error)
+{
+        return show(row, argc, argv, true, error);
 }

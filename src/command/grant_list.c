@@ -11,8 +11,7 @@
 
 static void append(struct grant_list *list, struct program_grant grant)
 {
-        list->values = str_or_die(reallocarray(list->values, list->count + 1, sizeof(*list->values)));
-        list->values[list->count++] = grant;
+        *array_add(list->values, list->count) = grant;
 }
 
 void grant_list_add(struct grant_list *list, const char *path, const char *why)

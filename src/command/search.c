@@ -148,11 +148,8 @@ char *search_list_copies(const char *name, const char *home)
                 int status;
                 if (judge_file(copies.gl_pathv[i], true, &status))
                         continue;
-                char *longer =
-                    str_format("%s%s%s", text,
-                               listed++ ? ", " : "; name it by its path: ", error_shown(copies.gl_pathv[i]));
-                free(text);
-                text = longer;
+                str_append(&text, "%s%s",
+                           listed++ ? ", " : "; name it by its path: ", error_shown(copies.gl_pathv[i]));
         }
         globfree(&copies);
         return text;

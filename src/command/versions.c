@@ -13,10 +13,7 @@
 /* Appends a word to *words, which is NULL before the first. */
 static void add_word(char **words, const char *word, size_t length)
 {
-        autofree char *copy = str_copy_n(word, length);
-        char *longer = *words ? str_format("%s %s", *words, copy) : str_copy(copy);
-        free(*words);
-        *words = longer;
+        str_append(words, "%s%.*s", *words ? " " : "", (int)length, word);
 }
 
 static void add_words(char **words, char *line)

@@ -5,8 +5,8 @@
 #include "doctor/doctor.h"
 
 #include "lib/fd.h"
+#include "lib/json.h"
 
-#include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 
@@ -76,34 +76,24 @@ bool doctor_write_table(const struct findings *findings, bool runs, unsigned wid
 
 /* ---- JSON ---- */
 
-static void add_member(cJSON *object, const char *key, cJSON *value)
-{
-        if (!cJSON_AddItemToObject(object, key, str_or_die(value)))
-                str_or_die(NULL);
-}
-
-static cJSON *make_check(const struct finding *row)
-{
-        cJSON *check = str_or_die(cJSON_CreateObject());
-        add_member(check, "key", cJSON_CreateString(row->key));
-        add_member(check, "state", cJSON_CreateString(finding_state_name(row->state)));
-        add_member(check, "used", cJSON_CreateBool(row->used));
-        add_member(check, "detail", cJSON_CreateString(row->detail));
-        add_member(check, "fix", row->fix ? cJSON_CreateString(row->fix) : cJSON_CreateNull());
-        return check;
-}
-
 bool doctor_write_json(const struct findings *findings, bool runs, FILE *out)
 {
-        cJSON *report = str_or_die(cJSON_CreateObject());
-        cJSON *checks = cJSON_CreateArray();
-        add_member(report, "runs", cJSON_CreateBool(runs));
-        add_member(report, "checks", checks);
-        for (size_t i = 0; i < findings->count; i++)
-                cJSON_AddItemToArray(checks, make_check(&findings->rows[i]));
-        autofree char *text = str_or_die(cJSON_Print(report));
-        cJSON_Delete(report);
-        return fprintf(out, "%s\n", text) > 0 && fflush(out) == 0;
+        struct json json = {.out = &(struct buf){0}, .pretty = true};
+        json_open(&json, NULL, '{');
+        json_bool(&json, "runs", runs);
+        json_open(&json, "checks", '[');
+        for (size_t i = 0; i < findings->count; i++) {
+                const struct finding *row = &findings->rows[i];
+                json_open(&json, NULL, '{');
+                json_text(&json, "key", row->key);
+                json_text(&json, "state", finding_state_name(row->state));
+                json_bool(&json, "used", row->used);
+                json_text(&json, "detail", row->detail);
+                json_text(&json, "fix", row->fix);
+                json_close(&json, "}");
+        }
+        json_close(&json, "]}");
+        return json_print(&json, out);
 }
 
 static unsigned terminal_width(int terminal)

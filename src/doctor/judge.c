@@ -50,31 +50,16 @@ static void findings_add_unused(struct findings *findings, const char *key, enum
 /* The first items of a list, with commas between them. The caller frees. */
 static char *join(const struct str_list *list)
 {
-        char *text = str_copy("");
-        for (size_t i = 0; i < list->count && i < LISTED_MAX; i++) {
-                char *longer = str_format("%s%s%s", text, i ? ", " : "", list->values[i]);
-                free(text);
-                text = longer;
-        }
-        if (list->count <= LISTED_MAX)
-                return text;
-        char *more = str_format("%s and %zu more", text, list->count - LISTED_MAX);
-        free(text);
-        return more;
+        struct str_list first = {list->values, list->count < LISTED_MAX ? list->count : LISTED_MAX};
+        char *text = str_join(&first, ", ");
+        if (list->count > LISTED_MAX)
+                str_append(&text, " and %zu more", list->count - LISTED_MAX);
+        return text;
 }
 
 static bool failed_at(const struct facts *facts, enum stage stage)
 {
         return !facts->plain.started && facts->plain.failure.stage == (uint32_t)stage;
-}
-
-/* True for "MAJOR.MINOR…" if it is at least this release. */
-static bool is_release(const char *release, unsigned major, unsigned minor)
-{
-        char *end;
-        unsigned long found_major = strtoul(release, &end, 10);
-        unsigned long found_minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
-        return found_major > major || (found_major == major && found_minor >= minor);
 }
 
 static void judge_sandbox(const struct facts *facts, struct findings *findings)
@@ -94,7 +79,7 @@ static void judge_sandbox(const struct facts *facts, struct findings *findings)
 static void judge_kernel(const struct facts *facts, struct findings *findings)
 {
         const char *release = facts->release[0] ? facts->release : "of unknown version";
-        if (is_release(release, FLOOR_MAJOR, FLOOR_MINOR))
+        if (str_is_release(release, FLOOR_MAJOR, FLOOR_MINOR))
                 findings_add(findings, "kernel", FINDING_OK, str_format("Linux %s", release), NULL);
         else if (facts->plain.started)
                 findings_add(
@@ -397,7 +382,7 @@ static void judge_limits(const struct facts *facts, struct findings *findings)
 
 static void judge_pid_max(const struct facts *facts, struct findings *findings)
 {
-        if (is_release(facts->release, 6, 14))
+        if (str_is_release(facts->release, 6, 14))
                 findings_add(findings, "pid_max", FINDING_OK, str_copy("each pid namespace has its own"),
                              NULL);
         else

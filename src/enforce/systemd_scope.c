@@ -7,6 +7,7 @@
 #include "enforce/systemd_scope.h"
 
 #include "lib/fd.h"
+#include "lib/hex.h"
 #include "lib/str.h"
 
 #include <errno.h>
@@ -383,8 +384,8 @@ int systemd_scope_request(struct systemd_scope *scope, pid_t process, const stru
         request[length++] = 0;
         memcpy(request + length, "AUTH EXTERNAL ", 14);
         length += 14;
-        for (const char *digit = digits; *digit; digit++)
-                length += (size_t)snprintf((char *)request + length, 3, "%02x", (unsigned)*digit);
+        hex_write((char *)request + length, digits, strlen(digits));
+        length += 2 * strlen(digits);
         memcpy(request + length, "\r\nBEGIN\r\n", 9);
         length += 9;
         length += systemd_scope_write_request(scope, process, limits, request + length);

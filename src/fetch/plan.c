@@ -50,9 +50,8 @@ char *plan_add_registry(struct fetch_plan *plan, const char *url)
                 port = NULL;
         if (port)
                 *port++ = 0;
-        size_t digits = port ? strspn(port, "0123456789") : 0;
-        unsigned long number = port ? strtoul(port, NULL, 10) : secure ? 443 : 80;
-        if (!authority[0] || (port && (port[digits] || digits > 5)) || number == 0 || number > 65535)
+        uint64_t number = secure ? 443 : 80;
+        if (!authority[0] || (port && !str_read_number(port, UINT16_MAX, &number)) || number == 0)
                 return NULL;
 
         struct in6_addr address;

@@ -39,17 +39,13 @@ char *fetch_sandbox_place(enum fetch_tool tool)
 
 static void add_grant(struct options *options, const char *path, bool overlay)
 {
-        options->grants =
-            str_or_die(reallocarray(options->grants, options->grant_count + 1, sizeof(*options->grants)));
-        options->grants[options->grant_count++] = (struct grant_option){
+        *array_add(options->grants, options->grant_count) = (struct grant_option){
             .path = str_copy(path), .overlay = overlay, .option = overlay ? "--overlay" : "--ro"};
 }
 
 static void add_file(struct options *options, const char *path, const char *directory)
 {
-        options->files =
-            str_or_die(reallocarray(options->files, options->file_count + 1, sizeof(*options->files)));
-        options->files[options->file_count++] = (struct file_option){
+        *array_add(options->files, options->file_count) = (struct file_option){
             .local = str_copy(path), .remote = path_join(directory, strrchr(path, '/') + 1)};
 }
 

@@ -109,12 +109,7 @@ static void take_default(struct fetch_plan *plan, struct indexes *indexes, const
 
 static void add_list(struct fetch_plan *plan, const char *key, const struct str_list *list)
 {
-        autofree char *all = str_copy("");
-        for (size_t i = 0; i < list->count; i++) {
-                char *longer = str_format("%s%s%s", all, i ? " " : "", list->values[i]);
-                free(all);
-                all = longer;
-        }
+        autofree char *all = str_join(list, " ");
         if (list->count > 0)
                 str_list_take(&plan->environment, str_format("%s=%s", key, all));
 }

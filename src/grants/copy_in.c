@@ -43,8 +43,7 @@ static bool add_file(const struct resolver *resolver, const char *path, const ch
         const struct walked *source = grants_judge_file(resolver, path, "--file");
         if (!source || !check_source(source, resolver->error))
                 return false;
-        box->files = str_or_die(reallocarray(box->files, box->file_count + 1, sizeof(*box->files)));
-        box->files[box->file_count++] = (struct copy_in){
+        *array_add(box->files, box->file_count) = (struct copy_in){
             .source = str_copy(source->real),
             .destination = str_copy(remote),
             .device = source->status.st_dev,

@@ -16,8 +16,7 @@ enum { MAX_LIST_BYTES = 64 << 20 };
 
 static void add_part(struct mountinfo_part **list, size_t *count, const struct mountinfo_part *part)
 {
-        *list = str_or_die(reallocarray(*list, *count + 1, sizeof(**list)));
-        (*list)[(*count)++] = *part;
+        *array_add(*list, *count) = *part;
 }
 
 static bool is_octal(char character)

@@ -24,9 +24,7 @@ bool watched_names_open(const struct resolver *resolver, const struct mount *gra
         if (directory < 0)
                 return error_set(resolver->error, EXIT_SETUP, "cannot watch %s: %s", grant->source,
                                  strerror(errno));
-        held->watched =
-            str_or_die(reallocarray(held->watched, held->watched_count + 1, sizeof(*held->watched)));
-        held->watched[held->watched_count++] =
+        *array_add(held->watched, held->watched_count) =
             (struct watched_directory){.directory = directory, .path = str_copy(grant->source)};
         return true;
 }
@@ -52,9 +50,7 @@ void watched_names_add(struct watched_directory *watched, const char *name, cons
         for (size_t i = 0; i < watched->count; i++)
                 if (str_equal(watched->names[i].name, name))
                         return;
-        watched->names =
-            str_or_die(reallocarray(watched->names, watched->count + 1, sizeof(*watched->names)));
-        watched->names[watched->count++] = (struct watched_name){
+        *array_add(watched->names, watched->count) = (struct watched_name){
             .name = str_copy_n(name, before->length ? before->length : strlen(name)), .before = *before};
 }
 

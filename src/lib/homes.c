@@ -39,9 +39,9 @@ static char *read_passwd(struct str_list *real)
                 char *fields[6] = {0};
                 for (size_t i = 0; line && i < sizeof(fields) / sizeof(*fields); i++)
                         fields[i] = strsep(&line, ":");
-                if (!fields[5] || fields[5][0] != '/')
+                uint64_t id;
+                if (!fields[5] || fields[5][0] != '/' || !str_read_number(fields[2], UINT32_MAX, &id))
                         continue;
-                unsigned long id = strtoul(fields[2], NULL, 10);
                 if (id == caller && !own)
                         own = str_copy(fields[5]);
                 if (id == caller || (caller == 0 && id >= FIRST_USER))

@@ -46,48 +46,23 @@ void messages_set_verbose(unsigned level)
         verbose_level = level;
 }
 
-static __attribute__((format(printf, 2, 0))) void send_line(bool recorded, const char *format,
-                                                            va_list arguments)
+void message_send(enum message_kind kind, const char *format, ...)
 {
         char text[TEXT_MAX + 1]; /* one byte more than a line takes, so that error_quote() marks the cut */
         char line[sizeof PREFIX + TEXT_MAX] = PREFIX;
-        size_t length;
+        va_list arguments;
 
-        if (vsnprintf(text, sizeof text, format, arguments) < 0)
+        if (kind == MESSAGE_VERBOSE && verbose_level == 0)
+                return;
+        va_start(arguments, format);
+        int made = vsnprintf(text, sizeof text, format, arguments);
+        va_end(arguments);
+        if (made < 0)
                 return;
         error_quote(line + strlen(PREFIX), TEXT_MAX, text, strlen(text));
-        length = strlen(line);
+        size_t length = strlen(line);
         line[length++] = '\n'; /* replaces the final NUL */
         current_sink(sink_context, line, length);
-        if (recorded && recorder)
+        if (kind == MESSAGE_RECORDED && recorder)
                 recorder(recorder_context, line, length);
-}
-
-void message(const char *format, ...)
-{
-        va_list arguments;
-
-        va_start(arguments, format);
-        send_line(true, format, arguments);
-        va_end(arguments);
-}
-
-void message_unrecorded(const char *format, ...)
-{
-        va_list arguments;
-
-        va_start(arguments, format);
-        send_line(false, format, arguments);
-        va_end(arguments);
-}
-
-void message_verbose(const char *format, ...)
-{
-        va_list arguments;
-
-        if (verbose_level == 0)
-                return;
-        va_start(arguments, format);
-        send_line(false, format, arguments);
-        va_end(arguments);
 }

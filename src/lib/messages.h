@@ -18,13 +18,15 @@ void messages_send_to(message_sink *sink, void *context);
 void messages_record(message_sink *sink, void *context);
 
 /* Prints one line. */
-void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
+enum message_kind { MESSAGE_RECORDED, MESSAGE_UNRECORDED, MESSAGE_VERBOSE };
+void message_send(enum message_kind kind, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define message(...) message_send(MESSAGE_RECORDED, __VA_ARGS__)
 
 /* The same for a line that every run prints; it is not recorded. */
-void message_unrecorded(const char *format, ...) __attribute__((format(printf, 1, 2)));
+#define message_unrecorded(...) message_send(MESSAGE_UNRECORDED, __VA_ARGS__)
 
 /* The same, with --verbose only; it is not recorded. */
-void message_verbose(const char *format, ...) __attribute__((format(printf, 1, 2)));
+#define message_verbose(...) message_send(MESSAGE_VERBOSE, __VA_ARGS__)
 void messages_set_verbose(unsigned level);
 
 #endif

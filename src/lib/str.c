@@ -42,6 +42,24 @@ char *str_format(const char *format, ...)
         return str_or_die(length < 0 ? NULL : text);
 }
 
+void str_append(char **text, const char *format, ...)
+{
+        autofree char *added = NULL, *before = *text;
+        va_list arguments;
+        va_start(arguments, format);
+        int length = vasprintf(&added, format, arguments);
+        va_end(arguments);
+        *text = str_format("%s%s", before ? before : "", (char *)str_or_die(length < 0 ? NULL : added));
+}
+
+char *str_join(const struct str_list *list, const char *between)
+{
+        char *text = str_copy("");
+        for (size_t i = 0; i < list->count; i++)
+                str_append(&text, "%s%s", i ? between : "", list->values[i]);
+        return text;
+}
+
 void str_list_take(struct str_list *list, char *value)
 {
         /* The capacity doubles, so a count of 2^n - 1 means that the array is full. */
@@ -132,6 +150,38 @@ char *path_parent(const char *path)
 {
         const char *slash = strrchr(path, '/');
         return slash == path ? str_copy("/") : str_copy_n(path, (size_t)(slash - path));
+}
+
+size_t str_read_digits(const char *text, uint64_t most, uint64_t *number)
+{
+        size_t length = 0;
+        *number = 0;
+        for (; text[length] >= '0' && text[length] <= '9'; length++)
+                if (*number <= most)
+                        *number = *number * 10 + (uint64_t)(text[length] - '0');
+        if (*number > most)
+                *number = most + 1;
+        return length;
+}
+
+bool str_read_number(const char *text, uint64_t most, uint64_t *number)
+{
+        size_t length = str_read_digits(text, most, number);
+        return length > 0 && !text[length] && *number <= most;
+}
+
+bool str_read_release(const char *text, uint64_t release[2])
+{
+        size_t length = str_read_digits(text, UINT16_MAX, &release[0]);
+        return length > 0 && text[length] == '.' &&
+               str_read_digits(text + length + 1, UINT16_MAX, &release[1]) > 0;
+}
+
+bool str_is_release(const char *text, uint64_t major, uint64_t minor)
+{
+        uint64_t found[2];
+        return str_read_release(text, found) &&
+               (found[0] > major || (found[0] == major && found[1] >= minor));
 }
 
 size_t str_distance(const char *a, const char *b)

@@ -9,6 +9,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Returns `pointer`, or ends the process with status 125 when it is NULL. */
@@ -18,6 +20,9 @@ void *str_or_die(void *pointer) __attribute__((returns_nonnull));
 char *str_copy(const char *text);
 char *str_copy_n(const char *text, size_t length);
 char *str_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Lengthens a heap string, or makes one of NULL. */
+void str_append(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 static inline bool str_equal(const char *a, const char *b)
 {
@@ -29,6 +34,10 @@ static inline bool str_starts(const char *text, const char *prefix)
         return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+/* Makes room for one more item of a growing array, and is that item. */
+#define array_add(items, count)                                                                              \
+        ((items) = str_or_die(reallocarray((items), (count) + 1, sizeof(*(items)))), &(items)[(count)++])
+
 /* A growing list of strings. It is NULL-terminated once it has an element, so it can serve as argv.
  * Initialize with zeros; the list owns `values` and its strings. */
 struct str_list {
@@ -39,6 +48,7 @@ void str_list_take(struct str_list *list, char *value); /* the list owns `value`
 void str_list_add(struct str_list *list, const char *value);
 void str_list_add_all(struct str_list *to, const struct str_list *from);
 void str_list_free(struct str_list *list);
+char *str_join(const struct str_list *list, const char *between); /* the caller frees */
 bool str_list_has(const struct str_list *list, const char *value);
 
 /* The absolute path of `path`, relative to `base` (absolute). Empty components, `.` and `..` are removed as
@@ -57,6 +67,18 @@ char *path_parent(const char *path);
 
 /* The part of `path` behind its last slash, or all of it; points into `path`. */
 const char *path_base(const char *path);
+
+/* Reads the decimal digits at `text`, whose number is cut to most + 1 if it is larger. Returns how many they
+ * are. */
+size_t str_read_digits(const char *text, uint64_t most, uint64_t *number);
+
+/* True if `text` is a decimal number of at most `most`, and nothing else. */
+bool str_read_number(const char *text, uint64_t most, uint64_t *number);
+
+/* Reads the numbers at the start of a kernel's release, as "5.14" or "6.1.0-rc1-name". */
+bool str_read_release(const char *text, uint64_t release[2]);
+/* True if the release can be read and is this one or a later one. */
+bool str_is_release(const char *text, uint64_t major, uint64_t minor);
 
 /* The edit distance (Levenshtein) of two short words, for "did you mean". Compares at most 64 bytes of each.
  */

@@ -72,8 +72,7 @@ static void add_directory(struct tree_walk *tree, const char *relative, unsigned
                 tree->is_cut = true;
                 return;
         }
-        tree->queue = str_or_die(reallocarray(tree->queue, tree->queue_count + 1, sizeof(*tree->queue)));
-        tree->queue[tree->queue_count++] = (struct tree_directory){str_copy(relative), depth};
+        *array_add(tree->queue, tree->queue_count) = (struct tree_directory){str_copy(relative), depth};
 }
 
 void tree_walk_add(struct tree_walk *tree, const char *relative)

@@ -81,13 +81,8 @@ char *limits_describe_unheld(const struct limits *limits)
         for (size_t i = 0; i < sizeof(asked) / sizeof(*asked); i++) {
                 if (!(limits->given & asked[i].given) || asked[i].held_by != LIMIT_NONE)
                         continue;
-                char *longer =
-                    str_format("%s%s--%s %s", options, *options ? ", " : "", asked[i].name, asked[i].value);
-                free(options);
-                options = longer;
-                longer = str_format("%s%s%s", names, *names ? "," : "", asked[i].name);
-                free(names);
-                names = longer;
+                str_append(&options, "%s--%s %s", *options ? ", " : "", asked[i].name, asked[i].value);
+                str_append(&names, "%s%s", *names ? "," : "", asked[i].name);
         }
         if (!*options)
                 return NULL;
@@ -101,9 +96,7 @@ char *limits_describe_unheld(const struct limits *limits)
 bool limits_pid_max_is_own(void)
 {
         struct utsname kernel;
-        unsigned major = 0, minor = 0;
-        return uname(&kernel) == 0 && sscanf(kernel.release, "%u.%u", &major, &minor) == 2 &&
-               (major > 6 || (major == 6 && minor >= 14));
+        return uname(&kernel) == 0 && str_is_release(kernel.release, 6, 14);
 }
 
 /* ---- cgroups ---- */

@@ -7,12 +7,10 @@
 #include "lib/clock.h"
 
 #include "lib/fd.h"
-#include "mcp/buf.h"
-#include "mcp/json_text.h"
+#include "lib/json.h"
+#include "lib/json_text.h"
 #include "mcp/report.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -30,14 +28,13 @@ static void hide_escaped(struct call_log *log, const char *value, bool slashes)
         struct buf escaped = {0};
         const char *at = value;
         for (const char *slash; slashes && (slash = strchr(at, '/')); at = slash + 1) {
-                buf_put_escaped(&escaped, at, (size_t)(slash - at), SIZE_MAX);
+                json_escape(&escaped, at, (size_t)(slash - at), SIZE_MAX, false);
                 buf_put_text(&escaped, "\\/");
         }
-        buf_put_escaped(&escaped, at, strlen(at), SIZE_MAX);
-        buf_put(&escaped, "", 1);
-        if (!str_list_has(&log->secrets, escaped.bytes))
-                str_list_add(&log->secrets, escaped.bytes);
-        free(escaped.bytes);
+        json_escape(&escaped, at, strlen(at), SIZE_MAX, false);
+        autofree char *text = buf_take(&escaped);
+        if (!str_list_has(&log->secrets, text))
+                str_list_add(&log->secrets, text);
 }
 
 void call_log_hide(struct call_log *log, const char *value)
@@ -61,21 +58,8 @@ static size_t find_secret(const struct str_list *secrets, const char *text, size
         return longest;
 }
 
-/* How a part of a text is written: as it is, or escaped for a JSON string. */
-typedef void put_part(struct buf *out, const char *text, size_t length);
-
-static void put_plain(struct buf *out, const char *text, size_t length)
-{
-        buf_put(out, text, length);
-}
-
-static void put_escaped(struct buf *out, const char *text, size_t length)
-{
-        buf_put_escaped(out, text, length, SIZE_MAX);
-}
-
-static void put_text(struct buf *out, const struct str_list *secrets, put_part *put, const char *text,
-                     size_t length)
+/* Writes a text without the secrets in it. */
+static void put_hidden(struct buf *out, const struct str_list *secrets, const char *text, size_t length)
 {
         size_t begin = 0; /* everything before it is written or hidden */
         for (size_t i = 0; i < length; i++) {
@@ -87,12 +71,12 @@ static void put_text(struct buf *out, const struct str_list *secrets, put_part *
                 if (secret == 0 || i + secret <= begin)
                         continue;
                 if (i >= begin) { /* else it overlaps a secret that is hidden already */
-                        put(out, text + begin, i - begin);
+                        buf_put(out, text + begin, i - begin);
                         buf_put_text(out, HIDDEN);
                 }
                 begin = i + secret;
         }
-        put(out, text + begin, length - begin);
+        buf_put(out, text + begin, length - begin);
 }
 
 static bool has_secret(const struct str_list *secrets, struct json_span value)
@@ -106,9 +90,9 @@ static bool has_secret(const struct str_list *secrets, struct json_span value)
 static void put_string(struct buf *out, const struct str_list *secrets, struct json_span string)
 {
         autofree char *text = str_or_die(malloc(string.length));
-        buf_put(out, "\"", 1);
-        put_text(out, secrets, put_escaped, text, json_unescape(string.at, string.length, text));
-        buf_put(out, "\"", 1);
+        autobuf shown = {0};
+        put_hidden(&shown, secrets, text, json_unescape(string.at, string.length, text));
+        json_string(out, shown.bytes, shown.length, false);
 }
 
 static void put_value(struct buf *out, const struct str_list *secrets, struct json_span value)
@@ -143,113 +127,67 @@ static void put_value(struct buf *out, const struct str_list *secrets, struct js
 
 /* ---- records ---- */
 
-/* Writes one character outside ASCII as JSON escapes it. */
-static void put_units(struct buf *out, const unsigned char *at, size_t length)
+/* Adds about `limit` bytes of a text. */
+static void put_text(struct json *json, const char *key, const char *text, size_t length, size_t limit)
 {
-        char units[16];
-        uint32_t code = length == 2   ? (at[0] & 0x1FU) << 6 | (at[1] & 0x3FU)
-                        : length == 3 ? (at[0] & 0x0FU) << 12 | (at[1] & 0x3FU) << 6 | (at[2] & 0x3FU)
-                                      : (at[0] & 0x07U) << 18 | (at[1] & 0x3FU) << 12 | (at[2] & 0x3FU) << 6 |
-                                            (at[3] & 0x3FU);
-        if (code < 0x10000)
-                snprintf(units, sizeof(units), "\\u%04x", code);
-        else
-                snprintf(units, sizeof(units), "\\u%04x\\u%04x", 0xD800 + ((code - 0x10000) >> 10),
-                         0xDC00 + ((code - 0x10000) & 0x3FF));
-        buf_put_text(out, units);
-}
-
-/* Writes text for a JSON string in printable ASCII only: about `limit` bytes, then an ellipsis. */
-static void put_ascii(struct buf *out, const char *text, size_t length, size_t limit)
-{
-        const unsigned char *at = (const unsigned char *)text, *end = at + length;
-        size_t most = out->length + limit;
-        while (at < end && out->length < most) {
-                size_t character = *at < 0x80 ? 1 : json_measure_character(at, end);
-                if (*at == 0x7F)
-                        buf_put_text(out, "\\u007f");
-                else if (*at < 0x80)
-                        buf_put_escaped(out, (const char *)at, 1, 1);
-                else if (character == 0)
-                        buf_put_text(out, "\\ufffd");
-                else
-                        put_units(out, at, character);
-                at += character ? character : 1;
-        }
-        if (at < end)
-                buf_put_text(out, "\\u2026");
-}
-
-/* Writes `,"KEY":"TEXT"`. */
-static void put_member(struct buf *out, const char *key, const char *text, size_t length, size_t limit)
-{
-        buf_put_text(out, ",\"");
-        buf_put_text(out, key);
-        buf_put_text(out, "\":\"");
-        put_ascii(out, text, length, limit);
-        buf_put_text(out, "\"");
-}
-
-static void put_number(struct buf *out, const char *key, uint64_t number)
-{
-        char text[64];
-        snprintf(text, sizeof(text), ",\"%s\":%" PRIu64, key, number);
-        buf_put_text(out, text);
+        autobuf value = {0};
+        buf_put_text(&value, "\"");
+        json_escape(&value, text, length, limit, true);
+        buf_put_text(&value, "\"");
+        json_raw(json, key, value.bytes, value.length);
 }
 
 /* Writes the members that describe a call: the tool, and the arguments if the log has them. */
-static void put_call(const struct call_log *log, struct buf *out, struct json_span params)
+static void put_call(const struct call_log *log, struct json *json, struct json_span params)
 {
         struct json_span name = json_member(params, "name"), arguments = json_member(params, "arguments");
-        struct buf shown = {0}, shown_name = {0};
+        autobuf shown = {0}, shown_name = {0};
         autofree char *text = str_or_die(malloc(name.length + 1));
         size_t length = json_is_string(name) ? json_unescape(name.at, name.length, text) : 0;
-        buf_put_text(out, "\"event\":\"call\"");
-        put_text(&shown_name, &log->secrets, put_plain, text, length);
-        buf_put(&shown_name, "", 1); /* so that `bytes` is not NULL for an empty name */
-        put_member(out, "tool", shown_name.bytes, shown_name.length - 1, NAME_MAX_BYTES);
-        free(shown_name.bytes);
+        json_text(json, "event", "call");
+        put_hidden(&shown_name, &log->secrets, text, length);
+        put_text(json, "tool", shown_name.bytes, shown_name.length, NAME_MAX_BYTES);
         if (!log->arguments || !arguments.at)
                 return;
         put_value(&shown, &log->secrets, arguments);
-        put_member(out, "arguments", shown.bytes, shown.length, CALL_ARGUMENTS_MAX);
-        free(shown.bytes);
+        put_text(json, "arguments", shown.bytes, shown.length, CALL_ARGUMENTS_MAX);
 }
 
 void call_log_begin(const struct call_log *log, struct request *request, struct json_span params)
 {
         struct buf out = {0};
+        struct json json = {.out = &out, .ascii = true};
         if (!log->on)
                 return;
-        put_call(log, &out, params);
+        put_call(log, &json, params);
         request->record = out.bytes;
         request->record_length = out.length;
 }
 
 void call_log_end(const struct call_log *log, const struct request *request, size_t bytes, bool failed)
 {
-        struct buf out = {0};
+        autobuf out = {0};
+        struct json json = {.out = &out, .ascii = true};
         if (!log->on || !request->record)
                 return;
-        buf_put(&out, request->record, request->record_length);
-        buf_put_text(&out, ",\"decision\":\"allowed\",\"end\":\"");
-        buf_put_text(&out, bytes == 0 ? "no answer\"" : failed ? "error\"" : "answer\"");
-        put_number(&out, "duration_ms", (uint64_t)(clock_now_ns() - request->began_ns) / 1000000);
-        put_number(&out, "bytes_in", request->bytes);
-        put_number(&out, "bytes_out", bytes);
+        json_raw(&json, NULL, request->record, request->record_length);
+        json_text(&json, "decision", "allowed");
+        json_text(&json, "end", bytes == 0 ? "no answer" : failed ? "error" : "answer");
+        json_number(&json, "duration_ms", (uint64_t)(clock_now_ns() - request->began_ns) / 1000000);
+        json_number(&json, "bytes_in", request->bytes);
+        json_number(&json, "bytes_out", bytes);
         filter_report(FILTER_RECORD, out.bytes, out.length);
-        free(out.bytes);
 }
 
 void call_log_refused(const struct call_log *log, struct json_span params, size_t bytes, const char *why)
 {
-        struct buf out = {0};
+        autobuf out = {0};
+        struct json json = {.out = &out, .ascii = true};
         if (!log->on)
                 return;
-        put_call(log, &out, params);
-        buf_put_text(&out, ",\"decision\":\"refused\"");
-        put_member(&out, "reason", why, strlen(why), NAME_MAX_BYTES);
-        put_number(&out, "bytes_in", bytes);
+        put_call(log, &json, params);
+        json_text(&json, "decision", "refused");
+        put_text(&json, "reason", why, strlen(why), NAME_MAX_BYTES);
+        json_number(&json, "bytes_in", bytes);
         filter_report(FILTER_RECORD, out.bytes, out.length);
-        free(out.bytes);
 }

@@ -6,8 +6,10 @@
 #include "mcp/canonical.h"
 
 #include "lib/fd.h"
+#include "lib/json.h"
+#include "lib/json_text.h"
 #include "lib/str.h"
-#include "mcp/json_text.h"
+#include "lib/utf8.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -20,13 +22,6 @@ struct member {
         size_t length;
         struct json_span value;
 };
-
-static void put_string(struct buf *out, const char *text, size_t length)
-{
-        buf_put(out, "\"", 1);
-        buf_put_escaped(out, text, length, SIZE_MAX);
-        buf_put(out, "\"", 1);
-}
 
 static bool comes_before(const struct member *a, const struct member *b)
 {
@@ -69,13 +64,9 @@ static void put_object(struct buf *out, struct json_span object)
         struct member *members = NULL;
         struct json_span key, value;
         char *position = NULL;
-        size_t count = 0, room = 0;
+        size_t count = 0;
         while (json_next(object, &position, &key, &value)) {
-                if (count == room) {
-                        room = room ? 2 * room : 8;
-                        members = str_or_die(reallocarray(members, room, sizeof(*members)));
-                }
-                struct member *member = &members[count++];
+                struct member *member = array_add(members, count);
                 member->key = str_or_die(malloc(key.length));
                 member->length = json_unescape(key.at, key.length, member->key);
                 member->value = value;
@@ -84,7 +75,7 @@ static void put_object(struct buf *out, struct json_span object)
         buf_put(out, "{", 1);
         for (size_t i = 0; i < count; i++) {
                 buf_put(out, ",", i > 0);
-                put_string(out, members[i].key, members[i].length);
+                json_string(out, members[i].key, members[i].length, false);
                 buf_put(out, ":", 1);
                 canonical_put(out, members[i].value);
                 free(members[i].key);
@@ -114,7 +105,7 @@ void canonical_put(struct buf *out, struct json_span value)
                 put_array(out, value);
         } else if (json_is_string(value)) {
                 autofree char *text = str_or_die(malloc(value.length));
-                put_string(out, text, json_unescape(value.at, value.length, text));
+                json_string(out, text, json_unescape(value.at, value.length, text), false);
         } else {
                 buf_put(out, value.at, value.length);
         }
@@ -129,7 +120,7 @@ void canonical_put_members(struct buf *out, struct json_span object, const char 
                 if (!value.at)
                         continue;
                 buf_put(out, ",", !first);
-                put_string(out, *keys, strlen(*keys));
+                json_string(out, *keys, strlen(*keys), false);
                 buf_put(out, ":", 1);
                 canonical_put(out, value);
                 first = false;
@@ -150,16 +141,10 @@ struct comparison {
 
 /* True for characters that are invisible, or that change how others are displayed: they can hide an
  * instruction in a text. */
-static bool is_hidden(const unsigned char *at, size_t length, uint32_t *code)
+static bool is_hidden(uint32_t code)
 {
-        if (length < 3)
-                return false;
-        *code = length == 3
-                    ? (at[0] & 0x0FU) << 12 | (at[1] & 0x3FU) << 6 | (at[2] & 0x3FU)
-                    : (at[0] & 0x07U) << 18 | (at[1] & 0x3FU) << 12 | (at[2] & 0x3FU) << 6 | (at[3] & 0x3FU);
-        return (*code >= 0x200B && *code <= 0x200F) || (*code >= 0x2028 && *code <= 0x202E) ||
-               (*code >= 0x2060 && *code <= 0x206F) || *code == 0xFEFF ||
-               (*code >= 0xE0000 && *code <= 0xE0FFF);
+        return (code >= 0x200B && code <= 0x200F) || (code >= 0x2028 && code <= 0x202E) ||
+               (code >= 0x2060 && code <= 0x206F) || code == 0xFEFF || (code >= 0xE0000 && code <= 0xE0FFF);
 }
 
 /* Writes a part of a value that begins shortly before the byte where it differs. `out` is large enough for
@@ -176,11 +161,11 @@ static void quote_part(struct json_span value, size_t differs, char out[16 * QUO
                 used += (size_t)snprintf(out, 8, "…");
         }
         for (; at < end && shown < QUOTED_MAX; shown++) {
-                size_t length = *at < 0x80 ? 1 : json_measure_character(at, end);
-                uint32_t code;
+                size_t length = utf8_measure(at, end);
+                uint32_t code = length ? utf8_decode(at, length) : 0;
                 if (length == 0)
                         length = 1;
-                if (is_hidden(at, length, &code)) {
+                if (is_hidden(code)) {
                         used += (size_t)snprintf(out + used, 12, "\\u{%X}", code);
                 } else {
                         memcpy(out + used, at, length);

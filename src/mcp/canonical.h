@@ -7,7 +7,7 @@
 #ifndef HUTCH_MCP_CANONICAL_H
 #define HUTCH_MCP_CANONICAL_H
 
-#include "mcp/buf.h"
+#include "lib/buf.h"
 #include "mcp/json_walk.h"
 
 /* Appends the form of a value that is part of an accepted line. */

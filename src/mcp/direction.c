@@ -90,8 +90,9 @@ static void keep_tail(struct direction *direction, const char *bytes, size_t len
 static void end_skipping(struct direction *direction)
 {
         direction->skipping = false;
-        firewall_refuse_long(direction->firewall, direction->from, direction->head, direction->head_length,
-                             direction->tail, direction->tail_length);
+        if (!direction->is_noise)
+                firewall_refuse_long(direction->firewall, direction->from, direction->head,
+                                     direction->head_length, direction->tail, direction->tail_length);
 }
 
 /* Starts to skip the line of which bytes[line..end) is the beginning, or the whole. */
@@ -99,6 +100,8 @@ static void begin_skipping(struct direction *direction, size_t end)
 {
         size_t length = end - direction->line;
         direction->skipping = true;
+        /* the longest permitted message is never shorter than LINE_WHOLE_MAX */
+        direction->is_noise = !firewall_takes(direction->from, direction->bytes + direction->line, length);
         direction->head_length = length < DIRECTION_KEPT ? length : DIRECTION_KEPT;
         direction->tail_length = 0;
         memcpy(direction->head, direction->bytes + direction->line, direction->head_length);

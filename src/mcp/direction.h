@@ -29,6 +29,7 @@ struct direction {
         size_t line, searched, used; /* bytes[line..used): not yet judged, without an LF before `searched` */
 
         bool skipping; /* inside a line that is too long; only head and tail are kept */
+        bool is_noise; /* that line is not a message */
         size_t head_length, tail_length;
         char head[DIRECTION_KEPT], tail[DIRECTION_KEPT];
 };

@@ -9,6 +9,7 @@
 #include "mcp/explain.h"
 
 #include "lib/clock.h"
+#include "lib/json.h"
 #include "mcp/wire.h"
 #include "nat/wire.h"
 
@@ -51,7 +52,7 @@ static void put_refusals(struct buf *out, const char *text, size_t length)
         const char *end = text + length, *newline;
         for (const char *at = text; (newline = memchr(at, '\n', (size_t)(end - at))); at = newline + 1) {
                 buf_put_text(out, at > text ? ", " : "");
-                buf_put_escaped(out, at, (size_t)(newline - at), SIZE_MAX);
+                buf_put(out, at, (size_t)(newline - at));
         }
 }
 
@@ -69,12 +70,16 @@ bool explain_put(struct explain *explain, long long since, char *line, const str
         size_t before = (size_t)(content.at - line) + content.length - 1; /* up to the closing bracket */
         buf_put(out, line, before);
         buf_put(out, ",", content.length > 2);
-        buf_put_text(
-            out,
-            "{\"type\":\"text\",\"text\":\"During this call hutch, the sandbox of this server, refused ");
-        put_refusals(out, answer.text, length);
-        buf_put_text(out,
-                     ". Only the user who configures this server can permit that, with --network-allow.\"}");
+        autobuf text = {0};
+        struct json json = {.out = out};
+        buf_put_text(&text, "During this call hutch, the sandbox of this server, refused ");
+        put_refusals(&text, answer.text, length);
+        buf_put_text(&text,
+                     ". Only the user who configures this server can permit that, with --network-allow.");
+        json_open(&json, NULL, '{');
+        json_text(&json, "type", "text");
+        json_exact(&json, "text", text.bytes, text.length);
+        json_close(&json, "}");
         buf_put(out, line + before, message->length - before);
         buf_put(out, "\n", 1);
         return true;

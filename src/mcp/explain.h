@@ -6,7 +6,7 @@
 #ifndef HUTCH_MCP_EXPLAIN_H
 #define HUTCH_MCP_EXPLAIN_H
 
-#include "mcp/buf.h"
+#include "lib/buf.h"
 #include "mcp/jsonl.h"
 
 /* How long to wait for hutch-nat. It answers within one turn of its event loop; if it hangs, the result

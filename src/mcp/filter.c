@@ -5,9 +5,9 @@
  * until the supervisor hangs up. It reads hostile bytes from both sides, so it must never open a file, start
  * a program or create a socket; policy/seccomp/filter.json has the system calls that remain.
  */
+#include "lib/json_text.h"
 #include "mcp/direction.h"
 #include "mcp/firewall.h"
-#include "mcp/json_text.h"
 #include "mcp/report.h"
 
 #include "lib/err.h"
@@ -76,7 +76,7 @@ static void read_rule(const char *line)
         else if ((rest = rest_after(line, "deny")))
                 str_list_add(&rules->deny, rest);
         else if ((rest = rest_after(line, "message-max")))
-                rules->message_max = strtoull(rest, NULL, 10);
+                (void)str_read_digits(rest, SIZE_MAX / 2, &rules->message_max);
         else if ((rest = rest_after(line, "input")))
                 input = read_endpoint(rest, STDIN_FILENO, FILTER_CLIENT_IN);
         else if ((rest = rest_after(line, "output")))

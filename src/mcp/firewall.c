@@ -6,8 +6,10 @@
 #include "lib/clock.h"
 
 #include "lib/fd.h"
+#include "lib/json.h"
+#include "lib/json_text.h"
+#include "lib/line.h"
 #include "lib/str.h"
-#include "mcp/json_text.h"
 #include "mcp/report.h"
 
 #include <stdio.h>
@@ -36,44 +38,49 @@ struct refusal {
 
 /* ---- the filter's own answers ---- */
 
-static void put_id(struct buf *out, struct json_span id)
+static struct json begin_answer(struct buf *out, struct json_span id)
 {
-        buf_put_text(out, "{\"jsonrpc\":\"2.0\",\"id\":");
-        buf_put(out, id.at, id.length);
+        struct json json = {.out = out};
+        json_open(&json, NULL, '{');
+        json_text(&json, "jsonrpc", "2.0");
+        json_raw(&json, "id", id.at, id.length);
+        return json;
 }
 
 static void put_error(struct buf *out, struct json_span id, int code, const char *what, const char *why)
 {
-        char number[16];
-        snprintf(number, sizeof(number), "%d", code);
-        put_id(out, id);
-        buf_put_text(out, ",\"error\":{\"code\":");
-        buf_put_text(out, number);
-        buf_put_text(out, ",\"message\":\"hutch refused ");
-        buf_put_escaped(out, what, strlen(what), SIZE_MAX);
-        buf_put_text(out, ": ");
-        buf_put_escaped(out, why, strlen(why), SIZE_MAX);
-        buf_put_text(out, "\"}}\n");
+        struct json json = begin_answer(out, id);
+        autofree char *number = str_format("%d", code);
+        autofree char *sentence = str_format("hutch refused %s: %s", what, why);
+        json_open(&json, "error", '{');
+        json_raw(&json, "code", number, strlen(number));
+        json_exact(&json, "message", sentence, strlen(sentence));
+        json_close(&json, "}}");
+        buf_put_text(out, "\n");
 }
 
 /* Answers a call with a tool error, because a model reads that and can tell the user. */
 static void put_tool_error(struct buf *out, struct json_span id, bool modern, const char *text)
 {
-        put_id(out, id);
-        buf_put_text(out, ",\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"");
-        buf_put_escaped(out, text, strlen(text), SIZE_MAX);
-        buf_put_text(out, "\"}],\"isError\":true");
-        buf_put_text(out, modern ? ",\"resultType\":\"complete\"}}\n" : "}}\n");
+        struct json json = begin_answer(out, id);
+        json_open(&json, "result", '{');
+        json_open(&json, "content", '[');
+        json_open(&json, NULL, '{');
+        json_text(&json, "type", "text");
+        json_exact(&json, "text", text, strlen(text));
+        json_close(&json, "}]");
+        json_bool(&json, "isError", true);
+        if (modern)
+                json_text(&json, "resultType", "complete");
+        json_close(&json, "}}");
+        buf_put_text(out, "\n");
 }
 
 /* A name for use in a sentence; the caller frees. */
 static char *quote(struct json_span string)
 {
-        struct buf shown = {0};
         autofree char *text = str_or_die(malloc(string.length));
-        buf_put_escaped(&shown, text, json_unescape(string.at, string.length, text), NAME_SHOWN_MAX);
-        buf_put(&shown, "", 1);
-        return shown.bytes;
+        return json_shown(text, json_unescape(string.at, string.length, text), NAME_SHOWN_MAX);
 }
 
 /* ---- lines that are not messages ---- */
@@ -133,6 +140,14 @@ static void refuse_line(struct firewall *firewall, enum side from, const char *w
                        message->id.at ? message->id : find_last_id(tail, tail_length));
 }
 
+bool firewall_takes(enum side from, const char *line, size_t length)
+{
+        enum line_kind kind = from == CLIENT ? LINE_MESSAGE : line_judge(line, length);
+        if (kind == LINE_NOISE)
+                filter_report(FILTER_NOISE, line, length - (line[length - 1] == '\r'));
+        return kind == LINE_MESSAGE;
+}
+
 void firewall_refuse_long(struct firewall *firewall, enum side from, char *head, size_t head_length,
                           char *tail, size_t tail_length)
 {
@@ -142,21 +157,6 @@ void firewall_refuse_long(struct firewall *firewall, enum side from, char *head,
                  firewall->rules.message_max);
         (void)jsonl_scan(&firewall->scanner, head, head_length, false, &message);
         refuse_line(firewall, from, why, &message, tail, tail_length);
-}
-
-/* A line of the server that was not meant as a message, such as a banner or a log line. */
-static bool is_noise(const char *line, size_t length)
-{
-        while (length > 0 && strchr(" \t\r", line[length - 1]))
-                length--;
-        while (length > 0 && (*line == ' ' || *line == '\t')) {
-                line++;
-                length--;
-        }
-        if (length == 0)
-                return false;
-        char first = line[0], last = line[length - 1];
-        return !((first == '{' && last == '}') || (first == '[' && last == ']'));
 }
 
 /* ---- calls ---- */
@@ -541,12 +541,10 @@ static size_t judge_batch(struct firewall *firewall, enum side from, char *line,
 size_t firewall_judge(struct firewall *firewall, enum side from, char *line, size_t length)
 {
         struct jsonl_message message;
+        if (!firewall_takes(from, line, length))
+                return 0;
         if (length > 0 && line[length - 1] == '\r')
                 length--;
-        if (from == SERVER && is_noise(line, length)) {
-                filter_report(FILTER_NOISE, line, length);
-                return 0;
-        }
         const char *why = jsonl_scan(&firewall->scanner, line, length, firewall->batches, &message);
         if (why) {
                 enum { TAIL = 512 };

@@ -23,7 +23,7 @@
 #ifndef HUTCH_MCP_FIREWALL_H
 #define HUTCH_MCP_FIREWALL_H
 
-#include "mcp/buf.h"
+#include "lib/buf.h"
 #include "mcp/call_log.h"
 #include "mcp/explain.h"
 #include "mcp/jsonl.h"
@@ -61,6 +61,10 @@ size_t firewall_judge(struct firewall *firewall, enum side from, char *line, siz
 
 /* Call when the server writes no more: records its unanswered calls. */
 void firewall_end_server(struct firewall *firewall);
+
+/* False for a line of the server that is not a message (lib/line.h), which it reports. firewall_judge() asks
+ * it first; a caller that does not keep a long line asks it with the beginning. */
+bool firewall_takes(enum side from, const char *line, size_t length);
 
 /* Refuses a line that is longer than rules.message_max and was not kept. Needs its first and last bytes, and
  * may change them. */

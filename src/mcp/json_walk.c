@@ -4,8 +4,8 @@
  */
 #include "mcp/json_walk.h"
 
+#include "lib/json_text.h"
 #include "lib/str.h"
-#include "mcp/json_text.h"
 
 #include <stdlib.h>
 

@@ -16,8 +16,9 @@
  */
 #include "mcp/jsonl.h"
 
+#include "lib/json_text.h"
 #include "lib/str.h"
-#include "mcp/json_text.h"
+#include "lib/utf8.h"
 
 #include <stdlib.h>
 
@@ -137,7 +138,7 @@ static bool take_string(struct scan *scan, struct json_span *string, unsigned *h
                 if (*at < 0x20)
                         return scan_refuse(scan, "a string contains a control byte");
                 do {
-                        size_t length = json_measure_character(at, scan->end);
+                        size_t length = utf8_measure(at, scan->end);
                         if (length == 0)
                                 return scan_refuse(scan, "it is not UTF-8");
                         at += length;

@@ -5,9 +5,10 @@
 #include "mcp/pins.h"
 
 #include "lib/fd.h"
+#include "lib/json.h"
+#include "lib/json_text.h"
 #include "lib/str.h"
 #include "mcp/canonical.h"
-#include "mcp/json_text.h"
 #include "mcp/report.h"
 
 #include <stdlib.h>
@@ -54,8 +55,7 @@ static bool set_pin(struct pin_list *list, struct pin *pin)
         }
         if (list->count == PINS_MAX)
                 return false;
-        list->pins = str_or_die(reallocarray(list->pins, list->count + 1, sizeof(*list->pins)));
-        list->pins[list->count++] = *pin;
+        *array_add(list->pins, list->count) = *pin;
         return true;
 }
 
@@ -156,20 +156,16 @@ size_t pins_read(struct pins *pins, struct jsonl *scanner, char *text, size_t le
 /* Sends the record of one tool; the supervisor adds the server. Returns its length. */
 static size_t send_record(const struct pin *pin, bool removed)
 {
-        struct buf out = {0};
-        buf_put_text(&out, "\"tool\":\"");
-        buf_put_escaped(&out, pin->name, pin->name_length, SIZE_MAX);
-        buf_put_text(&out, removed ? "\",\"removed\":true" : "\",\"sha256\":\"");
-        if (!removed) {
-                buf_put_text(&out, pin->hash);
-                buf_put_text(&out, "\"");
-        }
-        if (!removed && pin->definition && out.length + pin->definition_length < FILTER_PIN_MAX - 64) {
-                buf_put_text(&out, ",\"definition\":");
-                buf_put(&out, pin->definition, pin->definition_length);
-        }
+        autobuf out = {0};
+        struct json json = {.out = &out};
+        json_exact(&json, "tool", pin->name, pin->name_length);
+        if (removed)
+                json_bool(&json, "removed", true);
+        else
+                json_exact(&json, "sha256", pin->hash, strlen(pin->hash));
+        if (!removed && pin->definition && out.length + pin->definition_length < FILTER_PIN_MAX - 64)
+                json_raw(&json, "definition", pin->definition, pin->definition_length);
         filter_report(FILTER_PIN, out.bytes, out.length);
-        free(out.bytes);
         return out.length;
 }
 
@@ -190,15 +186,6 @@ static void make_pin(struct pin *pin, struct json_span tool, struct json_span na
         }
 }
 
-/* A tool's name for use in a sentence. The caller frees. */
-static char *show_name(const char *name, size_t length)
-{
-        struct buf shown = {0};
-        buf_put_escaped(&shown, name, length, NAME_SHOWN_MAX);
-        buf_put(&shown, "", 1);
-        return shown.bytes;
-}
-
 static void report_difference(void *context, const char *line)
 {
         (void)context;
@@ -207,7 +194,7 @@ static void report_difference(void *context, const char *line)
 
 static void report_change(const struct pin *was, const struct pin *is)
 {
-        autofree char *name = show_name(is->name, is->name_length);
+        autofree char *name = json_shown(is->name, is->name_length, NAME_SHOWN_MAX);
         filter_report_line(
             "tool \"%s\" differs from the one pinned, and is refused; to accept it as it is now: "
             "--pin-accept",
@@ -223,7 +210,7 @@ static void report_change(const struct pin *was, const struct pin *is)
 /* Counts a tool that --pin-accept accepts, and keeps the first names for the report. */
 static void add_change(struct pins *pins, const struct pin *pin)
 {
-        autofree char *name = show_name(pin->name, pin->name_length);
+        autofree char *name = json_shown(pin->name, pin->name_length, NAME_SHOWN_MAX);
         autofree char *item = str_format("%s\"%s\"", pins->changes == 0 ? ": " : ", ", name);
         if (pins->changes < NAMES_SHOWN_MAX)
                 buf_put_text(&pins->names, item);
@@ -288,7 +275,7 @@ bool pins_list_tool(struct pins *pins, struct json_span tool)
         if (is_pinning(pins) && !(pin && pin->pinned_now))
                 return pin_tool(pins, pin, &now);
         if (!pin) {
-                autofree char *name = show_name(now.name, now.name_length);
+                autofree char *name = json_shown(now.name, now.name_length, NAME_SHOWN_MAX);
                 filter_report_note(
                     "tool \"%s\" is new since this server's tools were pinned, and is refused; to accept it: "
                     "--pin-accept",
@@ -340,7 +327,7 @@ void pins_list_end(struct pins *pins)
                 const struct pin *pin = &pins->pinned.pins[i];
                 if (pin->seen)
                         continue;
-                autofree char *name = show_name(pin->name, pin->name_length);
+                autofree char *name = json_shown(pin->name, pin->name_length, NAME_SHOWN_MAX);
                 filter_report_note("tool \"%s\" was pinned and is gone from this server", name);
         }
 }

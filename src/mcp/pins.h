@@ -18,7 +18,7 @@
 #ifndef HUTCH_MCP_PINS_H
 #define HUTCH_MCP_PINS_H
 
-#include "mcp/buf.h"
+#include "lib/buf.h"
 #include "mcp/json_walk.h"
 #include "mcp/jsonl.h"
 

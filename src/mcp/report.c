@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -50,23 +49,13 @@ static bool is_new(const char *text)
         return true;
 }
 
-void filter_report_note(const char *format, ...)
+void filter_report_text(bool once, const char *format, ...)
 {
         char text[FILTER_TEXT_MAX];
         va_list arguments;
         va_start(arguments, format);
         (void)vsnprintf(text, sizeof(text), format, arguments);
         va_end(arguments);
-        if (is_new(text))
+        if (!once || is_new(text))
                 filter_report(FILTER_NOTE, text, strlen(text));
-}
-
-void filter_report_line(const char *format, ...)
-{
-        char text[FILTER_TEXT_MAX];
-        va_list arguments;
-        va_start(arguments, format);
-        (void)vsnprintf(text, sizeof(text), format, arguments);
-        va_end(arguments);
-        filter_report(FILTER_NOTE, text, strlen(text));
 }

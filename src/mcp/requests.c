@@ -4,8 +4,8 @@
  */
 #include "mcp/requests.h"
 
+#include "lib/json_text.h"
 #include "lib/str.h"
-#include "mcp/json_text.h"
 #include "mcp/jsonl.h"
 
 #include <stdlib.h>

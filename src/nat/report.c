@@ -2,18 +2,17 @@
  *
  * See report.h. The sandbox can cause refusals without end, so the user reads of each destination once and of
  * REPORTED_MAX destinations at most, and a supervisor that does not read loses messages but delays nothing.
- * The names in messages were checked (dns.h, client_hello.h): none of their characters needs quoting.
  */
 #include "nat/report.h"
 
 #include "lib/fd.h"
+#include "lib/json.h"
 #include "lib/str.h"
 #include "nat/nat.h"
 #include "nat/refusals.h"
 #include "nat/wire.h"
 #include "policy/addresses.h"
 
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,7 +65,7 @@ void report_ready(void)
 }
 
 /* Sends one record of the log, unless there are too many. */
-static void record(enum record_kind kind, const char *members)
+static void record(enum record_kind kind, struct json *members)
 {
         if (!report.log)
                 return;
@@ -74,13 +73,11 @@ static void record(enum record_kind kind, const char *members)
                 report.window = nat.now / WINDOW_MS;
                 memset(report.records, 0, sizeof(report.records));
         }
-        char dropped[NAT_TEXT_MAX];
-        if (report.dropped) {
-                snprintf(dropped, sizeof(dropped), "%s,\"dropped_before\":%u", members, report.dropped);
-                members = dropped;
-        }
+        if (report.dropped)
+                json_number(members, "dropped_before", report.dropped);
         bool room = report.last || report.records[kind]++ < RECORDS_PER_WINDOW;
-        if (room && send_text(NAT_RECORD, members))
+        buf_put(members->out, "", 1);
+        if (room && send_text(NAT_RECORD, members->out->bytes))
                 report.dropped = 0;
         else
                 report.dropped++;
@@ -88,9 +85,12 @@ static void record(enum record_kind kind, const char *members)
 
 void report_finish(void)
 {
+        autobuf text = {0};
+        struct json members = {.out = &text, .ascii = true};
         report.last = true;
+        json_text(&members, "event", "dropped");
         if (report.dropped)
-                record(RECORD_FLOW, "\"event\":\"dropped\"");
+                record(RECORD_FLOW, &members);
 }
 
 /* Writes "HOST:PORT" as --network-allow spells it. */
@@ -124,53 +124,44 @@ static bool is_new_report(const char *destination)
         return report.reported.count < REPORTED_MAX;
 }
 
-static void send_sentence(enum nat_message_type type, const char *format, va_list values)
-    __attribute__((format(printf, 2, 0)));
-static void send_sentence(enum nat_message_type type, const char *format, va_list values)
+static void send_sentence(enum nat_message_type type, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void send_sentence(enum nat_message_type type, const char *format, ...)
 {
         char text[NAT_TEXT_MAX];
+        va_list values;
+        va_start(values, format);
         vsnprintf(text, sizeof(text), format, values);
+        va_end(values);
         (void)send_text(type, text);
 }
 
-static void send_denied(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void send_denied(const char *format, ...)
-{
-        va_list values;
-        va_start(values, format);
-        send_sentence(NAT_DENIED, format, values);
-        va_end(values);
-}
+#define send_denied(...) send_sentence(NAT_DENIED, __VA_ARGS__)
 
 void report_note(const char *format, ...)
 {
+        autofree char *text = NULL;
         va_list values;
         if (str_list_has(&report.noted, format))
                 return;
         str_list_add(&report.noted, format);
         va_start(values, format);
-        send_sentence(NAT_NOTE, format, values);
+        int length = vasprintf(&text, format, values);
         va_end(values);
-}
-
-static void send_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void send_note(const char *format, ...)
-{
-        va_list values;
-        va_start(values, format);
-        send_sentence(NAT_NOTE, format, values);
-        va_end(values);
+        (void)send_text(NAT_NOTE, str_or_die(length < 0 ? NULL : text));
 }
 
 static void record_denied(const char *destination, const char *reason)
 {
-        char members[NAT_TEXT_MAX];
-        snprintf(members, sizeof(members),
-                 "\"event\":\"connection\",\"decision\":\"denied\",\"destination\":\"%s\",\"reason\":\"%s\"",
-                 destination, reason);
-        record(RECORD_DENIED, members);
-        snprintf(members, sizeof(members), "a connection to %s (%s)", destination, reason);
-        refusals_keep(members);
+        autobuf text = {0};
+        struct json members = {.out = &text, .ascii = true};
+        json_text(&members, "event", "connection");
+        json_text(&members, "decision", "denied");
+        json_text(&members, "destination", destination);
+        json_text(&members, "reason", reason);
+        record(RECORD_DENIED, &members);
+        autofree char *refusal = str_format("a connection to %s (%s)", destination, reason);
+        refusals_keep(refusal);
 }
 
 static const char *reason_of(enum verdict verdict)
@@ -264,7 +255,7 @@ void report_failed(const struct target *target, const char *why)
         char destination[TARGET_TEXT];
         format_target(target, destination, sizeof(destination));
         if (is_new_report(destination))
-                send_note("network: cannot reach %s: %s", destination, why);
+                send_sentence(NAT_NOTE, "network: cannot reach %s: %s", destination, why);
 }
 
 void report_proxy(const char *proxy, const struct target *target, const char *why)
@@ -283,29 +274,33 @@ void report_proxy(const char *proxy, const struct target *target, const char *wh
 
 void report_question(const char *name, uint16_t type, bool allowed)
 {
-        char members[NAT_TEXT_MAX];
-        snprintf(members, sizeof(members),
-                 "\"event\":\"dns\",\"name\":\"%s\",\"type\":%u,\"decision\":\"%s\"", name, type,
-                 allowed ? "allowed" : "denied");
-        record(RECORD_QUESTION, members);
+        autobuf text = {0};
+        struct json members = {.out = &text, .ascii = true};
+        json_text(&members, "event", "dns");
+        json_text(&members, "name", name);
+        json_number(&members, "type", type);
+        json_text(&members, "decision", allowed ? "allowed" : "denied");
+        record(RECORD_QUESTION, &members);
         if (allowed)
                 return;
-        snprintf(members, sizeof(members), "the name %s", name);
-        refusals_keep(members);
+        autofree char *refusal = str_format("the name %s", name);
+        refusals_keep(refusal);
 }
 
 void report_flow(const struct flow_report *flow)
 {
-        char destination[TARGET_TEXT], text[ADDRESS_TEXT] = "", members[NAT_TEXT_MAX];
-        if (!report.log)
-                return;
+        char destination[TARGET_TEXT], address[ADDRESS_TEXT] = "";
+        autobuf text = {0};
+        struct json members = {.out = &text, .ascii = true};
         if (flow->address)
-                address_format(flow->address, text);
-        snprintf(members, sizeof(members),
-                 "\"event\":\"connection\",\"decision\":\"allowed\",\"destination\":\"%s\",\"%s\":\"%s\","
-                 "\"bytes_up\":%" PRIu64 ",\"bytes_down\":%" PRIu64 ",\"duration_ms\":%lld,\"end\":\"%s\"",
-                 format_target(flow->target, destination, sizeof(destination)),
-                 flow->proxied ? "proxy_address" : "address", text, flow->up, flow->down,
-                 nat.now - flow->began, flow->why ? flow->why : "closed");
-        record(RECORD_FLOW, members);
+                address_format(flow->address, address);
+        json_text(&members, "event", "connection");
+        json_text(&members, "decision", "allowed");
+        json_text(&members, "destination", format_target(flow->target, destination, sizeof(destination)));
+        json_text(&members, flow->proxied ? "proxy_address" : "address", address);
+        json_number(&members, "bytes_up", flow->up);
+        json_number(&members, "bytes_down", flow->down);
+        json_number(&members, "duration_ms", (uint64_t)(nat.now - flow->began));
+        json_text(&members, "end", flow->why ? flow->why : "closed");
+        record(RECORD_FLOW, &members);
 }

@@ -405,9 +405,8 @@ void resolve_add_host(const char *address_and_name)
         struct in6_addr parsed;
         if (!*name || !address_parse(address, &parsed))
                 return;
-        resolver.hosts =
-            str_or_die(realloc(resolver.hosts, (resolver.host_count + 1) * sizeof(*resolver.hosts)));
-        resolver.hosts[resolver.host_count++] = (struct host){.address = parsed, .name = str_copy(name)};
+        *array_add(resolver.hosts, resolver.host_count) =
+            (struct host){.address = parsed, .name = str_copy(name)};
 }
 
 void resolve_configure_end(void)

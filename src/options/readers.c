@@ -90,16 +90,13 @@ bool reader_add_tool(struct options *options, const struct option_row *row, cons
 bool reader_seconds(struct options *options, const struct option_row *row, const char *value,
                     struct error *error)
 {
-        unsigned long seconds = 0;
-        for (const char *digit = value; *digit; digit++) {
-                if (*digit < '0' || *digit > '9')
-                        return error_set(error, EXIT_USAGE, "--%s %s: not a whole number of seconds",
-                                         row->name, error_shown(value));
-                seconds = seconds * 10 + (unsigned long)(*digit - '0');
-                if (seconds > SECONDS_MAX)
-                        return error_set(error, EXIT_USAGE, "--%s %s: the maximum is %d seconds", row->name,
-                                         error_shown(value), SECONDS_MAX);
-        }
+        uint64_t seconds;
+        if (value[str_read_digits(value, SECONDS_MAX, &seconds)])
+                return error_set(error, EXIT_USAGE, "--%s %s: not a whole number of seconds", row->name,
+                                 error_shown(value));
+        if (seconds > SECONDS_MAX)
+                return error_set(error, EXIT_USAGE, "--%s %s: the maximum is %d seconds", row->name,
+                                 error_shown(value), SECONDS_MAX);
         *(unsigned *)field_of(options, row) = (unsigned)seconds;
         return true;
 }
@@ -130,9 +127,7 @@ bool reader_env(struct options *options, const struct option_row *row, const cha
 
 static void add_grant(struct options *options, const struct grant_option *grant)
 {
-        options->grants =
-            str_or_die(reallocarray(options->grants, options->grant_count + 1, sizeof(*options->grants)));
-        options->grants[options->grant_count++] = *grant;
+        *array_add(options->grants, options->grant_count) = *grant;
 }
 
 bool reader_grant(struct options *options, const struct option_row *row, const char *value,
@@ -190,9 +185,7 @@ bool reader_file(struct options *options, const struct option_row *row, const ch
                 free(file.remote);
                 return false;
         }
-        options->files =
-            str_or_die(reallocarray(options->files, options->file_count + 1, sizeof(*options->files)));
-        options->files[options->file_count++] = file;
+        *array_add(options->files, options->file_count) = file;
         return true;
 }
 
@@ -296,10 +289,10 @@ bool reader_persist(struct options *options, const struct option_row *row, const
 bool reader_days(struct options *options, const struct option_row *row, const char *value,
                  struct error *error)
 {
-        size_t length = strspn(value, "0123456789");
+        uint64_t days = 0;
+        bool known = !*value || str_read_number(value, 9999, &days);
         (void)row;
-        options->min_age_days = (unsigned)strtoul(value, NULL, 10);
-        return (!value[length] && length <= 4) ||
-               error_set(error, EXIT_USAGE, "--min-age %s: not a number of days up to 9999",
-                         error_shown(value));
+        options->min_age_days = (unsigned)days;
+        return known || error_set(error, EXIT_USAGE, "--min-age %s: not a number of days up to 9999",
+                                  error_shown(value));
 }

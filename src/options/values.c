@@ -39,11 +39,9 @@ bool value_expand_path(const char *option, const char *text, char **path, struct
 bool value_read_count(const char *option, const char *text, unsigned most, unsigned *count,
                       struct error *error)
 {
-        uint64_t value = 0;
-        const char *next = text;
-        for (; *next >= '0' && *next <= '9' && value <= most; next++)
-                value = value * 10 + (uint64_t)(*next - '0');
-        if (next == text || (*next && value <= most) || value == 0)
+        uint64_t value;
+        size_t length = str_read_digits(text, most, &value);
+        if (length == 0 || text[length] || value == 0)
                 return error_set(error, EXIT_USAGE, "%s %s: not a whole number of at least 1", option,
                                  error_shown(text));
         if (value > most)
@@ -56,33 +54,29 @@ bool value_read_count(const char *option, const char *text, unsigned most, unsig
 bool value_read_cpus(const char *option, const char *text, unsigned *hundredths, struct error *error)
 {
         enum { MOST = 8192, PLACES = 2 };
-        unsigned whole = 0, part = 0;
-        const char *next = text;
-        for (; *next >= '0' && *next <= '9' && whole <= MOST; next++)
-                whole = whole * 10 + (unsigned)(*next - '0');
-        bool digits = next > text;
-        if (*next == '.' && digits) {
-                digits = next[1] >= '0' && next[1] <= '9';
-                unsigned worth = 10;
-                for (next++; *next >= '0' && *next <= '9' && worth; next++, worth /= 10)
-                        part += worth * (unsigned)(*next - '0');
+        uint64_t whole, part = 0;
+        size_t places = str_read_digits(text, MOST, &whole);
+        const char *next = text + places;
+        if (*next == '.' && places > 0) {
+                places = str_read_digits(next + 1, 99, &part);
+                next += 1 + places;
+                part *= places == 1 ? 10 : 1;
+                places = places <= PLACES ? places : 0;
         }
-        if (!digits || *next || whole > MOST || whole + part == 0)
+        if (places == 0 || *next || whole > MOST || whole + part == 0)
                 return error_set(error, EXIT_USAGE,
                                  "%s %s: write a number of processors up to %d with at most %d places, as 1 "
                                  "or 0.5",
                                  option, error_shown(text), MOST, PLACES);
-        *hundredths = whole * 100 + part;
+        *hundredths = (unsigned)(whole * 100 + part);
         return true;
 }
 
 bool value_read_size(const char *option, const char *text, uint64_t *bytes, struct error *error)
 {
         static const char units[] = "kmg";
-        uint64_t value = 0;
-        const char *next = text;
-        for (; *next >= '0' && *next <= '9' && value <= SIZE_MOST; next++)
-                value = value * 10 + (uint64_t)(*next - '0');
+        uint64_t value;
+        const char *next = text + str_read_digits(text, SIZE_MOST, &value);
         /* 64K and 64k mean the same. */
         const char *unit = next > text && *next ? strchr(units, *next | 0x20) : NULL;
         for (size_t i = 0; unit && i <= (size_t)(unit - units) && value <= SIZE_MOST; i++)

@@ -5,6 +5,7 @@
 #include "packages/entry.h"
 
 #include "lib/fd.h"
+#include "lib/json.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -16,43 +17,48 @@ enum { ENTRY_BYTES_MAX = 16 << 20 };
 
 void entry_add_package(struct entry *entry, const char *name, const char *version, const char *integrity)
 {
-        entry->packages =
-            str_or_die(reallocarray(entry->packages, entry->package_count + 1, sizeof(*entry->packages)));
-        entry->packages[entry->package_count++] =
+        *array_add(entry->packages, entry->package_count) =
             (struct entry_package){str_copy(name), str_copy(version), str_copy(integrity)};
 }
 
-static void add_list(cJSON *object, const char *key, const struct str_list *list)
+static void put_text(struct json *json, const char *key, const char *text)
 {
-        cJSON *array = cJSON_AddArrayToObject(object, key);
+        json_exact(json, key, text ? text : "", text ? strlen(text) : 0);
+}
+
+static void put_list(struct json *json, const char *key, const struct str_list *list)
+{
+        json_open(json, key, '[');
         for (size_t i = 0; i < list->count; i++)
-                cJSON_AddItemToArray(array, cJSON_CreateString(list->values[i]));
+                put_text(json, NULL, list->values[i]);
+        json_close(json, "]");
 }
 
 bool entry_write(int directory, const struct entry *entry, struct error *error)
 {
-        cJSON *object = str_or_die(cJSON_CreateObject());
-        cJSON_AddStringToObject(object, "name", entry->name);
-        cJSON_AddNumberToObject(object, "fetched", (double)entry->fetched);
-        add_list(object, "command", &entry->command);
-        add_list(object, "environment", &entry->environment);
-        add_list(object, "registries", &entry->registries);
-        cJSON_AddStringToObject(object, "digest", entry->digest);
-        cJSON_AddStringToObject(object, "directory", entry->directory ? entry->directory : "");
-        cJSON_AddStringToObject(object, "program", entry->program ? entry->program : "");
-        cJSON *packages = cJSON_AddArrayToObject(object, "packages");
+        autobuf text = {0};
+        struct json json = {.out = &text, .pretty = true};
+        json_open(&json, NULL, '{');
+        put_text(&json, "name", entry->name);
+        json_number(&json, "fetched", (uint64_t)entry->fetched);
+        put_list(&json, "command", &entry->command);
+        put_list(&json, "environment", &entry->environment);
+        put_list(&json, "registries", &entry->registries);
+        put_text(&json, "digest", entry->digest);
+        put_text(&json, "directory", entry->directory);
+        put_text(&json, "program", entry->program);
+        json_open(&json, "packages", '[');
         for (size_t i = 0; i < entry->package_count; i++) {
-                cJSON *package = cJSON_CreateObject();
-                cJSON_AddStringToObject(package, "name", entry->packages[i].name);
-                cJSON_AddStringToObject(package, "version", entry->packages[i].version);
-                cJSON_AddStringToObject(package, "integrity", entry->packages[i].integrity);
-                cJSON_AddItemToArray(packages, package);
+                json_open(&json, NULL, '{');
+                put_text(&json, "name", entry->packages[i].name);
+                put_text(&json, "version", entry->packages[i].version);
+                put_text(&json, "integrity", entry->packages[i].integrity);
+                json_close(&json, "}");
         }
-        autofree char *text = str_or_die(cJSON_Print(object));
-        cJSON_Delete(object);
+        json_close(&json, "]}");
         autoclose int file =
             openat(directory, FILE_NAME, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-        int failure = file < 0 ? -errno : fd_write_all(file, text, strlen(text));
+        int failure = file < 0 ? -errno : fd_write_all(file, text.bytes, text.length);
         if (failure == 0 && fsync(file) < 0)
                 failure = -errno;
         return failure == 0 ||

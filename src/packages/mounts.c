@@ -54,9 +54,10 @@ static bool may_reach(const struct box *box, const struct entry *entry)
         for (size_t i = 0; i < entry->registries.count; i++) {
                 const char *text = entry->registries.values[i], *colon = strrchr(text, ':');
                 autofree char *host = str_copy_n(text, colon ? (size_t)(colon - text) : strlen(text));
-                unsigned long port = colon ? strtoul(colon + 1, NULL, 10) : 0;
-                if (rules_judge_name(&box->network.rules, host, (uint16_t)port, TRANSPORT_TCP) !=
-                    VERDICT_ALLOWED)
+                uint64_t port;
+                if (!colon || !str_read_number(colon + 1, UINT16_MAX, &port) ||
+                    rules_judge_name(&box->network.rules, host, (uint16_t)port, TRANSPORT_TCP) !=
+                        VERDICT_ALLOWED)
                         return false;
         }
         return entry->registries.count > 0;

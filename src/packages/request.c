@@ -5,6 +5,7 @@
 #include "packages/request.h"
 
 #include "lib/fd.h"
+#include "lib/hex.h"
 
 #include <stdlib.h>
 
@@ -67,14 +68,9 @@ void fetch_request_free(struct fetch_request *request)
 
 char *fetch_request_name(const struct fetch_request *request)
 {
-        char *name = str_copy(request->tool == FETCH_NPM ? "npm:" : "uv:");
-        for (size_t i = 0; i < request->packages.count; i++) {
-                /* A blank separates them: no package has one in its name. */
-                char *longer = str_format("%s%s%s", name, i ? " " : "", request->packages.values[i]);
-                free(name);
-                name = longer;
-        }
-        return name;
+        /* no package has a blank in its name */
+        autofree char *packages = str_join(&request->packages, " ");
+        return str_format("%s:%s", request->tool == FETCH_NPM ? "npm" : "uv", packages);
 }
 
 char *fetch_name_encode(const char *name)
@@ -90,17 +86,11 @@ char *fetch_name_encode(const char *name)
                         file[length++] = *c;
                         continue;
                 }
-                static const char digits[] = "0123456789abcdef";
-                file[length++] = '%';
-                file[length++] = digits[(unsigned char)*c >> 4];
-                file[length++] = digits[*c & 15];
+                file[length] = '%';
+                hex_write(file + length + 1, c, 1);
+                length += 3;
         }
         return str_copy_n(file, length);
-}
-
-static int digit(char c)
-{
-        return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 char *fetch_name_decode(const char *file)
@@ -108,15 +98,11 @@ char *fetch_name_decode(const char *file)
         autofree char *name = str_copy(file);
         char *to = name;
         for (const char *from = file; *from; from++) {
-                if (*from == '%') {
-                        int high = digit(from[1]), low = high < 0 ? -1 : digit(from[2]);
-                        if (low < 0 || high * 16 + low == 0)
-                                return NULL;
-                        *to++ = (char)(high * 16 + low);
-                        from += 2;
-                } else {
-                        *to++ = *from;
-                }
+                uint8_t byte = (uint8_t)*from;
+                if (*from == '%' && (!hex_read(from + 1, &byte, 1) || byte == 0))
+                        return NULL;
+                from += *from == '%' ? 2 : 0;
+                *to++ = (char)byte;
         }
         *to = 0;
         autofree char *again = fetch_name_encode(name);
@@ -134,9 +120,7 @@ char *fetch_line(const struct str_list *command)
                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@._+-/:=,%") ==
                         strlen(word);
                 bool quotable = !strchr(word, '\'');
-                char *longer = str_format(bare ? "%s %s" : quotable ? "%s '%s'" : "%s \"%s\"", line, word);
-                free(line);
-                line = longer;
+                str_append(&line, bare ? " %s" : quotable ? " '%s'" : " \"%s\"", word);
         }
         return line;
 }

@@ -246,9 +246,8 @@ static bool read_address(struct reading *reading, const char *host, bool *is_add
         bool six = strchr(address, ':') != NULL;
         unsigned bits = six ? 128 : 32, prefix = bits;
         if (length) {
-                char *end;
-                unsigned long value = strtoul(length + 1, &end, 10);
-                if (!isdigit((unsigned char)length[1]) || *end || value > bits)
+                uint64_t value;
+                if (!str_read_number(length + 1, bits, &value))
                         return refuse(reading, "the prefix length is not valid",
                                       six ? "2001:db8::/32" : "10.0.0.0/8");
                 prefix = (unsigned)value;
@@ -291,14 +290,12 @@ static bool check_address(const struct reading *reading)
 
 static bool read_number(const char **text, uint16_t *port)
 {
-        unsigned value = 0;
-        const char *at = *text;
-        while (isdigit((unsigned char)*at) && value <= PORT_MAX)
-                value = value * 10 + (unsigned)(*at++ - '0');
-        if (at == *text || value == 0 || value > PORT_MAX || **text == '0')
+        uint64_t value;
+        size_t length = str_read_digits(*text, PORT_MAX, &value);
+        if (length == 0 || value > PORT_MAX || **text == '0')
                 return false;
         *port = (uint16_t)value;
-        *text = at;
+        *text += length;
         return true;
 }
 
@@ -484,9 +481,7 @@ static bool refuse_white_space(const struct reading *reading, const char *text)
                     (digits == length || word[digits] == '/') && !strchr(comma ? comma : instead, ':');
                 bool joined = made == 0 || strchr(":/", word[0]) || strchr(":/", instead[made - 1]);
                 const char *between = joined ? "" : is_port ? ":" : ",";
-                char *longer = str_format("%s%s%.*s", instead, between, (int)length, word);
-                free(instead);
-                instead = longer;
+                str_append(&instead, "%s%.*s", between, (int)length, word);
                 word += length;
         }
         return refuse(reading, "names contain no white space; a comma separates two",
@@ -582,8 +577,7 @@ bool destinations_add(struct destinations *list, enum destination_use use, const
 {
         for (const char *before = NULL;;) {
                 size_t length = strcspn(text, ",");
-                list->items = str_or_die(reallocarray(list->items, list->count + 1, sizeof(*list->items)));
-                struct destination *made = &list->items[list->count++];
+                struct destination *made = array_add(list->items, list->count);
                 *made = (struct destination){.text = str_copy_n(text, length)};
                 struct reading reading = {
                     .use = use, .text = made->text, .before = before, .made = made, .error = error};

@@ -21,22 +21,11 @@ void no_proxy_split(const char *text, struct str_list *entries)
         }
 }
 
-/* A decimal number up to `most` that is all of `text`. */
-static bool read_number(const char *text, unsigned most, unsigned *number)
-{
-        unsigned value = 0;
-        const char *at = text;
-        for (; *at >= '0' && *at <= '9' && value <= most; at++)
-                value = value * 10 + (unsigned)(*at - '0');
-        *number = value;
-        return at > text && !*at && value <= most;
-}
-
 /* Cuts off the port after the one colon of a name, or after a bracket. False when it differs from `port`, or
  * is not a port. */
 static bool take_port(char *entry, uint16_t port)
 {
-        unsigned number;
+        uint64_t number;
         char *colon = entry[0] == '[' ? strstr(entry, "]:") : strchr(entry, ':');
         if (!colon)
                 return true;
@@ -45,14 +34,14 @@ static bool take_port(char *entry, uint16_t port)
         else if (strchr(colon + 1, ':'))
                 return true; /* an IPv6 address without brackets */
         *colon = 0;
-        return read_number(colon + 1, UINT16_MAX, &number) && number == port;
+        return str_read_number(colon + 1, UINT16_MAX, &number) && number == port;
 }
 
 /* "ADDRESS" or "ADDRESS/BITS". */
 static bool covers_address(char *entry, const struct in6_addr *address)
 {
         struct in6_addr network;
-        unsigned prefix = 128;
+        uint64_t prefix = 128;
         char *slash = strchr(entry, '/');
         if (slash)
                 *slash = 0;
@@ -60,12 +49,12 @@ static bool covers_address(char *entry, const struct in6_addr *address)
                 return false;
         unsigned offset = IN6_IS_ADDR_V4MAPPED(&network) ? 96 : 0;
         if (slash) {
-                if (!read_number(slash + 1, 128 - offset, &prefix))
+                if (!str_read_number(slash + 1, 128 - offset, &prefix))
                         return false;
                 prefix += offset;
         }
         /* Host bits are ignored, as in curl. */
-        return address_in(address, &network, prefix);
+        return address_in(address, &network, (unsigned)prefix);
 }
 
 static bool covers_name(const char *entry, const char *name)

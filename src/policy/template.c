@@ -145,9 +145,7 @@ static bool read_commands(struct reader *reader, const cJSON *item)
                 if (!cJSON_IsString(command) || !command->valuestring[0])
                         return refuse_key(reader, command->string,
                                           "must name the package that contains the command");
-                result->commands = str_or_die(
-                    reallocarray(result->commands, result->command_count + 1, sizeof(*result->commands)));
-                result->commands[result->command_count++] = (struct template_command){
+                *array_add(result->commands, result->command_count) = (struct template_command){
                     .name = str_copy(command->string), .package = str_copy(command->valuestring)};
         }
         return true;
@@ -262,12 +260,7 @@ static char *known_templates(const struct str_list *directories)
                                 str_list_add(&known, name);
                 }
         }
-        char *text = str_copy(known.count ? known.values[0] : "none is installed");
-        for (size_t i = 1; i < known.count; i++) {
-                char *longer = str_format("%s, %s", text, known.values[i]);
-                free(text);
-                text = longer;
-        }
+        char *text = known.count ? str_join(&known, ", ") : str_copy("none is installed");
         str_list_free(&known);
         return text;
 }

@@ -4,7 +4,9 @@
  */
 #include "prove/decoys.h"
 
+#include "lib/buf.h"
 #include "lib/fd.h"
+#include "lib/hex.h"
 #include "lib/homes.h"
 #include "lib/str.h"
 #include "lib/tree_remove.h"
@@ -445,7 +447,7 @@ bool decoys_make(struct decoys *decoys, const char *program, struct error *error
 /* ---- the description ---- */
 
 /* The file handle of the secret, in hexadecimal; nothing where the file system has no handles. */
-static void describe_handle(const struct decoys *decoys, enum decoy_side side, FILE *out)
+static void describe_handle(const struct decoys *decoys, enum decoy_side side, struct buf *out)
 {
         autofree struct file_handle *handle = str_or_die(calloc(1, sizeof(*handle) + HANDLE_BYTES));
         handle->handle_bytes = HANDLE_BYTES;
@@ -454,62 +456,59 @@ static void describe_handle(const struct decoys *decoys, enum decoy_side side, F
         if (!decoy_path(decoys, side, "home/.ssh/id_ed25519", path) ||
             name_to_handle_at(AT_FDCWD, path, handle, &mount, 0) < 0)
                 return;
-        (void)fprintf(out, "handle-type %d\nhandle ", handle->handle_type);
-        for (unsigned i = 0; i < handle->handle_bytes; i++)
-                (void)fprintf(out, "%02x", handle->f_handle[i]);
-        (void)fputc('\n', out);
+        buf_format(out, "handle-type %d\nhandle ", handle->handle_type);
+        char digits[2 * HANDLE_BYTES];
+        hex_write(digits, handle->f_handle, handle->handle_bytes);
+        buf_format(out, "%.*s\n", 2 * (int)handle->handle_bytes, digits);
 }
 
 /* The user's sockets, to which the attempts connect without sending anything. */
-static void describe_own_sockets(FILE *out)
+static void describe_own_sockets(struct buf *out)
 {
         const char *agent = getenv("SSH_AUTH_SOCK"), *run = getenv("XDG_RUNTIME_DIR");
-        (void)fputs("system_bus_socket /run/dbus/system_bus_socket\nx11 /tmp/.X11-unix/X0\n"
-                    "docker /run/docker.sock\nsystemd /run/systemd/private\n",
-                    out);
+        buf_put_text(out, "system_bus_socket /run/dbus/system_bus_socket\nx11 /tmp/.X11-unix/X0\n"
+                          "docker /run/docker.sock\nsystemd /run/systemd/private\n");
         if (agent && agent[0] == '/' && !strchr(agent, '\n'))
-                (void)fprintf(out, "ssh-agent %s\n", agent);
+                buf_format(out, "ssh-agent %s\n", agent);
         if (run && run[0] == '/' && !strchr(run, '\n'))
-                (void)fprintf(out,
-                              "bus %s/bus\nwayland %s/wayland-0\ngpg-agent %s/gnupg/S.gpg-agent\n"
-                              "podman %s/podman/podman.sock\n",
-                              run, run, run, run);
+                buf_format(out,
+                           "bus %s/bus\nwayland %s/wayland-0\ngpg-agent %s/gnupg/S.gpg-agent\n"
+                           "podman %s/podman/podman.sock\n",
+                           run, run, run, run);
 }
 
 bool decoys_describe(struct decoys *decoys, enum decoy_side side, pid_t supervisor, int out)
 {
-        autofree char *text = NULL;
-        size_t length = 0;
+        autobuf text = {0};
+        struct buf *file = &text;
         char name[64];
-        FILE *file = str_or_die(open_memstream(&text, &length));
         struct stat passwd = {0}, home = {0};
         (void)stat("/etc/passwd", &passwd);
         (void)stat(caller_homes()->spelled, &home);
-        (void)fprintf(file, "base %s\nmarker %s\nhome %s\n", decoys->base[side], decoys->marker,
-                      caller_homes()->spelled);
-        (void)fprintf(file, "home-device %ju\n", (uintmax_t)home.st_dev);
-        (void)fprintf(file, "passwd %ju:%jd:%ld\n", (uintmax_t)passwd.st_ino, (intmax_t)passwd.st_size,
-                      passwd.st_mtim.tv_nsec);
+        buf_format(file, "base %s\nmarker %s\nhome %s\n", decoys->base[side], decoys->marker,
+                   caller_homes()->spelled);
+        buf_format(file, "home-device %ju\n", (uintmax_t)home.st_dev);
+        buf_format(file, "passwd %ju:%jd:%ld\n", (uintmax_t)passwd.st_ino, (intmax_t)passwd.st_size,
+                   passwd.st_mtim.tv_nsec);
         /* The present value: hutch may run with a nice value, and the attempt outside lowered the priority.
          */
         decoys->victim_priority = getpriority(PRIO_PROCESS, (id_t)decoys->victim);
-        (void)fprintf(file, "victim-priority %d\n", decoys->victim_priority);
-        (void)fprintf(file, "victim %d\nvictim-address %s\nsupervisor %d\nhutch-address %ju\n",
-                      decoys->victim, decoys->victim_address, supervisor,
-                      (uintmax_t)(uintptr_t)decoys->marker);
-        (void)fprintf(file, "tcp4 %u\ntcp6 %u\ntcp4-later %u\nudp4 %u\nkey %d\nqueue %s\n",
-                      decoys->ports[TCP4], decoys->ports[TCP6], decoys->ports[TCP4_LATER],
-                      decoys->ports[UDP4 + side], decoys->key, decoys->queue);
+        buf_format(file, "victim-priority %d\n", decoys->victim_priority);
+        buf_format(file, "victim %d\nvictim-address %s\nsupervisor %d\nhutch-address %ju\n", decoys->victim,
+                   decoys->victim_address, supervisor, (uintmax_t)(uintptr_t)decoys->marker);
+        buf_format(file, "tcp4 %u\ntcp6 %u\ntcp4-later %u\nudp4 %u\nkey %d\nqueue %s\n", decoys->ports[TCP4],
+                   decoys->ports[TCP6], decoys->ports[TCP4_LATER], decoys->ports[UDP4 + side], decoys->key,
+                   decoys->queue);
         abstract_name(decoys, "service", name);
-        (void)fprintf(file, "abstract %s\n", name);
+        buf_format(file, "abstract %s\n", name);
         abstract_name(decoys, "later", name);
-        (void)fprintf(file, "abstract-later %s\n", name);
+        buf_format(file, "abstract-later %s\n", name);
         abstract_name(decoys, "X0", name);
-        (void)fprintf(file, "x11-abstract %s\n", name);
+        buf_format(file, "x11-abstract %s\n", name);
         describe_handle(decoys, side, file);
         describe_own_sockets(file);
-        (void)fputc('\n', file);
-        return fclose(file) == 0 && fd_write_all(out, text, length) == 0;
+        buf_put_text(file, "\n");
+        return fd_write_all(out, text.bytes, text.length) == 0;
 }
 
 /* ---- what became of them ---- */

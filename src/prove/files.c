@@ -6,6 +6,7 @@
 #include "prove/attempts.h"
 
 #include "lib/fd.h"
+#include "lib/hex.h"
 #include "lib/tree_walk.h"
 #include "prove/target.h"
 
@@ -152,10 +153,10 @@ static struct file_handle *read_handle(void)
         if (!handle)
                 return NULL;
         for (const char *text = target_text("handle");
-             handle->handle_bytes < HANDLE_BYTES && text[0] && text[1]; text += 2) {
-                const char digits[] = {text[0], text[1], 0};
-                handle->f_handle[handle->handle_bytes++] = (unsigned char)strtoul(digits, NULL, 16);
-        }
+             handle->handle_bytes < HANDLE_BYTES &&
+             hex_read(text, &handle->f_handle[handle->handle_bytes], 1);
+             text += 2)
+                handle->handle_bytes++;
         handle->handle_type = (int)target_number("handle-type");
         return handle;
 }

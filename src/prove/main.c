@@ -13,6 +13,7 @@
 #include "prove/attempts.h"
 
 #include "lib/fd.h"
+#include "lib/json.h"
 #include "prove/target.h"
 
 #include <errno.h>
@@ -125,15 +126,28 @@ static const char *show_attempt(const struct attempt *attempt)
         return NULL;
 }
 
+/* The first line, "ready", and the last one, "done". False on a failure. */
+static bool report_mark(const char *key, size_t number)
+{
+        struct json json = {.out = &(struct buf){0}};
+        json_open(&json, NULL, '{');
+        json_number(&json, key, number);
+        json_close(&json, "}");
+        return json_print(&json, report_file);
+}
+
 static void report_attempt(const struct attempt_group *group, const struct attempt *attempt, const char *key,
                            const char *word)
 {
-        for (char *c = verdict.path; *c; c++)
-                if ((unsigned char)*c < ' ' || *c == '"' || *c == '\\' || (unsigned char)*c >= 0x7f)
-                        *c = '?';
-        (void)fprintf(report_file,
-                      "{\"id\":\"%s\",\"group\":\"%s\",\"gain\":\"%s\",\"%s\":\"%s\",\"path\":\"%s\"}\n",
-                      attempt->id, group->name, attempt->gain, key, word, verdict.path);
+        struct json json = {.out = &(struct buf){0}, .ascii = true};
+        json_open(&json, NULL, '{');
+        json_text(&json, "id", attempt->id);
+        json_text(&json, "group", group->name);
+        json_text(&json, "gain", attempt->gain);
+        json_text(&json, key, word);
+        json_text(&json, "path", verdict.path);
+        json_close(&json, "}");
+        (void)json_print(&json, report_file);
 }
 
 static void run_one(const struct attempt_group *group, const struct attempt *attempt)
@@ -158,16 +172,14 @@ static int run_all(const char *mode)
         signal(SIGPIPE, SIG_IGN);
         signal(SIGTTOU, SIG_IGN);
         signal(SIGHUP, SIG_IGN);
-        (void)fprintf(report_file, "{\"ready\":true}\n");
-        (void)fflush(report_file);
+        (void)report_mark("ready", 1);
         if (!terminal)
                 target_read(0);
         size_t count = 0;
         for (size_t i = 0; groups[i]; i++)
                 for (size_t j = 0; groups[i]->terminal == terminal && j < groups[i]->count; j++, count++)
                         run_one(groups[i], &groups[i]->attempts[j]);
-        (void)fprintf(report_file, "{\"done\":%zu}\n", count);
-        return fflush(report_file) == 0 ? 0 : 1;
+        return report_mark("done", count) ? 0 : 1;
 }
 
 /* ---- other modes ---- */

@@ -262,9 +262,7 @@ static void say_nothing(void *context, const char *line, size_t length)
 
 static void grant_path(struct options *options, const char *path, bool writable)
 {
-        options->grants =
-            str_or_die(reallocarray(options->grants, options->grant_count + 1, sizeof(*options->grants)));
-        options->grants[options->grant_count++] = (struct grant_option){
+        *array_add(options->grants, options->grant_count) = (struct grant_option){
             .path = str_copy(path), .writable = writable, .option = writable ? "--rw" : "--ro"};
 }
 

@@ -5,6 +5,7 @@
 #include "prove/report.h"
 
 #include "lib/fd.h"
+#include "lib/json.h"
 #include "lib/str.h"
 #include "policy/addresses.h"
 
@@ -33,32 +34,31 @@ static struct prove_row *find_row(const struct prove_results *results, const cha
         return NULL;
 }
 
-static const char *json_text(const cJSON *object, const char *key)
+static const char *text_of(const cJSON *object, const char *key)
 {
         return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
 }
 
 static void add_row(struct prove_results *results, const cJSON *object)
 {
-        results->rows = str_or_die(reallocarray(results->rows, results->count + 1, sizeof(*results->rows)));
-        results->rows[results->count++] = (struct prove_row){
-            .id = str_copy(json_text(object, "id")),
-            .group = str_copy(json_text(object, "group")),
-            .gain = str_copy(json_text(object, "gain")),
-            .shown = str_copy(json_text(object, "shown")),
+        *array_add(results->rows, results->count) = (struct prove_row){
+            .id = str_copy(text_of(object, "id")),
+            .group = str_copy(text_of(object, "group")),
+            .gain = str_copy(text_of(object, "gain")),
+            .shown = str_copy(text_of(object, "shown")),
         };
 }
 
 static int read_row(struct prove_results *results, const cJSON *object)
 {
-        const char *id = json_text(object, "id"), *result = json_text(object, "result");
-        if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(object, "ready")) ||
+        const char *id = text_of(object, "id"), *result = text_of(object, "result");
+        if (cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(object, "ready")) ||
             cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(object, "done")))
                 return 0;
-        if (!id || !json_text(object, "group") || !json_text(object, "gain") || !json_text(object, "path"))
+        if (!id || !text_of(object, "group") || !text_of(object, "gain") || !text_of(object, "path"))
                 return -1;
         struct prove_row *row = find_row(results, id);
-        if (json_text(object, "shown") && !row) {
+        if (text_of(object, "shown") && !row) {
                 add_row(results, object);
                 return 1;
         }
@@ -66,7 +66,7 @@ static int read_row(struct prove_results *results, const cJSON *object)
         if (!result || !row || row->result)
                 return -1;
         row->result = str_copy(result);
-        row->path = str_copy(json_text(object, "path"));
+        row->path = str_copy(text_of(object, "path"));
         return 1;
 }
 
@@ -345,32 +345,31 @@ bool prove_write_table(const struct prove_results *results, bool all, FILE *out)
 
 bool prove_write_json(const struct prove_results *results, FILE *out)
 {
-        cJSON *root = str_or_die(cJSON_CreateObject());
-        cJSON *totals = cJSON_AddObjectToObject(root, "totals");
-        cJSON_AddBoolToObject(root, "ok", prove_results_good(results));
+        struct json json = {.out = &(struct buf){0}, .pretty = true};
+        json_open(&json, NULL, '{');
+        json_open(&json, "totals", '{');
         for (enum prove_state state = 0; state < PROVE_STATES; state++)
-                cJSON_AddNumberToObject(totals, states[state].key, (double)results->totals[state]);
-        cJSON *list = str_or_die(cJSON_AddArrayToObject(root, "attempts"));
+                json_number(&json, states[state].key, results->totals[state]);
+        json_close(&json, "}");
+        json_bool(&json, "ok", prove_results_good(results));
+        json_open(&json, "attempts", '[');
         for (size_t i = 0; i < results->count; i++) {
                 const struct prove_row *row = &results->rows[i];
                 bool out_of_it = row->state == PROVE_OPEN_BY_OPTION || row->state == PROVE_GOT_OUT;
-                cJSON *item = str_or_die(cJSON_CreateObject());
-                cJSON_AddStringToObject(item, "id", row->id);
-                cJSON_AddStringToObject(item, "group", row->group);
-                cJSON_AddStringToObject(item, "gain", row->gain);
-                cJSON_AddStringToObject(item, "shown", row->shown);
-                cJSON_AddStringToObject(item, "state", states[row->state].key);
+                json_open(&json, NULL, '{');
+                json_text(&json, "id", row->id);
+                json_text(&json, "group", row->group);
+                json_text(&json, "gain", row->gain);
+                json_text(&json, "shown", row->shown);
+                json_text(&json, "state", states[row->state].key);
                 if (row->option && (out_of_it || row->state == PROVE_NOT_LIMITED))
-                        cJSON_AddStringToObject(item, "option", row->option);
+                        json_text(&json, "option", row->option);
                 if (row->state == PROVE_FAILED)
-                        cJSON_AddStringToObject(item, "failure", row->result ? row->result : "no-result");
-                cJSON_AddItemToArray(list, item);
+                        json_text(&json, "failure", row->result ? row->result : "no-result");
+                json_close(&json, "}");
         }
-        char *text = str_or_die(cJSON_Print(root));
-        cJSON_Delete(root);
-        bool written = fputs(text, out) >= 0 && fputc('\n', out) >= 0 && fflush(out) == 0;
-        cJSON_free(text);
-        return written;
+        json_close(&json, "]}");
+        return json_print(&json, out);
 }
 
 void prove_results_free(struct prove_results *results)

@@ -18,19 +18,13 @@ static char *make_path(const struct str_list *front, const struct str_list *base
 {
         const struct str_list *const layers[] = {front, base};
         struct str_list directories = {0};
-        char *path = str_copy("PATH=");
         for (size_t layer = 0; layer < 2; layer++)
-                for (size_t i = 0; i < layers[layer]->count; i++) {
-                        const char *directory = layers[layer]->values[i];
-                        if (str_list_has(&directories, directory))
-                                continue;
-                        char *longer = str_format("%s%s%s", path, directories.count ? ":" : "", directory);
-                        str_list_add(&directories, directory);
-                        free(path);
-                        path = longer;
-                }
+                for (size_t i = 0; i < layers[layer]->count; i++)
+                        if (!str_list_has(&directories, layers[layer]->values[i]))
+                                str_list_add(&directories, layers[layer]->values[i]);
+        autofree char *joined = str_join(&directories, ":");
         str_list_free(&directories);
-        return path;
+        return str_format("PATH=%s", joined);
 }
 
 static bool is_word(const char *text, size_t longest)

@@ -25,22 +25,19 @@ static bool add_pair(struct port_pair **pairs, size_t *count, struct port_pair p
                         return true;
         if (*count == NETWORK_HOST_PORTS_MAX)
                 return error_set(error, EXIT_USAGE, "%s: more than %d ports", option, NETWORK_HOST_PORTS_MAX);
-        *pairs = str_or_die(reallocarray(*pairs, *count + 1, sizeof(**pairs)));
-        (*pairs)[(*count)++] = pair;
+        *array_add(*pairs, *count) = pair;
         return true;
 }
 
 /* Reads a port, up to the end or a colon. */
 static bool read_port(const char **text, uint16_t *port)
 {
-        unsigned value = 0;
-        const char *at = *text;
-        while (*at >= '0' && *at <= '9' && value <= UINT16_MAX)
-                value = value * 10 + (unsigned)(*at++ - '0');
-        if (at == *text || **text == '0' || value > UINT16_MAX)
+        uint64_t value;
+        size_t length = str_read_digits(*text, UINT16_MAX, &value);
+        if (length == 0 || **text == '0' || value > UINT16_MAX)
                 return false;
         *port = (uint16_t)value;
-        *text = at;
+        *text += length;
         return true;
 }
 

@@ -6,6 +6,7 @@
 #include "resolve/proxy.h"
 
 #include "lib/fd.h"
+#include "lib/hex.h"
 #include "policy/addresses.h"
 #include "policy/destinations.h"
 #include "policy/no_proxy.h"
@@ -39,30 +40,19 @@ static const char *first_set(const char *const *names, size_t count, const char 
         return NULL;
 }
 
-static int hexadecimal(char digit)
-{
-        if (digit >= '0' && digit <= '9')
-                return digit - '0';
-        digit = (char)(digit | 0x20);
-        return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
-}
-
 /* Decodes %XX. False when one is malformed, or too much. */
 static bool decode(const char *text, size_t length, unsigned char out[USERINFO_MAX], size_t *used)
 {
         for (size_t i = 0; i < length; i++) {
-                int value = (unsigned char)text[i];
-                if (text[i] == '%') {
-                        int high = i + 2 < length ? hexadecimal(text[i + 1]) : -1;
-                        int low = i + 2 < length ? hexadecimal(text[i + 2]) : -1;
-                        if (high < 0 || low < 0)
+                uint8_t value = (uint8_t)text[i];
+                if (value == '%') {
+                        if (i + 2 >= length || !hex_read(text + i + 1, &value, 1))
                                 return false;
-                        value = high * 16 + low;
                         i += 2;
                 }
                 if (*used == USERINFO_MAX)
                         return false;
-                out[(*used)++] = (unsigned char)value;
+                out[(*used)++] = value;
         }
         return true;
 }
@@ -105,7 +95,7 @@ static bool take_place(struct network *network, const char *text, size_t length)
 {
         autofree char *place = str_copy_n(text, length);
         char *host = place, *port_text = NULL;
-        unsigned port = PORT_DEFAULT;
+        uint64_t port = PORT_DEFAULT;
         struct in6_addr address;
         if (host[0] == '[') {
                 host++;
@@ -117,22 +107,16 @@ static bool take_place(struct network *network, const char *text, size_t length)
         } else if ((port_text = strchr(host, ':'))) {
                 *port_text++ = 0;
         }
-        if (port_text) {
-                port = 0;
-                for (const char *at = port_text; *at; at++) {
-                        if (*at < '0' || *at > '9' || port > UINT16_MAX)
-                                return false;
-                        port = port * 10 + (unsigned)(*at - '0');
-                }
-        }
+        if (port_text && !str_read_number(port_text, UINT16_MAX, &port))
+                return false;
         for (char *at = host; *at; at++)
                 *at = (char)tolower((unsigned char)*at);
         size_t last = strlen(host);
         if (last && host[last - 1] == '.')
                 host[last - 1] = 0;
-        if (port == 0 || port > UINT16_MAX || (!address_parse(host, &address) && !destination_is_name(host)))
+        if (port == 0 || (!address_parse(host, &address) && !destination_is_name(host)))
                 return false;
-        network->proxy = str_format("%s %u", host, port);
+        network->proxy = str_format("%s %u", host, (unsigned)port);
         return true;
 }
 

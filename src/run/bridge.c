@@ -24,6 +24,7 @@
 #include "run/bridge.h"
 #include "lib/endpoint.h"
 #include "lib/fd.h"
+#include "lib/line.h"
 #include "lib/str.h"
 #include "run/queue.h"
 #include "run/stdout_lines.h"
@@ -35,7 +36,7 @@
 
 enum {
         INPUT_SIZE = 64 * 1024,
-        OUTPUT_SIZE = STDOUT_LINES_HELD_MAX + 64 * 1024,
+        OUTPUT_SIZE = LINE_WHOLE_MAX + 64 * 1024,
         DROP_SIZE = 16 * 1024,
         NOISE_TEXT_MAX = 1024,
         ERRORS = POLLERR | POLLHUP | POLLNVAL,

@@ -8,10 +8,10 @@
 #include "lib/child.h"
 #include "lib/endpoint.h"
 #include "lib/fd.h"
+#include "lib/json.h"
 #include "lib/messages.h"
 #include "lib/program.h"
 #include "lib/str.h"
-#include "mcp/buf.h"
 #include "mcp/pins.h"
 #include "mcp/wire.h"
 #include "run/log_file.h"
@@ -33,72 +33,64 @@ static bool fail(struct error *error, const char *what)
  * which never permits more. The caller frees. */
 static char *make_identity(const struct box *box, const struct run_log *log)
 {
-        struct buf identity = {0};
         autofree char *name = run_log_server_name(log);
         autofree char *text = str_format("%s %s", path_base(box->argv.values[0]), name);
-        buf_put_escaped(&identity, text, strlen(text), FILTER_TEXT_MAX / 8);
-        buf_put(&identity, "", 1);
-        return identity.bytes;
+        return json_shown(text, strlen(text), FILTER_TEXT_MAX / 8);
 }
 
 /* The value of a variable that the user passed on. No record may show it. */
-static void write_secret(const struct box *box, const char *variable, FILE *out)
+static void write_secret(const struct box *box, const char *variable, struct buf *out)
 {
-        struct buf text = {0};
         size_t length = strcspn(variable, "=");
         autofree char *name = str_copy_n(variable, length);
         if (!variable[length] || !str_list_has(&box->secret_names, name))
                 return;
-        buf_put_escaped(&text, variable + length + 1, strlen(variable + length + 1), SIZE_MAX);
-        fprintf(out, "secret %.*s\n", (int)text.length, text.bytes);
-        explicit_bzero(text.bytes, text.length);
-        free(text.bytes);
+        autofree char *text = json_shown(variable + length + 1, strlen(variable + length + 1), SIZE_MAX);
+        buf_format(out, "secret %s\n", text);
+        explicit_bzero(text, strlen(text));
 }
 
-static void write_endpoint(const char *word, const struct endpoint *endpoint, FILE *out)
+static void write_endpoint(const char *word, const struct endpoint *endpoint, struct buf *out)
 {
         if (endpoint->fd < 0)
-                fprintf(out, "%s none\n", word);
+                buf_format(out, "%s none\n", word);
         else if (endpoint->burst > 0)
-                fprintf(out, "%s burst %zu\n", word, endpoint->burst);
+                buf_format(out, "%s burst %zu\n", word, endpoint->burst);
         else
-                fprintf(out, "%s %s\n", word, endpoint->is_socket ? "socket" : "plain");
+                buf_format(out, "%s %s\n", word, endpoint->is_socket ? "socket" : "plain");
 }
 
-void filter_helper_write_rules(const struct box *box, const char *server, bool explain, FILE *out)
+void filter_helper_write_rules(const struct box *box, const char *server, bool explain, struct buf *out)
 {
         const struct tool_rules *rules = &box->tools;
         for (size_t i = 0; i < rules->allow.count; i++)
-                fprintf(out, "allow %s\n", rules->allow.values[i]);
+                buf_format(out, "allow %s\n", rules->allow.values[i]);
         for (size_t i = 0; i < rules->deny.count; i++)
-                fprintf(out, "deny %s\n", rules->deny.values[i]);
-        fputs(rules->deny_sampling ? "deny-sampling\n" : "", out);
-        fputs(rules->deny_elicitation ? "deny-elicitation\n" : "", out);
-        fputs(rules->deny_roots ? "deny-roots\n" : "", out);
-        fputs(rules->pin_accept ? "pin-accept\n" : "", out);
-        fputs(explain ? "explain\n" : "", out);
-        fputs(box->log_path ? "log\n" : "", out);
-        fputs(rules->log_arguments ? "log-arguments\n" : "", out);
+                buf_format(out, "deny %s\n", rules->deny.values[i]);
+        buf_put_text(out, rules->deny_sampling ? "deny-sampling\n" : "");
+        buf_put_text(out, rules->deny_elicitation ? "deny-elicitation\n" : "");
+        buf_put_text(out, rules->deny_roots ? "deny-roots\n" : "");
+        buf_put_text(out, rules->pin_accept ? "pin-accept\n" : "");
+        buf_put_text(out, explain ? "explain\n" : "");
+        buf_put_text(out, box->log_path ? "log\n" : "");
+        buf_put_text(out, rules->log_arguments ? "log-arguments\n" : "");
         for (size_t i = 0; i < box->environment.count && rules->log_arguments; i++)
                 write_secret(box, box->environment.values[i], out);
         if (rules->pins)
-                fprintf(out, "pin %s\nserver %s\n", error_shown(rules->pins), server);
-        fprintf(out, "message-max %zu\n", rules->message_max);
+                buf_format(out, "pin %s\nserver %s\n", error_shown(rules->pins), server);
+        buf_format(out, "message-max %zu\n", rules->message_max);
 }
 
 /* Makes the sealed file of rules. A descriptor, or a negative errno. */
 static int make_rules(const struct box *box, const char *server, bool explain, const struct endpoint *input,
                       const struct endpoint *output)
 {
-        autofree char *text = NULL;
-        size_t length = 0;
-        FILE *out = str_or_die(open_memstream(&text, &length));
-        filter_helper_write_rules(box, server, explain, out);
-        write_endpoint("input", input, out);
-        write_endpoint("output", output, out);
-        str_or_die(fclose(out) == 0 ? text : NULL);
-        int made = fd_memory_file("rules", text, length);
-        explicit_bzero(text, length); /* it holds the values of variables */
+        autobuf text = {0};
+        filter_helper_write_rules(box, server, explain, &text);
+        write_endpoint("input", input, &text);
+        write_endpoint("output", output, &text);
+        int made = fd_memory_file("rules", text.bytes, text.length);
+        explicit_bzero(text.bytes, text.length); /* it holds the values of variables */
         return made;
 }
 
@@ -219,21 +211,23 @@ bool filter_helper_await(const struct filter_helper *helper, struct error *error
  * tool again. */
 static void write_pin(struct filter_helper *helper, const char *members, size_t length)
 {
-        struct buf line = {0};
+        autobuf line = {0};
+        struct json json = {.out = &line};
         if (helper->pins < 0 || memchr(members, '\n', length))
                 return;
-        buf_put_text(&line, "{\"server\":\"");
-        buf_put_text(&line, helper->server);
-        buf_put_text(&line, length > 0 ? "\"," : "\"");
-        buf_put(&line, members, length);
-        buf_put_text(&line, "}\n");
+        autofree char *server = str_format("\"%s\"", helper->server); /* escaped by make_identity() */
+        json_open(&json, NULL, '{');
+        json_raw(&json, "server", server, strlen(server));
+        if (length > 0)
+                json_raw(&json, NULL, members, length);
+        json_close(&json, "}");
+        buf_put_text(&line, "\n");
         ssize_t written = write(helper->pins, line.bytes, line.length);
         if (written != (ssize_t)line.length) {
                 message("--pin: cannot write the pins: %s",
                         written < 0 ? strerror(errno) : "the disk is full");
                 fd_close(&helper->pins);
         }
-        free(line.bytes);
 }
 
 bool filter_helper_read(struct filter_helper *helper, struct run_log *log)

@@ -7,6 +7,7 @@
 #define HUTCH_RUN_FILTER_HELPER_H
 
 #include "box/box.h"
+#include "lib/buf.h"
 #include "run/run_log.h"
 
 struct filter_helper {
@@ -31,7 +32,7 @@ bool filter_helper_start(struct filter_helper *helper, const struct box *box, co
                          int nat, int server[3], struct error *error);
 
 /* The rules as lines of mcp/wire.h. */
-void filter_helper_write_rules(const struct box *box, const char *server, bool explain, FILE *out);
+void filter_helper_write_rules(const struct box *box, const char *server, bool explain, struct buf *out);
 
 /* Waits until the filter has read its rules and pins and is confined. The server must not start before. */
 bool filter_helper_await(const struct filter_helper *helper, struct error *error);

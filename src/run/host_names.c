@@ -5,6 +5,7 @@
  */
 #include "run/host_names.h"
 
+#include "lib/buf.h"
 #include "lib/fd.h"
 #include "lib/str.h"
 #include "policy/addresses.h"
@@ -28,15 +29,16 @@ static const char blanks[] = " \t\r\f\v";
 static unsigned interface_number(const char *zone, int socket)
 {
         struct ifreq request = {0};
-        if (*zone && zone[strspn(zone, "0123456789")] == 0)
-                return (unsigned)strtoul(zone, NULL, 10);
+        uint64_t number;
+        if (str_read_number(zone, UINT_MAX, &number))
+                return (unsigned)number;
         if (strlen(zone) >= sizeof(request.ifr_name))
                 return 0;
         memcpy(request.ifr_name, zone, strlen(zone));
         return ioctl(socket, SIOCGIFINDEX, &request) < 0 ? 0 : (unsigned)request.ifr_ifindex;
 }
 
-static bool write_server(char *value, int socket, FILE *out)
+static bool write_server(char *value, int socket, struct buf *out)
 {
         struct in6_addr parsed;
         char *zone = strchr(value, '%');
@@ -46,13 +48,13 @@ static bool write_server(char *value, int socket, FILE *out)
         if (!address_parse(value, &parsed) || (zone && !number))
                 return false;
         if (number)
-                fprintf(out, "nameserver %s%%%u\n", value, number);
+                buf_format(out, "nameserver %s%%%u\n", value, number);
         else
-                fprintf(out, "nameserver %s\n", value);
+                buf_format(out, "nameserver %s\n", value);
         return true;
 }
 
-static void write_servers(char *text, int socket, FILE *out)
+static void write_servers(char *text, int socket, struct buf *out)
 {
         char *lines = NULL;
         size_t count = 0;
@@ -73,7 +75,7 @@ static bool is_proxy(const struct network *network, const char *name)
         return network->proxy && strncmp(network->proxy, name, length) == 0 && network->proxy[length] == ' ';
 }
 
-static void write_hosts(char *text, const struct network *network, FILE *out)
+static void write_hosts(char *text, const struct network *network, struct buf *out)
 {
         char *lines = NULL;
         for (char *line = strtok_r(text, "\n", &lines); line; line = strtok_r(NULL, "\n", &lines)) {
@@ -87,7 +89,7 @@ static void write_hosts(char *text, const struct network *network, FILE *out)
                         for (char *at = name; *at; at++)
                                 *at = (char)tolower((unsigned char)*at);
                         if (rules_cover_name(&network->rules, name) || is_proxy(network, name))
-                                fprintf(out, "host %s %s\n", address, name);
+                                buf_format(out, "host %s %s\n", address, name);
                 }
         }
 }
@@ -96,12 +98,10 @@ char *host_names_read(const char *resolv_conf, const char *hosts, const struct n
 {
         autofree char *servers = NULL;
         autofree char *names = NULL;
-        char *text = NULL;
-        size_t length = 0;
-        FILE *out = str_or_die(open_memstream(&text, &length));
+        struct buf text = {0};
         if (fd_read_file(resolv_conf, FILE_MAX_BYTES, &servers) > 0)
-                write_servers(servers, socket, out);
+                write_servers(servers, socket, &text);
         if (fd_read_file(hosts, FILE_MAX_BYTES, &names) > 0)
-                write_hosts(names, network, out);
-        return str_or_die(fclose(out) == 0 ? text : NULL);
+                write_hosts(names, network, &text);
+        return buf_take(&text);
 }

@@ -98,8 +98,7 @@ static void add_place(struct mount_watch *watch, const struct mount *mount, char
                 free(path); /* the attempt to make this mount fails and reports it */
                 return;
         }
-        watch->places = str_or_die(reallocarray(watch->places, watch->count + 1, sizeof(*watch->places)));
-        watch->places[watch->count++] = place;
+        *array_add(watch->places, watch->count) = place;
 }
 
 /* True when the grant `holder` shows and permits the same as the mount did. */

@@ -25,40 +25,38 @@ enum {
         LAST_RECORDS = 4096, /* how many messages it may send after it */
 };
 
-static void write_destinations(const char *word, const struct destinations *list, FILE *out)
+static void write_destinations(const char *word, const struct destinations *list, struct buf *out)
 {
         for (size_t i = 0; i < list->count; i++)
                 if (list->items[i].kind != DESTINATION_LOCALHOST)
-                        fprintf(out, "%s %s\n", word, list->items[i].text);
+                        buf_format(out, "%s %s\n", word, list->items[i].text);
 }
 
-void nat_helper_write_rules(const struct box *box, bool explain, FILE *out)
+void nat_helper_write_rules(const struct box *box, bool explain, struct buf *out)
 {
         const struct network *network = &box->network;
-        fputs(box->log_path ? "log\n" : "", out);
-        fputs(explain ? "explain\n" : "", out);
+        buf_put_text(out, box->log_path ? "log\n" : "");
+        buf_put_text(out, explain ? "explain\n" : "");
         write_destinations("allow", &network->rules.allow, out);
         write_destinations("deny", &network->rules.deny, out);
         for (size_t i = 0; i < network->host_port_count; i++)
-                fprintf(out, "host-port %u %u\n", network->host_ports[i].inside, network->host_ports[i].host);
+                buf_format(out, "host-port %u %u\n", network->host_ports[i].inside,
+                           network->host_ports[i].host);
         if (network->proxy)
-                fprintf(out, "proxy %s%s%s\n", network->proxy, network->proxy_credentials ? " " : "",
-                        network->proxy_credentials ? network->proxy_credentials : "");
+                buf_format(out, "proxy %s%s%s\n", network->proxy, network->proxy_credentials ? " " : "",
+                           network->proxy_credentials ? network->proxy_credentials : "");
         for (size_t i = 0; i < network->no_proxy.count; i++)
-                fprintf(out, "no-proxy %s\n", network->no_proxy.values[i]);
+                buf_format(out, "no-proxy %s\n", network->no_proxy.values[i]);
 }
 
 /* Makes the sealed file of rules, followed by `names`. A descriptor, or a negative errno. */
 static int make_rules(const struct box *box, bool explain, const char *names)
 {
-        autofree char *text = NULL;
-        size_t length = 0;
-        FILE *out = str_or_die(open_memstream(&text, &length));
-        nat_helper_write_rules(box, explain, out);
-        fputs(names, out);
-        str_or_die(fclose(out) == 0 ? text : NULL);
-        int made = fd_memory_file("rules", text, length);
-        explicit_bzero(text, length); /* it holds the credentials of the proxy */
+        autobuf text = {0};
+        nat_helper_write_rules(box, explain, &text);
+        buf_put_text(&text, names);
+        int made = fd_memory_file("rules", text.bytes, text.length);
+        explicit_bzero(text.bytes, text.length); /* it holds the credentials of the proxy */
         return made;
 }
 

@@ -7,6 +7,7 @@
 #define HUTCH_RUN_NAT_HELPER_H
 
 #include "box/box.h"
+#include "lib/buf.h"
 #include "run/names_watch.h"
 #include "run/run_log.h"
 
@@ -28,7 +29,7 @@ bool nat_helper_start(struct nat_helper *helper, const struct box *box, int filt
 
 /* Two parts of nat_helper_start() without a look at the machine: the rules as lines of nat/wire.h, and the
  * error for a published port when listening on it failed with `problem`, an errno. */
-void nat_helper_write_rules(const struct box *box, bool explain, FILE *out);
+void nat_helper_write_rules(const struct box *box, bool explain, struct buf *out);
 bool nat_helper_refuse_port(const struct port_pair *pair, int problem, struct error *error);
 
 /* Closes the ends that the sandbox was cloned with. */

@@ -32,7 +32,7 @@ enum {
 
 static void write_line(struct run_log *log, const char *text)
 {
-        struct log_line line;
+        autoline line = {0};
         log_line_begin(&line, "line");
         log_line_text(&line, "text", text, LINE_BYTES_MAX);
         (void)log_line_write(&line, log->store_file);
@@ -78,18 +78,16 @@ void run_log_prepare_for_log(struct run_log *log, const struct str_list *command
 
 static void put_grants(struct log_line *line, const struct box *box)
 {
+        struct str_list grants = {0};
         size_t count = 0;
-        log_line_list(line, "grants");
         for (size_t i = 0; i < box->mount_count; i++) {
                 const struct mount *mount = &box->mounts[i];
-                if (!mount_is_asked_for(mount))
-                        continue;
                 const char *how = mount->kind == MOUNT_OVERLAY ? "overlay" : mount->writable ? "rw" : "ro";
-                autofree char *grant = str_format("%s %s", how, mount->source);
-                if (count++ < GRANTS_MAX)
-                        log_line_item(line, grant, GRANT_BYTES_MAX);
+                if (mount_is_asked_for(mount) && count++ < GRANTS_MAX)
+                        str_list_take(&grants, str_format("%s %s", how, mount->source));
         }
-        log_line_list_end(line);
+        log_line_list(line, "grants", &grants, GRANT_BYTES_MAX);
+        str_list_free(&grants);
         log_line_number(line, "grant_count", count);
 }
 
@@ -112,15 +110,16 @@ static void write_log(struct run_log *log, struct log_line *line)
 
 static void put_rules(struct log_line *line, const char *key, const struct destinations *list)
 {
-        log_line_list(line, key);
+        struct str_list rules = {0};
         for (size_t i = 0; i < list->count; i++)
-                log_line_item(line, list->items[i].text, GRANT_BYTES_MAX);
-        log_line_list_end(line);
+                str_list_add(&rules, list->items[i].text);
+        log_line_list(line, key, &rules, GRANT_BYTES_MAX);
+        str_list_free(&rules);
 }
 
 static int write_start(struct run_log *log, int file, const char *name, const struct box *box)
 {
-        struct log_line line;
+        autoline line = {0};
         log_line_begin(&line, "start");
         put_id(&line, log);
         log_line_text(&line, "name", name, SERVER_NAME_MAX);
@@ -190,7 +189,7 @@ bool run_log_open_file(struct run_log *log, const struct box *box, struct error 
 
 void run_log_add_members(struct run_log *log, const char *members)
 {
-        struct log_line line;
+        autoline line = {0};
         if (log->file < 0 || !log_line_begin_members(&line, members))
                 return;
         put_id(&line, log);
@@ -199,7 +198,7 @@ void run_log_add_members(struct run_log *log, const char *members)
 
 void run_log_add_limit(struct run_log *log, const char *limit, const char *value, const char *mechanism)
 {
-        struct log_line line;
+        autoline line = {0};
         if (log->file < 0)
                 return;
         log_line_begin(&line, "limit");
@@ -212,7 +211,7 @@ void run_log_add_limit(struct run_log *log, const char *limit, const char *value
 
 void run_log_end(struct run_log *log, int status)
 {
-        struct log_line line;
+        autoline line = {0};
         messages_record(NULL, NULL);
         str_list_free(&log->early);
         if (log->store_file < 0 && log->file < 0)

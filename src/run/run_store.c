@@ -238,8 +238,7 @@ static void read_run(int directory, const char *server, const char *file, struct
         run.name = str_copy(server);
         run.started = strtoull(file, NULL, 16);
         memcpy(run.id, file + TIME_DIGITS + 1, sizeof(run.id));
-        list->runs = str_or_die(reallocarray(list->runs, list->count + 1, sizeof(*list->runs)));
-        list->runs[list->count++] = run;
+        *array_add(list->runs, list->count) = run;
 }
 
 static void read_server(int runs, const char *directory_name, struct run_store_runs *list)

@@ -1,37 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * See stdout_lines.h. A verdict depends on the bytes alone and never on how reads cut them: a line longer
- * than STDOUT_LINES_HELD_MAX is judged by its first bytes even when its end is there. No byte is searched
- * twice: memchr() finds the line ends, and the search in a held line continues where it stopped.
+ * than LINE_WHOLE_MAX is judged by its first bytes even when its end is there. memchr() finds the line ends,
+ * and the search in a held line continues where it stopped.
  */
 #include "run/stdout_lines.h"
 
 #include <string.h>
-
-static bool is_blank(char c)
-{
-        return c == ' ' || c == '\t' || c == '\r';
-}
-
-/* Judges `length` bytes of a line, without its newline. `whole`: they are the whole line. */
-static enum stdout_lines_verdict judge_line(const char *line, size_t length, bool whole)
-{
-        size_t first = 0;
-        size_t end = length;
-
-        while (first < length && is_blank(line[first]))
-                first++;
-        if (first == length)
-                return whole ? STDOUT_LINES_IGNORE : STDOUT_LINES_NOISE;
-        if (line[first] != '{' && line[first] != '[')
-                return STDOUT_LINES_NOISE;
-        if (!whole)
-                return STDOUT_LINES_MESSAGE;
-
-        while (is_blank(line[end - 1]))
-                end--;
-        return line[end - 1] == '}' || line[end - 1] == ']' ? STDOUT_LINES_MESSAGE : STDOUT_LINES_NOISE;
-}
 
 enum stdout_lines_verdict stdout_lines_judge(struct stdout_lines *lines, const char *data, size_t length,
                                              bool final, size_t *run)
@@ -45,7 +20,7 @@ enum stdout_lines_verdict stdout_lines_judge(struct stdout_lines *lines, const c
                 size_t text = newline ? (size_t)(newline - line) : rest;
                 size_t taken = newline ? text + 1 : rest;
                 bool ended = newline || final;
-                bool whole = text <= STDOUT_LINES_HELD_MAX;
+                bool whole = text <= LINE_WHOLE_MAX;
                 enum stdout_lines_verdict verdict;
 
                 if (lines->state == STDOUT_LINES_IN_MESSAGE) {
@@ -56,7 +31,7 @@ enum stdout_lines_verdict stdout_lines_judge(struct stdout_lines *lines, const c
                         lines->searched = text;
                         break;
                 } else {
-                        verdict = judge_line(line, whole ? text : STDOUT_LINES_HELD_MAX, whole);
+                        verdict = (enum stdout_lines_verdict)line_judge(line, text);
                 }
 
                 lines->searched = 0;

@@ -1,24 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The line judge: which bytes of a server's stdout can be protocol messages. It looks only at the first and
- * the last non-blank character of a line; whether the line is valid JSON is for the client to decide. It
- * keeps no copy of the bytes.
+ * Lines in pieces: which bytes of a server's stdout are lines that lib/line.h judges to be messages. A line
+ * of at most LINE_WHOLE_MAX bytes is held until its end is there. It keeps no copy of the bytes.
  */
 #ifndef HUTCH_RUN_STDOUT_LINES_H
 #define HUTCH_RUN_STDOUT_LINES_H
 
+#include "lib/line.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A line of at most this many bytes, without its newline, is held until its end is there. A longer line is
- * judged by its first bytes, so many. */
-enum { STDOUT_LINES_HELD_MAX = 64 * 1024 };
-
 enum stdout_lines_verdict {
-        STDOUT_LINES_HOLD,    /* undecided: more bytes or the end are needed */
-        STDOUT_LINES_MESSAGE, /* pass on unchanged: one or more lines, or a part of a long line */
-        STDOUT_LINES_NOISE,   /* a line, or the start of a long line, that cannot be a message */
-        STDOUT_LINES_IGNORE,  /* a blank line, or the rest of a long line of noise */
+        STDOUT_LINES_IGNORE = LINE_BLANK,    /* a blank line, or the rest of a long line of noise */
+        STDOUT_LINES_MESSAGE = LINE_MESSAGE, /* pass on unchanged: lines, or a part of a long line */
+        STDOUT_LINES_NOISE = LINE_NOISE,     /* a line, or the start of a long line, that is not a message */
+        STDOUT_LINES_HOLD                    /* undecided: more bytes or the end are needed */
 };
 
 /* The state between two calls. All zero at the start. */

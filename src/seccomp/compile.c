@@ -8,6 +8,7 @@
 #include "seccomp/compile.h"
 
 #include "lib/fd.h"
+#include "lib/str.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -171,30 +172,16 @@ static const char *engine_name(uint32_t architecture)
         return "";
 }
 
-/* Reads the two numbers at the start of "5.14" or "6.1.0-rc1-name". */
-static bool read_version(const char *text, long version[2])
-{
-        char *end;
-
-        version[0] = strtol(text, &end, 10);
-        if (end == text || *end != '.')
-                return false;
-        text = end + 1;
-        version[1] = strtol(text, &end, 10);
-        return end != text;
-}
-
 /* Sets *is_reached to whether the running kernel is `wanted` or newer. False when `wanted` is not a version.
  */
 static bool read_kernel(const char *wanted, bool *is_reached)
 {
         struct utsname machine;
-        long least[2];
-        long running[2];
+        uint64_t least[2];
 
-        if (!read_version(wanted, least) || uname(&machine) < 0 || !read_version(machine.release, running))
+        if (!str_read_release(wanted, least) || uname(&machine) < 0)
                 return false;
-        *is_reached = running[0] > least[0] || (running[0] == least[0] && running[1] >= least[1]);
+        *is_reached = str_is_release(machine.release, least[0], least[1]);
         return true;
 }
 

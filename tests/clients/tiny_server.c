@@ -383,7 +383,7 @@ static int move_bytes(const char *reply, size_t reply_length)
 
 static int produce(size_t length)
 {
-        static const char begin[] = "{\"method\":\"x\",\"params\":{\"x\":\"", end[] = "\"}}\n";
+        static const char begin[] = "{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":{\"x\":\"", end[] = "\"}}\n";
         const size_t begin_length = sizeof(begin) - 1, end_length = sizeof(end) - 1;
         if (length < begin_length + end_length)
                 return 2;
@@ -405,7 +405,7 @@ int main(int argc, char **argv)
         if (argc == 2 && strcmp(argv[1], "--echo") == 0)
                 return move_bytes(NULL, 0);
         if (argc == 2 && strcmp(argv[1], "--sink") == 0)
-                return move_bytes("{\"method\":\"x\"}\n", 15);
+                return move_bytes("{\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n", 31);
         if (argc == 3 && strcmp(argv[1], "--source") == 0)
                 return produce((size_t)strtoul(argv[2], NULL, 10));
         fputs("usage: tiny_server [--echo | --sink | --source BYTES]\n", stderr);

@@ -142,11 +142,11 @@ def test_every_client_ends_its_server_in_its_own_way(hutch, modes):
 
 
 def test_a_server_that_handles_the_signal_gives_its_own_status(hutch):
-    script = "trap 'echo \"{\\\"bye\\\":1}\"; exit 7' TERM; echo '{}'; while :; do sleep 0.05; done"
+    script = "trap 'echo \"{\\\"jsonrpc\\\":1}\"; exit 7' TERM; echo '{\"jsonrpc\":0}'; while :; do sleep 0.05; done"
     with pipe_process(hutch, "mcp", "--", "sh", "-c", script) as process:
-        assert process.stdout.readline() == b"{}\n"
+        assert process.stdout.readline() == b'{"jsonrpc":0}\n'
         process.send_signal(signal.SIGTERM)
-        assert process.stdout.readline() == b'{"bye":1}\n'
+        assert process.stdout.readline() == b'{"jsonrpc":1}\n'
         assert process.wait(5) in (7, 128 + signal.SIGTERM)
 
 

@@ -17,13 +17,9 @@ void filter_report(enum filter_message_type type, const char *text, size_t lengt
                 FUZZ_CHECK(text[i] || type == FILTER_NOISE);
 }
 
-void filter_report_note(const char *format, ...)
+void filter_report_text(bool once, const char *format, ...)
 {
-        (void)format;
-}
-
-void filter_report_line(const char *format, ...)
-{
+        (void)once;
         (void)format;
 }
 

@@ -6,7 +6,7 @@
 #include "fuzz.h"
 
 #include "lib/fd.h"
-#include "mcp/json_text.h"
+#include "lib/json_text.h"
 #include "mcp/jsonl.h"
 
 static struct jsonl jsonl = {.seed = 0xFEDCBA9876543210};

@@ -179,8 +179,7 @@ char *big_line(size_t length)
         for (size_t i = 0; i < length; i++)
                 line[i] = (char)('a' + i % 23);
         line[0] = '{';
-        line[length - 2] = '}';
-        line[length - 1] = '\n';
+        memcpy(line + length - 11, "\"jsonrpc\"}\n", 11);
         return line;
 }
 

@@ -59,7 +59,11 @@ size_t get(int fd, char *data, size_t size);
 void assert_got(int fd, const char *expected);
 bool at_end(int fd);
 
-/* A message of `length` bytes with its newline; the caller frees. */
+/* A message, without its newline. */
+#define MESSAGE(n) "{\"jsonrpc\":\"2.0\",\"method\":\"m" #n "\"}"
+
+/* A message of `length` bytes (at least 12) with its newline and, as SDKs write it, with the member "jsonrpc"
+ * at the end; the caller frees. */
 char *big_line(size_t length);
 
 #endif

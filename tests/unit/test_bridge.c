@@ -3,8 +3,8 @@
  * What the bridge does with bytes, ends and errors, over pipes and sockets. See bridge_rig.h.
  */
 #include "bridge_rig.h"
+#include "lib/line.h"
 #include "run/queue.h"
-#include "run/stdout_lines.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,17 +26,17 @@ static void message_there_and_back(void **state)
         for (int kind = PIPE; kind <= SOCKET; kind++) {
                 struct rig rig = rig_new(kind, true);
 
-                put(rig.client[0], "{\"id\":1}\n");
+                put(rig.client[0], MESSAGE(1) "\n");
                 assert_true(rig_turn(&rig, 0));
-                assert_got(rig.server[0], "{\"id\":1}\n"); /* in the same turn */
-                put(rig.server[1], "{\"result\":1}\n");
+                assert_got(rig.server[0], MESSAGE(1) "\n"); /* in the same turn */
+                put(rig.server[1], MESSAGE(2) "\n");
                 assert_true(rig_turn(&rig, 0));
-                assert_got(rig.client[1], "{\"result\":1}\n");
+                assert_got(rig.client[1], MESSAGE(2) "\n");
                 put(rig.server[2], "log");
                 assert_true(rig_turn(&rig, 0));
                 assert_got(rig.client[2], "log");
                 assert_int_equal(rig_settle(&rig), 0);
-                assert_int_equal(bridge_bytes_taken(rig.bridge), 13 + 3);
+                assert_int_equal(bridge_bytes_taken(rig.bridge), sizeof(MESSAGE(2)) + 3);
                 rig_end(&rig);
         }
 }
@@ -46,13 +46,14 @@ static void noise_goes_to_stderr(void **state)
         struct rig rig = rig_new(PIPE, true);
 
         (void)state;
-        put(rig.server[1], "ready\033[0m on 3000 \r\n\n{1}\n  [2] \r\n}\n{3}\n{4}");
+        put(rig.server[1], "ready\033[0m on 3000 \r\n\n" MESSAGE(1) "\n  [" MESSAGE(2) "] \r\n}\n" MESSAGE(
+                               3) "\n" MESSAGE(4));
         rig_settle(&rig);
-        assert_got(rig.client[1], "{1}\n  [2] \r\n{3}\n");
+        assert_got(rig.client[1], MESSAGE(1) "\n  [" MESSAGE(2) "] \r\n" MESSAGE(3) "\n");
         assert_got(rig.client[2], "[hutch] server stdout: ready\\x1b[0m on 3000\n[hutch] server stdout: }\n");
         hang_up(&rig.server[1]);
         rig_settle(&rig);
-        assert_got(rig.client[1], "{4}");
+        assert_got(rig.client[1], MESSAGE(4));
         rig_end(&rig);
 }
 
@@ -61,12 +62,12 @@ static void noise_at_the_end(void **state)
         struct rig rig = rig_new(PIPE, true);
 
         (void)state;
-        put(rig.server[1], "{1}\n{half of a mess");
+        put(rig.server[1], MESSAGE(1) "\n{half of a mess");
         rig_settle(&rig);
         hang_up(&rig.server[1]);
         hang_up(&rig.server[2]);
         rig_settle(&rig);
-        assert_got(rig.client[1], "{1}\n");
+        assert_got(rig.client[1], MESSAGE(1) "\n");
         assert_got(rig.client[2], "[hutch] server stdout: {half of a mess\n");
         assert_true(bridge_drained(rig.bridge));
         rig_end(&rig);
@@ -88,9 +89,9 @@ static void long_noise_is_cut(void **state)
                         written += (size_t)n;
                 rig_settle(&rig);
         }
-        put(rig.server[1], "{1}\n");
+        put(rig.server[1], MESSAGE(1) "\n");
         rig_settle(&rig);
-        assert_got(rig.client[1], "{1}\n");
+        assert_got(rig.client[1], MESSAGE(1) "\n");
         length = get(rig.client[2], text, sizeof text);
         assert_in_range(length, 100, 1100);
         assert_memory_equal(text, "[hutch] server stdout: xbcdefg", 30);
@@ -133,19 +134,19 @@ static void many_bytes_both_ways(void **state)
 static void held_lines_of_every_length(void **state)
 {
         struct rig rig = rig_new(PIPE, true);
-        char *line = big_line(STDOUT_LINES_HELD_MAX + 3);
-        size_t lengths[] = {3,
+        char *line = big_line(LINE_WHOLE_MAX + 3);
+        size_t lengths[] = {12,
                             4096,
                             65000,
-                            STDOUT_LINES_HELD_MAX - 1,
-                            STDOUT_LINES_HELD_MAX,
-                            STDOUT_LINES_HELD_MAX + 1,
-                            STDOUT_LINES_HELD_MAX + 2,
-                            STDOUT_LINES_HELD_MAX + 3};
+                            LINE_WHOLE_MAX - 1,
+                            LINE_WHOLE_MAX,
+                            LINE_WHOLE_MAX + 1,
+                            LINE_WHOLE_MAX + 2,
+                            LINE_WHOLE_MAX + 3};
 
         (void)state;
         for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-                char *piece = line + STDOUT_LINES_HELD_MAX + 3 - lengths[i];
+                char *piece = line + LINE_WHOLE_MAX + 3 - lengths[i];
                 char before = *piece;
 
                 *piece = '{';
@@ -161,8 +162,8 @@ static void slow_client_stops_the_server(void **state)
         (void)state;
         for (int kind = PIPE; kind <= SOCKET; kind++) {
                 struct rig rig = rig_new(kind, true);
-                const char line[] =
-                    "{\"a\":\"0123456789012345678901234567890123456789012345678901234567890\"}\n";
+                const char line[] = "{\"jsonrpc\":\"2.0\",\"method\":"
+                                    "\"01234567890123456789012345678901234567890123456789\"}\n";
                 size_t length = sizeof line - 1;
                 size_t sent = 0;
                 size_t got = 0;
@@ -203,15 +204,15 @@ static void end_of_input_is_passed_on(void **state)
         for (int kind = PIPE; kind <= SOCKET; kind++) {
                 struct rig rig = rig_new(kind, true);
 
-                put(rig.client[0], "{1}\n{2}");
+                put(rig.client[0], MESSAGE(1) "\n" MESSAGE(2));
                 hang_up(&rig.client[0]);
                 rig_settle(&rig);
                 assert_true(bridge_input_ended(rig.bridge));
-                assert_got(rig.server[0], "{1}\n{2}");
+                assert_got(rig.server[0], MESSAGE(1) "\n" MESSAGE(2));
                 assert_true(at_end(rig.server[0]));
-                put(rig.server[1], "{\"late\":1}\n");
+                put(rig.server[1], MESSAGE(3) "\n");
                 rig_settle(&rig);
-                assert_got(rig.client[1], "{\"late\":1}\n");
+                assert_got(rig.client[1], MESSAGE(3) "\n");
                 rig_end(&rig);
         }
 }
@@ -289,7 +290,7 @@ static void client_that_goes_away(void **state)
                         struct rig rig = rig_new(kind, true);
 
                         if (writes_first)
-                                put(rig.server[1], "{1}\n");
+                                put(rig.server[1], MESSAGE(1) "\n");
                         hang_up(&rig.client[1]);
                         rig_settle(&rig);
                         assert_true(bridge_client_gone(rig.bridge));
@@ -298,9 +299,9 @@ static void client_that_goes_away(void **state)
                         hang_up(&rig.server[2]);
                         rig_settle(&rig);
                         assert_true(bridge_drained(rig.bridge));
-                        put(rig.client[0], "{2}\n"); /* the other direction still works */
+                        put(rig.client[0], MESSAGE(2) "\n"); /* the other direction still works */
                         rig_settle(&rig);
-                        assert_got(rig.server[0], "{2}\n");
+                        assert_got(rig.server[0], MESSAGE(2) "\n");
                         rig_end(&rig);
                 }
 }
@@ -347,9 +348,9 @@ static void stderr_that_nobody_reads(void **state)
                         total += sizeof block;
                 }
                 rig_settle(&rig);
-                put(rig.server[1], "{1}\n"); /* nor are messages */
+                put(rig.server[1], MESSAGE(1) "\n"); /* nor are messages */
                 rig_settle(&rig);
-                assert_got(rig.client[1], "{1}\n");
+                assert_got(rig.client[1], MESSAGE(1) "\n");
 
                 rig_say(&rig, "[hutch] an own line\n");
                 do {
@@ -384,10 +385,10 @@ static void stderr_that_is_gone(void **state)
                 assert_int_equal(rig_settle(&rig), 0);
                 for (int i = 0; i < 200; i++) {
                         put(rig.server[2], "0123456789012345678901234567890123456789\n");
-                        put(rig.server[1], "noise\n{1}\n");
+                        put(rig.server[1], "noise\n" MESSAGE(1) "\n");
                         rig_say(&rig, "[hutch] line\n");
                         rig_settle(&rig);
-                        assert_got(rig.client[1], "{1}\n");
+                        assert_got(rig.client[1], MESSAGE(1) "\n");
                 }
                 hang_up(&rig.server[1]);
                 hang_up(&rig.server[2]);
@@ -449,7 +450,7 @@ static void drained_only_when_all_is_taken(void **state)
         (void)state;
         while (poll(&room, 1, 0) > 0)
                 assert_int_equal(write(rig.given[1], block, sizeof block), sizeof block);
-        put(rig.server[1], "{1}"); /* no newline: it may only pass once the end is known */
+        put(rig.server[1], MESSAGE(1)); /* no newline: it may only pass once the end is known */
         for (int i = 0; i < 3; i++)
                 hang_up(&rig.server[i]);
         rig_settle(&rig);
@@ -457,7 +458,7 @@ static void drained_only_when_all_is_taken(void **state)
         while (get(rig.client[1], block, sizeof block) == sizeof block)
                 ;
         rig_settle(&rig);
-        assert_got(rig.client[1], "{1}");
+        assert_got(rig.client[1], MESSAGE(1));
         assert_true(bridge_drained(rig.bridge));
         assert_int_equal(rig_settle(&rig), 0);
         rig_end(&rig);

@@ -40,16 +40,16 @@ static void one_socket_for_stdin_and_stdout(void **state)
         make_ends(SOCKET, &rig.client[2], &rig.given[2]);
         rig_start(&rig, true);
         never_block(ends[1]);
-        put(rig.client[0], "{1}\n");
+        put(rig.client[0], MESSAGE(1) "\n");
         rig_settle(&rig);
-        assert_got(rig.server[0], "{1}\n");
+        assert_got(rig.server[0], MESSAGE(1) "\n");
         shutdown(rig.client[0], SHUT_WR);
         rig_settle(&rig);
         assert_true(bridge_input_ended(rig.bridge));
         assert_false(bridge_client_gone(rig.bridge));
-        put(rig.server[1], "{2}\n");
+        put(rig.server[1], MESSAGE(2) "\n");
         rig_settle(&rig);
-        assert_got(rig.client[1], "{2}\n");
+        assert_got(rig.client[1], MESSAGE(2) "\n");
 
         hang_up(&rig.server[1]); /* the end of the server's output ends nothing of the client's */
         rig_settle(&rig);
@@ -57,8 +57,8 @@ static void one_socket_for_stdin_and_stdout(void **state)
         bridge_free(rig.bridge);
         rig_leave();
         rig.bridge = NULL;
-        put(rig.given[1], "{3}\n");
-        assert_got(rig.client[1], "{3}\n");
+        put(rig.given[1], MESSAGE(3) "\n");
+        assert_got(rig.client[1], MESSAGE(3) "\n");
         rig_end(&rig);
 }
 
@@ -79,9 +79,9 @@ static void terminal(void **state)
                 rig.given[i] = i == 0 ? slave : dup(slave);
         rig_start(&rig, true);
         never_block(rig.client[0]);
-        put(rig.client[0], "{1}\n");
+        put(rig.client[0], MESSAGE(1) "\n");
         assert_true(rig_turn(&rig, PATIENCE_MS));
-        assert_got(rig.server[0], "{1}\n");
+        assert_got(rig.server[0], MESSAGE(1) "\n");
         rig_carry(&rig, rig.server[1], rig.client[0], line, 200000, 1000);
 
         /* Ctrl-D at the beginning of a line is the end of input. */
@@ -92,10 +92,10 @@ static void terminal(void **state)
         assert_true(rig_turn(&rig, PATIENCE_MS));
         assert_true(bridge_input_ended(rig.bridge));
         readable = (struct pollfd){.fd = rig.client[0], .events = POLLIN};
-        put(rig.server[1], "{2}\n");
+        put(rig.server[1], MESSAGE(2) "\n");
         rig_settle(&rig);
         assert_int_equal(poll(&readable, 1, PATIENCE_MS), 1);
-        assert_got(rig.client[0], "{2}\n");
+        assert_got(rig.client[0], MESSAGE(2) "\n");
         hang_up(&rig.client[0]);
         rig_settle(&rig);
         assert_true(bridge_client_gone(rig.bridge));
@@ -120,9 +120,9 @@ static void terminal_master(void **state)
                 rig.given[i] = i == 0 ? master : dup(master);
         rig_start(&rig, false);
         never_block(rig.client[0]);
-        put(rig.client[0], "{1}\n");
+        put(rig.client[0], MESSAGE(1) "\n");
         assert_true(rig_turn(&rig, PATIENCE_MS));
-        assert_got(rig.server[0], "{1}\n");
+        assert_got(rig.server[0], MESSAGE(1) "\n");
         rig_carry(&rig, rig.server[1], rig.client[0], line, 100000, 1000);
         free(line);
         rig_end(&rig);
@@ -161,11 +161,11 @@ static void regular_files(void **state)
         assert_int_equal(lseek(rig.given[0], 0, SEEK_CUR), 499999); /* the offset is the client's too */
         put(rig.server[2], "log\n");
         rig_settle(&rig);
-        put(rig.server[1], "{1}\nnoise\n");
+        put(rig.server[1], MESSAGE(1) "\nnoise\n");
         rig_settle(&rig);
         lseek(rig.given[1], 0, SEEK_SET);
         lseek(rig.given[2], 0, SEEK_SET);
-        assert_got(rig.given[1], "{1}\n");
+        assert_got(rig.given[1], MESSAGE(1) "\n");
         assert_got(rig.given[2], "log\n[hutch] server stdout: noise\n");
         free(big);
         free(arrived);
@@ -187,9 +187,9 @@ static void null_device_and_directory(void **state)
                 rig_settle(&rig);
                 assert_true(bridge_input_ended(rig.bridge));
                 assert_true(at_end(rig.server[0]));
-                put(rig.server[1], "{1}\n");
+                put(rig.server[1], MESSAGE(1) "\n");
                 rig_settle(&rig);
-                assert_int_equal(bridge_bytes_taken(rig.bridge), 4);
+                assert_int_equal(bridge_bytes_taken(rig.bridge), sizeof(MESSAGE(1)));
                 assert_false(bridge_client_gone(rig.bridge));
                 rig_end(&rig);
         }
@@ -205,7 +205,7 @@ static void disk_that_is_full(void **state)
         rig.given[2] = open("/dev/full", O_WRONLY | O_CLOEXEC);
         rig_start(&rig, true);
         put(rig.server[2], "log\n");
-        put(rig.server[1], "{1}\n");
+        put(rig.server[1], MESSAGE(1) "\n");
         rig_settle(&rig);
         assert_true(bridge_client_gone(rig.bridge));
         rig_end(&rig);

@@ -70,13 +70,10 @@ static int tear_down(void **state)
 
 static void expect_rules(const struct box *box, bool explain, const char *expected)
 {
-        char *text = NULL;
-        size_t length;
-        FILE *out = open_memstream(&text, &length);
-        filter_helper_write_rules(box, "a-server", explain, out);
-        assert_int_equal(fclose(out), 0);
+        struct buf out = {0};
+        filter_helper_write_rules(box, "a-server", explain, &out);
+        autofree char *text = buf_take(&out);
         assert_string_equal(text, expected);
-        free(text);
 }
 
 static void test_rules(void **state)

@@ -4,8 +4,8 @@
  * escapes.
  */
 #include "lib/fd.h"
+#include "lib/json.h"
 #include "lib/str.h"
-#include "mcp/buf.h"
 #include "mcp/canonical.h"
 #include "mcp/jsonl.h"
 #include "mcp/requests.h"
@@ -170,7 +170,7 @@ static void test_escapes(void **state)
         };
         for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
                 struct buf out = {0};
-                buf_put_escaped(&out, cases[i].text, cases[i].length, cases[i].limit);
+                json_escape(&out, cases[i].text, cases[i].length, cases[i].limit, false);
                 buf_put(&out, "", 1);
                 assert_string_equal(out.bytes, cases[i].escaped);
                 free(out.bytes);

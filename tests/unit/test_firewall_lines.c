@@ -26,18 +26,9 @@ void filter_report(enum filter_message_type type, const char *text, size_t lengt
         buf_put_text(&reported, "\n");
 }
 
-void filter_report_note(const char *format, ...)
+void filter_report_text(bool once, const char *format, ...)
 {
-        char text[FILTER_TEXT_MAX];
-        va_list arguments;
-        va_start(arguments, format);
-        (void)vsnprintf(text, sizeof(text), format, arguments);
-        va_end(arguments);
-        filter_report(FILTER_NOTE, text, strlen(text));
-}
-
-void filter_report_line(const char *format, ...)
-{
+        (void)once;
         char text[FILTER_TEXT_MAX];
         va_list arguments;
         va_start(arguments, format);
@@ -128,9 +119,11 @@ static void call(int id, const char *name, bool passes)
 /* Asks for the list of tools and answers with these; `listed` is what the client sees. */
 static void list_tools(int id, const char *tools, const char *listed)
 {
-        autofree char *request = str_format("{\"id\":%d,\"method\":\"tools/list\"}", id);
-        autofree char *answer = str_format("{\"id\":%d,\"result\":{\"tools\":[%s]}}", id, tools);
-        autofree char *seen = str_format("{\"id\":%d,\"result\":{\"tools\":[%s]}}", id, listed);
+        autofree char *request = str_format("{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"tools/list\"}", id);
+        autofree char *answer =
+            str_format("{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{\"tools\":[%s]}}", id, tools);
+        autofree char *seen =
+            str_format("{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{\"tools\":[%s]}}", id, listed);
         expect_passes(CLIENT, request, request);
         expect_passes(SERVER, answer, seen);
 }
@@ -161,10 +154,11 @@ static void test_calls_by_name(void **state)
         longest[1024] = 0;
         buf_clear(&firewall.answers[CLIENT]);
         call(6, longest, true);
-        expect_passes(CLIENT, "{\"id\":7,\"method\":\"tools/call\",\"params\":{}}", "");
+        expect_passes(CLIENT, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{}}", "");
         expect_answer(CLIENT, "\"id\":7,\"error\"");
         /* A refused notification has nobody to answer. */
-        expect_passes(CLIENT, "{\"method\":\"tools/call\",\"params\":{\"name\":\"put_file\"}}", "");
+        expect_passes(
+            CLIENT, "{\"jsonrpc\":\"2.0\",\"method\":\"tools/call\",\"params\":{\"name\":\"put_file\"}}", "");
         expect_answer(CLIENT, "");
         expect_answer(SERVER, "");
 }
@@ -189,8 +183,9 @@ static void test_lists_lose_what_may_not_be_called(void **state)
         expect_report("--deny-tool absent matches no tool");
         list_tools(2, "{\"name\":\"evil\"}", "");
         expect_report(""); /* only once */
-        expect_passes(CLIENT, "{\"id\":3,\"method\":\"tools/list\"}", "{\"id\":3,\"method\":\"tools/list\"}");
-        expect_passes(SERVER, "{\"id\":3,\"result\":{\"tools\":{}}}", "");
+        expect_passes(CLIENT, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/list\"}",
+                      "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/list\"}");
+        expect_passes(SERVER, "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"tools\":{}}}", "");
         expect_answer(CLIENT, "it has no list of tools");
 }
 
@@ -199,14 +194,18 @@ static void test_pages_are_one_list(void **state)
         (void)state;
         str_list_add(&firewall.rules.deny, "b");
         firewall_begin(&firewall, 1);
-        expect_passes(CLIENT, "{\"id\":1,\"method\":\"tools/list\"}", "{\"id\":1,\"method\":\"tools/list\"}");
-        expect_passes(SERVER, "{\"id\":1,\"result\":{\"tools\":[{\"name\":\"a\"}],\"nextCursor\":\"2\"}}",
-                      "{\"id\":1,\"result\":{\"tools\":[{\"name\":\"a\"}],\"nextCursor\":\"2\"}}");
+        expect_passes(CLIENT, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}",
+                      "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}");
+        expect_passes(
+            SERVER,
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"tools\":[{\"name\":\"a\"}],\"nextCursor\":\"2\"}}",
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"tools\":[{\"name\":\"a\"}],\"nextCursor\":\"2\"}}");
         expect_report(""); /* --deny-tool b may still match */
-        expect_passes(CLIENT, "{\"id\":2,\"method\":\"tools/list\",\"params\":{\"cursor\":\"2\"}}",
-                      "{\"id\":2,\"method\":\"tools/list\",\"params\":{\"cursor\":\"2\"}}");
-        expect_passes(SERVER, "{\"id\":2,\"result\":{\"tools\":[{\"name\":\"b\"}]}}",
-                      "{\"id\":2,\"result\":{\"tools\":[]}}");
+        expect_passes(
+            CLIENT, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\",\"params\":{\"cursor\":\"2\"}}",
+            "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\",\"params\":{\"cursor\":\"2\"}}");
+        expect_passes(SERVER, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"tools\":[{\"name\":\"b\"}]}}",
+                      "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"tools\":[]}}");
         expect_report("");
 }
 
@@ -216,19 +215,22 @@ static void test_answers_without_a_request(void **state)
 {
         (void)state;
         firewall_begin(&firewall, 1);
-        expect_passes(SERVER, "{\"id\":1,\"result\":{}}", "");
+        expect_passes(SERVER, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", "");
         expect_report("the client has no request with that id");
         call(1, "a", true);
-        expect_passes(SERVER, "{\"id\":\"1\",\"result\":{}}", "");
-        expect_passes(SERVER, "{\"id\":1,\"result\":{}}", "{\"id\":1,\"result\":{}}");
-        expect_passes(SERVER, "{\"id\":1,\"result\":{}}", "");
+        expect_passes(SERVER, "{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"result\":{}}", "");
+        expect_passes(SERVER, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}",
+                      "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}");
+        expect_passes(SERVER, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", "");
         /* Two requests of one id have two answers. */
         call(2, "a", true);
         call(2, "a", true);
         for (int i = 0; i < 2; i++)
-                expect_passes(SERVER, "{\"id\":2,\"result\":{}}", "{\"id\":2,\"result\":{}}");
-        expect_passes(SERVER, "{\"id\":2,\"result\":{}}", "");
-        expect_passes(SERVER, "{\"id\":null,\"error\":{}}", "{\"id\":null,\"error\":{}}");
+                expect_passes(SERVER, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}",
+                              "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}");
+        expect_passes(SERVER, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}", "");
+        expect_passes(SERVER, "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{}}",
+                      "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{}}");
 }
 
 static void test_a_shared_id_cannot_hide_a_list(void **state)
@@ -236,31 +238,34 @@ static void test_a_shared_id_cannot_hide_a_list(void **state)
         (void)state;
         str_list_add(&firewall.rules.deny, "evil");
         firewall_begin(&firewall, 1);
-        expect_passes(CLIENT, "{\"id\":1,\"method\":\"tools/list\"}", "{\"id\":1,\"method\":\"tools/list\"}");
-        expect_passes(CLIENT, "{\"id\":1,\"method\":\"ping\"}", "{\"id\":1,\"method\":\"ping\"}");
-        expect_passes(SERVER, "{\"id\":1,\"result\":{\"tools\":[{\"name\":\"evil\"}]}}",
-                      "{\"id\":1,\"result\":{\"tools\":[]}}");
-        expect_passes(SERVER, "{\"id\":1,\"result\":{\"x\":1}}", "{\"id\":1,\"result\":{\"x\":1}}");
+        expect_passes(CLIENT, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}",
+                      "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}");
+        expect_passes(CLIENT, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}",
+                      "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}");
+        expect_passes(SERVER, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"tools\":[{\"name\":\"evil\"}]}}",
+                      "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"tools\":[]}}");
+        expect_passes(SERVER, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"x\":1}}",
+                      "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"x\":1}}");
 }
 
 static void test_refused_lines_are_answered(void **state)
 {
         (void)state;
         firewall_begin(&firewall, 1);
-        expect_passes(CLIENT, "{\"id\":7,\"method\":\"x\",\"method\":\"x\"}", "");
+        expect_passes(CLIENT, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"x\",\"method\":\"x\"}", "");
         expect_answer(CLIENT, "\"id\":7,\"error\":{\"code\":-32600");
         expect_report("refused a line of the client: an object has the same key twice");
         /* The id of another request's answer is not used. */
         call(7, "a", true);
-        expect_passes(CLIENT, "{\"id\":7,\"method\":\"x\",\"method\":\"x\"}", "");
+        expect_passes(CLIENT, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"x\",\"method\":\"x\"}", "");
         expect_answer(CLIENT, "");
         /* The request that waits is told. */
-        expect_passes(SERVER, "{\"id\":7,\"result\":{\"a\":1,\"a\":2}}", "");
+        expect_passes(SERVER, "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"a\":1,\"a\":2}}", "");
         expect_answer(CLIENT, "\"id\":7,\"error\":{\"code\":-32603");
-        expect_passes(SERVER, "{\"id\":7,\"result\":{}}", "");
-        expect_passes(SERVER, "{\"id\":8,\"method\":\"x\",\"method\":\"x\"}", "");
+        expect_passes(SERVER, "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}", "");
+        expect_passes(SERVER, "{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"x\",\"method\":\"x\"}", "");
         expect_answer(SERVER, "\"id\":8,\"error\"");
-        expect_passes(CLIENT, "{\"id\":8,\"result\":{\"a\":1,\"a\":2}}", "");
+        expect_passes(CLIENT, "{\"jsonrpc\":\"2.0\",\"id\":8,\"result\":{\"a\":1,\"a\":2}}", "");
         expect_answer(SERVER, "\"id\":8,\"error\"");
         expect_answer(CLIENT, "");
 }
@@ -287,7 +292,11 @@ static void test_noise(void **state)
         expect_report("noise Server started");
         expect_passes(SERVER, "  ", "");
         expect_report("");
-        expect_passes(SERVER, "{broken}", "");
+        expect_passes(SERVER, "{\"level\":30}\r", "");
+        expect_report("noise {\"level\":30}\n");
+        expect_passes(SERVER, "[x] tip: { quiet: true }", "");
+        expect_report("noise [x] tip");
+        expect_passes(SERVER, "{\"jsonrpc\":broken}", "");
         expect_report("refused a line of the server");
         expect_passes(CLIENT, "Client started", "");
         expect_report("refused a line of the client");
@@ -305,9 +314,11 @@ static void test_denied_requests_of_the_server(void **state)
                      {"roots/list", "--deny-roots"}};
         firewall_begin(&firewall, 1);
         for (size_t i = 0; i < COUNT(cases); i++) {
-                autofree char *line = str_format("{\"id\":1,\"method\":\"%s\"}", cases[i].method);
-                autofree char *input = str_format(
-                    "{\"id\":2,\"result\":{\"inputRequests\":{\"a\":{\"method\":\"%s\"}}}}", cases[i].method);
+                autofree char *line =
+                    str_format("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\"}", cases[i].method);
+                autofree char *input = str_format("{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{"
+                                                  "\"inputRequests\":{\"a\":{\"method\":\"%s\"}}}}",
+                                                  cases[i].method);
                 firewall.rules.deny_sampling = firewall.rules.deny_elicitation = firewall.rules.deny_roots =
                     false;
                 expect_passes(SERVER, line, line);
@@ -323,7 +334,8 @@ static void test_denied_requests_of_the_server(void **state)
                 expect_passes(SERVER, input, "");
                 expect_answer(CLIENT, cases[i].option);
         }
-        expect_passes(SERVER, "{\"id\":3,\"method\":\"ping\"}", "{\"id\":3,\"method\":\"ping\"}");
+        expect_passes(SERVER, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"ping\"}",
+                      "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"ping\"}");
 }
 
 static void test_input_requests_of_another_form(void **state)
@@ -333,14 +345,15 @@ static void test_input_requests_of_another_form(void **state)
         firewall_begin(&firewall, 1);
         firewall.rules.deny_roots = true;
         for (size_t i = 0; i < COUNT(forms); i++) {
-                autofree char *line = str_format("{\"id\":1,\"result\":{\"inputRequests\":%s}}", forms[i]);
+                autofree char *line =
+                    str_format("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"inputRequests\":%s}}", forms[i]);
                 call(1, "a", true);
                 expect_passes(SERVER, line, "");
                 expect_answer(CLIENT, "do not have the protocol's form");
         }
         call(1, "a", true);
-        expect_passes(SERVER, "{\"id\":1,\"result\":{\"inputRequests\":null}}",
-                      "{\"id\":1,\"result\":{\"inputRequests\":null}}");
+        expect_passes(SERVER, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"inputRequests\":null}}",
+                      "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"inputRequests\":null}}");
 }
 
 static void test_errors_that_ask_for_an_elicitation(void **state)
@@ -353,13 +366,13 @@ static void test_errors_that_ask_for_an_elicitation(void **state)
         firewall_begin(&firewall, 1);
         firewall.rules.deny_elicitation = true;
         for (size_t i = 0; i < COUNT(refused); i++) {
-                autofree char *line = str_format("{\"id\":1,\"error\":%s}", refused[i]);
+                autofree char *line = str_format("{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":%s}", refused[i]);
                 call(1, "a", true);
                 expect_passes(SERVER, line, "");
                 expect_answer(CLIENT, "--deny-elicitation");
         }
         for (size_t i = 0; i < COUNT(passing); i++) {
-                autofree char *line = str_format("{\"id\":1,\"error\":%s}", passing[i]);
+                autofree char *line = str_format("{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":%s}", passing[i]);
                 call(1, "a", true);
                 expect_passes(SERVER, line, line);
         }
@@ -372,16 +385,21 @@ static void test_batches_lose_members(void **state)
         (void)state;
         str_list_add(&firewall.rules.deny, "evil");
         firewall_begin(&firewall, 1);
-        static const char batch[] = "[{\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"evil\"}},"
-                                    "{\"id\":2,\"method\":\"ping\"}]";
+        static const char batch[] =
+            "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"evil\"}},"
+            "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}]";
         expect_passes(CLIENT, batch, "");
         expect_report("a batch, which only protocol revision 2025-03-26 permits");
-        expect_passes(CLIENT, "{\"id\":0,\"method\":\"initialize\"}", "{\"id\":0,\"method\":\"initialize\"}");
-        expect_passes(SERVER, "{\"id\":0,\"result\":{\"protocolVersion\":\"2025-03-26\"}}",
-                      "{\"id\":0,\"result\":{\"protocolVersion\":\"2025-03-26\"}}");
-        expect_passes(CLIENT, batch, "[{\"id\":2,\"method\":\"ping\"}]");
+        expect_passes(CLIENT, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\"}",
+                      "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\"}");
+        expect_passes(SERVER,
+                      "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{\"protocolVersion\":\"2025-03-26\"}}",
+                      "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{\"protocolVersion\":\"2025-03-26\"}}");
+        expect_passes(CLIENT, batch, "[{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}]");
         expect_answer(CLIENT, "\"id\":1,\"result\"");
-        expect_passes(CLIENT, "[{\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"evil\"}}]", "");
+        expect_passes(
+            CLIENT,
+            "[{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"evil\"}}]", "");
 }
 
 /* ---- pins ---- */
@@ -447,12 +465,13 @@ static void test_call_log(void **state)
         firewall.calls.on = true;
         call(1, "good", true);
         expect_report("");
-        expect_passes(SERVER, "{\"id\":1,\"result\":{\"isError\":true}}",
-                      "{\"id\":1,\"result\":{\"isError\":true}}");
+        expect_passes(SERVER, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"isError\":true}}",
+                      "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"isError\":true}}");
         expect_report(
             "record \"event\":\"call\",\"tool\":\"good\",\"decision\":\"allowed\",\"end\":\"error\"");
         call(2, "good", true);
-        expect_passes(SERVER, "{\"id\":2,\"result\":{}}", "{\"id\":2,\"result\":{}}");
+        expect_passes(SERVER, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}",
+                      "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}");
         expect_report("\"end\":\"answer\"");
         call(3, "evil", false);
         expect_report("\"tool\":\"evil\",\"decision\":\"refused\",\"reason\":\"--deny-tool names it\"");
@@ -469,11 +488,12 @@ static void test_the_log_hides_secrets(void **state)
         call_log_hide(&firewall.calls, "abc"); /* too short to hide */
         call_log_hide(&firewall.calls, "s3/cret");
         call_log_hide(&firewall.calls, "12345");
-        static const char line[] =
-            "{\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"s3/cret\",\"arguments\":{\"a\":"
-            "\"abc s3\\/cret \\u00733/cret\",\"s3/cret\":9123459}}}";
+        static const char line[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/"
+                                   "call\",\"params\":{\"name\":\"s3/cret\",\"arguments\":{\"a\":"
+                                   "\"abc s3\\/cret \\u00733/cret\",\"s3/cret\":9123459}}}";
         expect_passes(CLIENT, line, line);
-        expect_passes(SERVER, "{\"id\":1,\"result\":{}}", "{\"id\":1,\"result\":{}}");
+        expect_passes(SERVER, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}",
+                      "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}");
         expect_report("\"tool\":\"[hidden]\",\"arguments\":\"{\\\"a\\\":\\\"abc [hidden] [hidden]\\\","
                       "\\\"[hidden]\\\":\\\"[hidden]\\\"}\"");
 }

@@ -41,15 +41,13 @@ static const char *text_of(const cJSON *object, const char *key)
 
 static void test_a_value_stays_a_value(void **state)
 {
-        struct log_line line;
+        autoline line = {0};
         (void)state;
         log_line_begin(&line, "line");
         log_line_text(&line, "text", "\"}\n{\"event\":\"end\"}\\\x01\xff", 200);
         log_line_number(&line, "largest", UINT64_MAX);
-        log_line_list(&line, "list");
-        log_line_item(&line, "a\"b", 20);
-        log_line_item(&line, "abcdefghij", 6);
-        log_line_list_end(&line);
+        char *items[] = {(char *)"a\"b", (char *)"abcdefghij"};
+        log_line_list(&line, "list", &(struct str_list){items, 2}, 6);
         cJSON *object = written(&line);
         assert_string_equal(text_of(object, "event"), "line");
         assert_string_equal(text_of(object, "text"), "\"}\\x0a{\"event\":\"end\"}\\\\x01\\xff");
@@ -61,7 +59,7 @@ static void test_a_value_stays_a_value(void **state)
 
 static void test_what_does_not_fit_is_left_out_whole(void **state)
 {
-        struct log_line line;
+        autoline line = {0};
         char quotes[3000];
         (void)state;
         memset(quotes, '"', sizeof(quotes) - 1);
@@ -69,9 +67,11 @@ static void test_what_does_not_fit_is_left_out_whole(void **state)
         log_line_begin(&line, "line");
         for (int i = 0; i < 8; i++)
                 log_line_text(&line, "text", quotes, 100000);
-        log_line_list(&line, "list");
+        struct str_list items = {0};
         for (int i = 0; i < 500; i++)
-                log_line_item(&line, "\"\"\"\"\"\"", 100);
+                str_list_add(&items, "\"\"\"\"\"\"");
+        log_line_list(&line, "list", &items, 100);
+        str_list_free(&items);
         cJSON *object = written(&line);
         assert_int_equal(strlen(text_of(object, "text")), LOG_TEXT_MAX);
         assert_true(cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(object, "list")) > 10);
@@ -80,7 +80,7 @@ static void test_what_does_not_fit_is_left_out_whole(void **state)
 
 static void test_a_full_disk_is_an_error(void **state)
 {
-        struct log_line line;
+        autoline line = {0};
         autoclose int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
         (void)state;
         log_line_begin(&line, "line");
@@ -91,7 +91,7 @@ static void test_members_of_another_program(void **state)
 {
         static const char *const refused[] = {"", "\"a\":1}\n{\"b\":2", "\"a\":\"\x1b[2J\"",
                                               "\"a\":\"\xc3\xa4\"", "\"a\":\"\x7f\""};
-        struct log_line line;
+        autoline line = {0};
         char much[LOG_LINE_MAX];
         (void)state;
         assert_true(log_line_begin_members(&line, "\"event\":\"dns\",\"type\":1"));

@@ -66,13 +66,10 @@ static int tear_down(void **state)
 
 static void expect_rules(const struct box *box, bool explain, const char *expected)
 {
-        char *text = NULL;
-        size_t length;
-        FILE *out = open_memstream(&text, &length);
-        nat_helper_write_rules(box, explain, out);
-        assert_int_equal(fclose(out), 0);
+        struct buf out = {0};
+        nat_helper_write_rules(box, explain, &out);
+        autofree char *text = buf_take(&out);
         assert_string_equal(text, expected);
-        free(text);
 }
 
 static void test_rules(void **state)

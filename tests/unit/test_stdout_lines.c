@@ -3,6 +3,7 @@
  * The line judge against a model that sees the whole text at once: verdicts may depend on the bytes only,
  * never on how they were cut.
  */
+#include "lib/line.h"
 #include "run/stdout_lines.h"
 
 #include <setjmp.h>
@@ -13,6 +14,8 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+#define M "{\"jsonrpc\":\"2.0\",\"method\":\"m\"}"
 
 enum { NOISE_SHOWN = 100 }; /* so much of each noisy line is compared */
 
@@ -83,11 +86,14 @@ static struct judged model(const struct text *text)
                 while (last > first && strchr(" \t\r", line[last - 1]) && line[last - 1])
                         last--;
 
-                bool is_long = length > STDOUT_LINES_HELD_MAX;
-                bool opens = first < length && (!is_long || first < STDOUT_LINES_HELD_MAX) &&
+                bool is_long = length > LINE_WHOLE_MAX;
+                bool opens = first < length && (!is_long || first < LINE_WHOLE_MAX) &&
                              (line[first] == '{' || line[first] == '[');
                 bool closes = last > first && (line[last - 1] == '}' || line[last - 1] == ']');
-                if (opens && (is_long || closes))
+                bool has_member = false;
+                for (size_t i = 0; i + 9 <= length; i++)
+                        has_member |= memcmp(line + i, "\"jsonrpc\"", 9) == 0;
+                if (opens && (is_long || (closes && has_member)))
                         add(&judged.messages, line, with_newline);
                 else if (is_long || last > first)
                         add_noise(&judged, line, with_newline);
@@ -128,7 +134,7 @@ static struct judged judge_in_pieces(const struct text *text, size_t (*next_piec
                         if (verdict == STDOUT_LINES_HOLD) {
                                 assert_int_equal(run, 0);
                                 assert_false(final);
-                                assert_in_range(length, 1, STDOUT_LINES_HELD_MAX);
+                                assert_in_range(length, 1, LINE_WHOLE_MAX);
                                 break;
                         }
                         assert_in_range(run, 1, length);
@@ -211,36 +217,40 @@ static void assert_messages(const char *given, const char *messages, size_t nois
 static void what_is_a_message(void **state)
 {
         (void)state;
-        assert_messages("{}\n", "{}\n", 0);
-        assert_messages("[]\n", "[]\n", 0);
-        assert_messages(" \t{\"a\":1} \r\n", " \t{\"a\":1} \r\n", 0);
-        assert_messages("{\"a\":1}\r\n", "{\"a\":1}\r\n", 0);
-        assert_messages("{}", "{}", 0);
-        assert_messages("{}\n{\"cut", "{}\n", 1);
-        assert_messages("listening on 3000\n{}\n", "{}\n", 1);
+        assert_messages(M "\n", M "\n", 0);
+        assert_messages("[" M "]\n", "[" M "]\n", 0);
+        assert_messages(" \t" M " \r\n", " \t" M " \r\n", 0);
+        assert_messages("\r" M "\r\n", "\r" M "\r\n", 0);
+        assert_messages(M, M, 0);
+        assert_messages("{\"id\":1,\"jsonrpc\":\"2.0\"}\n", "{\"id\":1,\"jsonrpc\":\"2.0\"}\n", 0);
+        assert_messages(M "\n{\"cut", M "\n", 1);
+        assert_messages("listening on 3000\n" M "\n", M "\n", 1);
+        assert_messages("{}\n[]\n[x}\n[{\"level\":30}]\n{\"level\":30}\n", "", 5);
+        assert_messages("[x] tip: { quiet: true }\n{'jsonrpc':1}\n{\"jsonrpc \":1}\n", "", 3);
+        assert_messages("{\"jsonrpc\":1} done\n\"jsonrpc\"\n{\"jsonrpc\"\n}\n", "", 4);
         assert_messages("[info] ready\n", "", 1);
         assert_messages("ready {}\n", "", 1);
         assert_messages("{\n}\n", "", 2);
         assert_messages("\n\r\n \t\n", "", 0);
         assert_messages("  ", "", 0);
         assert_messages("", "", 0);
-        assert_messages("a\n{1}\n{2}\nb\nc\n{3}\n", "{1}\n{2}\n{3}\n", 3);
+        assert_messages("a\n" M "\n" M "\nb\nc\n" M "\n", M "\n" M "\n" M "\n", 3);
 }
 
 static void messages_in_a_row_are_one_run(void **state)
 {
         struct stdout_lines lines = {0};
-        const char *given = "{1}\n{2}\n[3]\nnoise\n{4}\n";
+        const char *given = M "\n" M "\n[" M "]\nnoise\n" M "\n";
         size_t run;
 
         (void)state;
         assert_int_equal(stdout_lines_judge(&lines, given, strlen(given), false, &run), STDOUT_LINES_MESSAGE);
-        assert_int_equal(run, strlen("{1}\n{2}\n[3]\n"));
+        assert_int_equal(run, strlen(M "\n" M "\n[" M "]\n"));
 }
 
 static void every_way_to_cut(void **state)
 {
-        const char *given = "{\"a\":1}\r\n\nbanner\n [1] \n{bad\n\t\n{}\n[\n]]\n{2}";
+        const char *given = M "\r\n\nbanner\n [" M "] \n{bad\n\t\n{}\n[\n]]\n" M;
         size_t length = strlen(given);
 
         (void)state;
@@ -259,17 +269,17 @@ static void every_way_to_cut(void **state)
 static void around_the_longest_held_line(void **state)
 {
         static const char *const beginnings[] = {"{", "x", " {", "   ", "\r["};
-        static const char *const endings[] = {"}\n", "}", "x\n", "x", " \n", "}\r\n", "}\n{}\nnoise\n{}\n"};
+        static const char *const endings[] = {
+            "}\n", "}", "x\n", "x", " \n", "}\r\n", "}\n" M "\nnoise\n{}\n", "\"jsonrpc\"}\n"};
 
         (void)state;
         for (size_t b = 0; b < sizeof beginnings / sizeof *beginnings; b++)
                 for (size_t e = 0; e < sizeof endings / sizeof *endings; e++)
-                        for (size_t length = STDOUT_LINES_HELD_MAX - 3; length <= STDOUT_LINES_HELD_MAX + 2;
-                             length++) {
+                        for (size_t length = LINE_WHOLE_MAX - 3; length <= LINE_WHOLE_MAX + 2; length++) {
                                 struct text text = {0};
                                 size_t (*pieces[])(void) = {everything, many_bytes, many_bytes, many_bytes};
 
-                                add_string(&text, "{0}\n");
+                                add_string(&text, M "\n");
                                 add_string(&text, beginnings[b]);
                                 add_many(&text, b == 3 ? ' ' : 'y', length - strlen(beginnings[b]) - 1);
                                 add_string(&text, endings[e]);
@@ -283,11 +293,11 @@ static void around_the_longest_held_line(void **state)
 static void beginning_of_nothing_but_blanks(void **state)
 {
         (void)state;
-        for (size_t blanks = STDOUT_LINES_HELD_MAX - 1; blanks <= STDOUT_LINES_HELD_MAX + 1; blanks++) {
+        for (size_t blanks = LINE_WHOLE_MAX - 1; blanks <= LINE_WHOLE_MAX + 1; blanks++) {
                 struct text text = {0};
 
                 add_many(&text, ' ', blanks);
-                add_string(&text, "{\"a\":1}\n");
+                add_string(&text, M "\n");
                 assert_as_model(&text, everything);
                 assert_as_model(&text, many_bytes);
                 free(text.data);
@@ -296,8 +306,8 @@ static void beginning_of_nothing_but_blanks(void **state)
 
 static void random_texts(void **state)
 {
-        static const char *const parts[] = {"{",    "}", "[",  "]", "\n",      "\n",
-                                            "\r\n", " ", "\t", "x", "\"key\":"};
+        static const char *const parts[] = {"{",    "}", "[",  "]", "\n",       "\n",
+                                            "\r\n", " ", "\t", "x", "\"key\":", "\"jsonrpc\":"};
 
         (void)state;
         for (int round = 0; round < 300; round++) {
@@ -306,7 +316,7 @@ static void random_texts(void **state)
                 for (int i = 0; i < 60; i++) {
                         add_string(&text, parts[next_random() % (sizeof parts / sizeof *parts)]);
                         if (round % 20 == 0 && next_random() % 10 == 0)
-                                add_many(&text, 'z', next_random() % (3 * STDOUT_LINES_HELD_MAX));
+                                add_many(&text, 'z', next_random() % (3 * LINE_WHOLE_MAX));
                 }
                 assert_as_model(&text, many_bytes);
                 if (round % 20 != 0)

@@ -2,7 +2,9 @@
  *
  * See json_text.h.
  */
-#include "mcp/json_text.h"
+#include "lib/json_text.h"
+
+#include "lib/hex.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,48 +38,13 @@ const unsigned char *json_skip_plain(const unsigned char *at, const unsigned cha
         return at;
 }
 
-size_t json_measure_character(const unsigned char *at, const unsigned char *end)
-{
-        size_t left = (size_t)(end - at);
-        unsigned char first = at[0];
-        if (left < 2 || (at[1] & 0xC0) != 0x80)
-                return 0;
-        if (first < 0xE0)
-                return first >= 0xC2 ? 2 : 0;
-        if (left < 3 || (at[2] & 0xC0) != 0x80)
-                return 0;
-        if (first < 0xF0) {
-                bool too_long = first == 0xE0 && at[1] < 0xA0, surrogate = first == 0xED && at[1] > 0x9F;
-                return too_long || surrogate ? 0 : 3;
-        }
-        if (left < 4 || (at[3] & 0xC0) != 0x80)
-                return 0;
-        bool too_long =
-            first == 0xF0 && at[1]<0x90, too_high = first> 0xF4 || (first == 0xF4 && at[1] > 0x8F);
-        return too_long || too_high ? 0 : 4;
-}
-
-static int hex_value(unsigned char c)
-{
-        if (c >= '0' && c <= '9')
-                return c - '0';
-        c |= 0x20;
-        return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* The code unit that four hexadecimal digits spell, or -1. */
 static int read_unit(const unsigned char *at, const unsigned char *end)
 {
-        int unit = 0;
-        if (end - at < 4)
+        uint8_t bytes[2];
+        if (end - at < 4 || !hex_read((const char *)at, bytes, 2))
                 return -1;
-        for (int i = 0; i < 4; i++) {
-                int digit = hex_value(at[i]);
-                if (digit < 0)
-                        return -1;
-                unit = unit << 4 | digit;
-        }
-        return unit;
+        return bytes[0] << 8 | bytes[1];
 }
 
 static bool is_high(int unit)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The inside of a JSON string: plain bytes, UTF-8 characters, escapes. Strings are most of a message, so
+ * The inside of a JSON string: plain bytes, escapes. Strings are most of a message, so
  * plain bytes are scanned sixteen at a time. No function reads at or behind `end`.
  */
-#ifndef HUTCH_MCP_JSON_TEXT_H
-#define HUTCH_MCP_JSON_TEXT_H
+#ifndef HUTCH_LIB_JSON_TEXT_H
+#define HUTCH_LIB_JSON_TEXT_H
 
 #include <stddef.h>
 
@@ -14,9 +14,6 @@ enum { JSON_HAS_ESCAPES = 1, JSON_HAS_NUL = 2, JSON_HAS_LONE_SURROGATE = 4 };
 /* The first byte that is not plain ASCII (a quote, a backslash, a control byte, or the start of a longer
  * character), or `end`. */
 const unsigned char *json_skip_plain(const unsigned char *at, const unsigned char *end);
-
-/* The length of the character of two to four bytes at `at`, or 0 if it is invalid (RFC 3629). */
-size_t json_measure_character(const unsigned char *at, const unsigned char *end);
 
 /* The position behind the escape whose backslash is at `at`, or NULL if it is invalid. Adds what it means to
  * *has. */
