@@ -366,7 +366,8 @@ static void judge_cgroups(const struct facts *facts, struct findings *findings)
         }
 }
 
-/* Which mechanism will hold each limit. */
+/* Which mechanism will hold each limit, and what no mechanism holds although --memory reads as if it were
+ * included. */
 static void judge_limits(const struct facts *facts, struct findings *findings)
 {
         const struct limits *limits = &facts->limits;
