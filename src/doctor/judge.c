@@ -355,7 +355,9 @@ static void judge_cgroups(const struct facts *facts, struct findings *findings)
         }
 }
 
-/* Which mechanism will enforce each limit. */
+/* Which mechanism will enforce each limit, and what none of them enforces although --memory reads as if it
+ * did.
+ */
 static void judge_limits(const struct facts *facts, struct findings *findings)
 {
         const struct limits *limits = &facts->limits;

@@ -144,13 +144,15 @@ static _Noreturn void become_server(struct entering *entering)
         entering_fail(entering, STAGE_EXEC, errno, box->executable);
 }
 
+/* Never waits: the supervisor may be stopped. control.h says why the message fits all the same. */
 static void tell_supervisor(const struct duty *duty, enum control_type type, int value)
 {
         struct control_message message = {.type = type, .value = value};
         (void)send(duty->entering->control, &message, sizeof(message), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* Reaps children that have ended. Ends pid 1, and with it the sandbox, when the server is one of them. */
+/* Reaps children that have ended, orphans among them. A storm of them is reaped in pieces, because it could
+ * last for ever. Ends pid 1, and with it the sandbox, when the server is one of them. */
 static void reap(struct duty *duty)
 {
         int status;
@@ -206,6 +208,7 @@ static void look(struct duty *duty)
                 _exit(0);
         }
         uint64_t worked = memory_use_cpu_us() - began;
+        /* The report is in the socket before pid 1 exits, so the supervisor reads it before the hang-up. */
         while ((report = memory_watch_judge(&duty->watch, &use, limits, worked, &wait)) != CONTROL_NONE) {
                 tell_supervisor(duty, report, (int)(use.bytes >> 20));
                 if (report == CONTROL_MEMORY)
@@ -273,8 +276,11 @@ static struct memory_use_sources find_sources(const struct entering *entering)
 {
         /* The first is the root's tmpfs. It ends read-only and nearly empty, so it is not measured. */
         enum { FIRST = 1 };
-        if (entering->proc < 0 || entering->limits.memory != LIMIT_WATCHDOG || !layer_enabled(LAYER_PID))
+        if (entering->limits.memory != LIMIT_WATCHDOG || !layer_enabled(LAYER_MOUNT) ||
+            !layer_enabled(LAYER_PID))
                 return (struct memory_use_sources){.proc = -1};
+        if (entering->proc < 0) /* the limit would not hold, and nobody would know */
+                entering_fail(entering, STAGE_LIMIT, ENOENT, "memory");
         return (struct memory_use_sources){.proc = entering->proc,
                                            .file_systems = entering->memories + FIRST,
                                            .file_system_count = entering->device_count - FIRST};

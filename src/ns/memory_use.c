@@ -4,10 +4,22 @@
  *
  * Theory of operation. /proc/PID/status is cheap and can be read for every process, dumpable or not. Its sums
  * are never too low, but they count what processes share once per process. smaps_rollup divides what is
- * shared and is read only where the rough sum is over the limit. A process that made itself non-dumpable
- * shows it to nobody, and keeps its rough number. A child of vfork(2) has its parent's memory until it
- * executes its program, and the kernel shows that memory for both. kcmp(2) tells which processes are one
- * memory; it compares those with the same address space only, because comparing all pairs takes too long.
+ * shared and is read only where the rough sum is over the limit. A child of vfork(2) has its parent's memory
+ * until it executes its program, and the kernel shows that memory for both. kcmp(2) tells which processes are
+ * one memory; it compares those with the same address space only, because comparing all pairs takes too long.
+ *
+ * Who may read. smaps_rollup and kcmp() ask for the right to read by ptrace: the same user and group ids,
+ * which all of the sandbox has, a dumpable target, and no capability that the reader lacks. Yama restricts
+ * attaching only, and Landlock only a reader in a domain, which pid 1 is not. Pid 1 owns the user namespaces
+ * that are made inside, so it may read what is in them too. A process that is not dumpable, by prctl(2) or
+ * because it may not read its own program, shows its smaps_rollup to nobody here and keeps its rough number.
+ * So hiding makes a process count for more and never for less.
+ *
+ * What can go wrong. A process that exits while it is counted is ESRCH or ENOENT, and counts for nothing.
+ * Every other error, such as a full table of descriptors, fails the measurement: a limit that is not measured
+ * does not hold. The work is bounded by the number of processes and, over the limit, by processor time,
+ * because smaps_rollup takes as long as a process has mappings. Nothing is allocated, because the filter of
+ * pid 1 permits no mmap(2) and no brk(2); qsort(3) then sorts in place.
  */
 #include "ns/memory_use.h"
 
@@ -250,6 +262,10 @@ static uint64_t rough_sum(const struct memory_use_process *use)
         return use->pages + use->tables;
 }
 
+/* Sorts by address space, and by what is held where that is equal. So the processes of one memory come one
+ * after another, unless one of its threads changed it between two readings. The address space changes least
+ * often. The numbers are those that were read before, so the order is the same in every comparison, which
+ * qsort(3) must be able to rely on. */
 static int compare_processes(const void *a, const void *b)
 {
         const struct memory_use_process *first = &((const struct entry *)a)->use,

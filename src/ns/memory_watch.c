@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * See memory_watch.h.
+ *
+ * Theory of operation. The room that is left, divided by the fastest rate that is expected of a sandbox, is
+ * the time in which the limit cannot be reached, so no look is needed before. A machine can write faster than
+ * that: the manual says that a burst may exceed the limit.
  */
 #include "ns/memory_watch.h"
 

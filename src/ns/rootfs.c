@@ -59,6 +59,7 @@ static int make_tmpfs(struct entering *entering, uint64_t bytes, uint64_t inodes
         struct stat status;
         if (memory < 0 || fstat(memory, &status) < 0)
                 entering_fail(entering, STAGE_MEMORY_FS, errno, NULL);
+        /* For the watchdog; fstatfs(2) works on it wherever the file system is mounted later. */
         entering->memories[entering->device_count] = fcntl(memory, F_DUPFD_CLOEXEC, 0);
         entering->devices[entering->device_count++] = status.st_dev;
         return memory;

@@ -252,7 +252,9 @@
 #define REFUSE_NESTED_MEMORY UNLESS_SKIP(__NR_shmget, 1), REFUSE(ENOSYS)
 
 /* The watchdog is pid 1. The server has its user id, so that the kernel would let the server give it a lower
- * priority, fewer processors or fewer descriptors. */
+ * priority, fewer processors or fewer descriptors. PRIO_USER means every process of the user, pid 1 among
+ * them. Its process group has no number inside, so PRIO_PGRP cannot mean it. In a nested pid namespace another
+ * process has the number 1, and these calls on it are refused as well. */
 #define JUDGE_TARGET(call)                                                                          \
         UNLESS_SKIP(call, 4),                                                                       \
         LOAD(LOW_HALF(0)),                                                                          \

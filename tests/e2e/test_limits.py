@@ -226,7 +226,9 @@ def test_without_the_option_processors_can_be_chosen(hutch):
 
 
 def test_without_proc_each_process_is_bounded(hutch, mechanisms):
-    assert mechanisms("--proc", "none")["memory"] in ("cgroup", "none")
+    held = mechanisms("--proc", "none")["memory"]
+    assert held in ("cgroup", "none")
+    assert hutch("run", "--proc", "none", "--require", "memory", "--", "true").status == (0 if held == "cgroup" else 125)
     done = hutch("run", "--proc", "none", "--memory", "100m", "--", PYTHON, "-c", "bytearray(200 << 20)")
     assert done.status in (1, 137) and ("MemoryError" in done.err or done.status == 137), done
 
