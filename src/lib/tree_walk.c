@@ -5,7 +5,9 @@
 #include "lib/tree_walk.h"
 
 #include "lib/fd.h"
+#include "lib/path_walk.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdlib.h>
@@ -95,14 +97,36 @@ static void read_entries(struct tree_walk *tree, DIR *stream, const char *relati
         }
 }
 
-static void read_directory(struct tree_walk *tree, const char *relative, unsigned depth)
+/* The id of a mount; 0 when the kernel does not tell. */
+static uint64_t mount_of(int directory)
+{
+        struct statx status;
+        return statx(directory, "", AT_EMPTY_PATH, STATX_MNT_ID, &status) < 0 ? 0 : status.stx_mnt_id;
+}
+
+/* A container's filter may not have openat2(2), and a directory that nobody reads is one that nobody protects
+ * or hides: then component by component. */
+static int open_directory(const struct tree_walk *tree, const char *name)
 {
         struct open_how how = {
             .flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
             .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS |
                        (tree->other_mounts ? 0U : RESOLVE_NO_XDEV),
         };
-        int opened = (int)syscall(SYS_openat2, tree->root, relative[0] ? relative : ".", &how, sizeof(how));
+        int opened = (int)syscall(SYS_openat2, tree->root, name, &how, sizeof(how));
+        if (opened >= 0 || errno != ENOSYS)
+                return opened;
+        autoclose int found = real_path_open(tree->root, name, O_RDONLY | O_DIRECTORY);
+        if (found >= 0 && !tree->other_mounts && mount_of(found) != mount_of(tree->root)) {
+                errno = EXDEV;
+                return -1;
+        }
+        return fd_take(&found);
+}
+
+static void read_directory(struct tree_walk *tree, const char *relative, unsigned depth)
+{
+        int opened = open_directory(tree, relative[0] ? relative : ".");
         autoclosedir DIR *stream = stream_of(opened);
         if (!stream && tree->unopened)
                 tree->unopened(tree, relative);

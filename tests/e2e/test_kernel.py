@@ -207,7 +207,6 @@ ESSENTIAL = {
     "no capset": ["capset=EPERM"],
     "no setrlimit": ["prlimit64=EPERM", "setrlimit=EPERM"],
     "no setsid": ["setsid=EPERM"],
-    "a kernel below the floor (openat2)": ["openat2=ENOSYS"],
     "a kernel below the floor (close_range)": ["close_range=ENOSYS"],
     "Landlock that begins and fails": ["landlock_add_rule=ENOMEM"],
     "Landlock that cannot be switched on": ["landlock_restrict_self=EPERM"],
@@ -225,6 +224,23 @@ def test_a_refused_step_is_125_and_starts_nothing(hutch, deny_calls, rules, kind
     assert done.status == 125 and done.out == "", done
     assert done.err.startswith("[hutch] ") or done.err.startswith("hutch: "), done
     assert done.err.count("\n") == 1, done
+
+
+def test_without_openat2_a_grant_is_searched_as_with_it(hutch, deny_calls):
+    """A container's filter may not have the call: repositories further down stay protected, and names hidden."""
+    repository = hutch.directory / "sub/.git"
+    for name in ("objects", "refs", "hooks"):
+        (repository / name).mkdir(parents=True)
+    (repository / "HEAD").write_text("ref: refs/heads/main\n")
+    (repository / "config").write_text("[core]\n")
+    (hutch.directory / "sub/.env").write_text("CANARY")
+    words = ["run", "--rw", hutch.directory, "--hide", ".env*", "--", "sh", "-c",
+             f"cat {hutch.directory}/sub/.env; touch {repository}/hooks/x {repository}/config; echo x >{hutch.directory}/sub/made"]
+    for before in ([], deny_calls("openat2=ENOSYS")):
+        done = hutch(*words, **({"before": before} if before else {}))
+        assert done.status == 0 and done.out == "", done
+        assert not (repository / "hooks/x").exists() and done.err.count("Read-only file system") == 2, done
+        (hutch.directory / "sub/made").unlink()
 
 
 def test_apparmor_that_refuses_what_follows_the_clone_is_named(hutch, preload):
