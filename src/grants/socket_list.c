@@ -16,6 +16,7 @@
 
 enum {
         MAX_NAME = 108,
+        MAX_TABLE_BYTES = 16 << 20,
         STATE_ESTABLISHED = 1, /* net/tcp_states.h, which UNIX sockets use too */
 };
 
@@ -54,7 +55,7 @@ static int read_socket(const struct nlmsghdr *header, void *context)
                 return MNL_CB_OK;
         (void)mnl_attr_parse(header, sizeof(*message), read_attribute, &listed);
         if (listed.name[0]) /* otherwise it has no name, or an abstract one */
-                receiver->take(receiver->context, listed.name, listed.device);
+                receiver->take(receiver->context, listed.name, &listed.device);
         return MNL_CB_OK;
 }
 
@@ -77,13 +78,32 @@ static int request_dump(struct mnl_socket *socket, struct receiver *receiver)
         return more == MNL_CB_ERROR ? -errno : 0;
 }
 
+/* "Num RefCount Protocol Flags Type St Inode Path", as seq_printf() in net/unix/af_unix.c writes it. */
+static void read_line(char *line, const struct receiver *receiver)
+{
+        for (unsigned field = 0; field < 7; field++) {
+                line += strspn(line, " ");
+                line += strcspn(line, " ");
+        }
+        if (line[0] == ' ' && line[1] == '/')
+                receiver->take(receiver->context, line + 1, NULL);
+}
+
+static int read_table(const struct receiver *receiver)
+{
+        autofree char *text = NULL;
+        ssize_t length = fd_read_file("/proc/self/net/unix", MAX_TABLE_BYTES, &text);
+        for (char *rest = text, *line; length >= 0 && (line = strsep(&rest, "\n"));)
+                read_line(line, receiver);
+        return length < 0 ? (int)length : 0;
+}
+
 int socket_list(socket_taker *take, void *context)
 {
         struct receiver receiver = {.take = take, .context = context};
         struct mnl_socket *socket = mnl_socket_open2(NETLINK_SOCK_DIAG, SOCK_CLOEXEC);
-        if (!socket)
-                return -errno;
-        int error = request_dump(socket, &receiver);
-        mnl_socket_close(socket);
-        return error;
+        int error = socket ? request_dump(socket, &receiver) : -errno;
+        if (socket)
+                mnl_socket_close(socket);
+        return error < 0 ? read_table(&receiver) : 0;
 }

@@ -9,11 +9,12 @@
 #include <stdint.h>
 
 /* `name`: as its program bound it, which may be relative, of another root, or outdated. `device`: of the file
- * system that the socket is in, major << 20 | minor. */
-typedef void socket_taker(void *context, const char *name, uint32_t device);
+ * system that the socket is in, major << 20 | minor; NULL where it is not known. */
+typedef void socket_taker(void *context, const char *name, const uint32_t *device);
 
-/* Calls `take` for each socket. Returns 0, or a negative errno when the kernel cannot list them: -ENOENT
- * without CONFIG_UNIX_DIAG. */
+/* Calls `take` for each socket. Where the kernel has no CONFIG_UNIX_DIAG, or a filter refuses the request, as
+ * in a sandbox, the names are those of /proc/self/net/unix. Returns 0, or a negative errno when neither can be
+ * read. */
 int socket_list(socket_taker *take, void *context);
 
 #endif

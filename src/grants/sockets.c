@@ -42,10 +42,10 @@ struct hiding {
 
 /* Only names that can lead into a grant are looked up, and none in a share that may never answer: the user
  * granted nothing in it. */
-static void hide_by_name(void *context, const char *name, uint32_t device)
+static void hide_by_name(void *context, const char *name, const uint32_t *device)
 {
         struct hiding *hiding = context;
-        if (name[0] != '/' || !mountinfo_have_device(&hiding->info, device) ||
+        if (name[0] != '/' || (device && !mountinfo_have_device(&hiding->info, *device)) ||
             mountinfo_is_silent(&hiding->info, name))
                 return;
         struct str_list paths = {0};
@@ -101,10 +101,11 @@ bool sockets_hide(const struct resolver *resolver)
         int listed = done ? socket_list(hide_by_name, &hiding) : 0;
         mountinfo_free(&hiding.info);
         if (listed < 0)
-                return error_set(resolver->error, EXIT_SETUP,
-                                 "cannot hide the sockets of other programs below a grant: the kernel does "
-                                 "not list them: %s; load its module unix_diag, or grant no directory",
-                                 strerror(-listed));
+                return error_set(
+                    resolver->error, EXIT_SETUP,
+                    "cannot hide the sockets of other programs below a grant: the kernel does "
+                    "not list them, and /proc/self/net/unix cannot be read: %s; grant no directory",
+                    strerror(-listed));
         size_t count = box->mount_count; /* masks are added behind */
         for (size_t i = 0; done && i < count; i++)
                 if (mount_is_grant(&box->mounts[i]) && box->mounts[i].is_directory)

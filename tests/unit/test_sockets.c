@@ -9,11 +9,17 @@
 #include "grants_rig.h"
 #include "lib/fd.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -33,13 +39,13 @@ struct wanted {
         unsigned count;
 };
 
-static void take(void *context, const char *name, uint32_t device)
+static void take(void *context, const char *name, const uint32_t *device)
 {
         struct wanted *wanted = context;
         if (!str_equal(name, wanted->path))
                 return;
         wanted->count++;
-        wanted->device = device;
+        wanted->device = device ? *device : 0;
 }
 
 static void expect_listed_once(const char *path)
@@ -79,6 +85,39 @@ static void test_the_list_of_this_namespace(void **state)
         snprintf(address.sun_path, sizeof(address.sun_path), "%s", at("second"));
         assert_int_equal(connect(first, (struct sockaddr *)&address, sizeof(address)), 0);
         expect_listed_once(at("first"));
+}
+
+/* As inside a sandbox, whose filter refuses the kernel's list. */
+static int list_without_netlink(const char *path)
+{
+        struct sock_filter code[] = {
+            BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 3),
+            BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 0, 1),
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EAFNOSUPPORT),
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        };
+        struct sock_fprog program = {.len = COUNT(code), .filter = code};
+        struct wanted wanted = {.path = path};
+        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) |
+            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0))
+                return 1;
+        return socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, 4) >= 0 || socket_list(take, &wanted) != 0 ||
+               wanted.count != 1;
+}
+
+static void test_the_list_without_netlink(void **state)
+{
+        (void)state;
+        int status = 0;
+        autoclose int listener = bind_socket("so cket", SOCK_STREAM);
+        assert_true(listener >= 0);
+        pid_t child = fork();
+        if (child == 0)
+                _exit(list_without_netlink(at("so cket")));
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
 }
 
 static bool is_hidden(const char *relative)
@@ -205,6 +244,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
             rig_test(test_the_list_of_this_namespace),
+            rig_test(test_the_list_without_netlink),
             rig_test(test_sockets_below_a_grant_are_hidden),
             rig_test(test_another_object_at_the_name),
             rig_test(test_a_socket_that_is_granted_itself_is_meant),
