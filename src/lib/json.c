@@ -16,13 +16,15 @@ static void put_escape(struct buf *out, uint32_t code)
 {
         static const char letters[] = "bfnrt\"\\", meant[] = "\b\f\n\r\t\"\\";
         const char *letter = code && code < 0x80 ? strchr(meant, (int)code) : NULL;
+        char escape[16];
         if (letter)
-                buf_format(out, "\\%c", letters[letter - meant]);
+                snprintf(escape, sizeof(escape), "\\%c", letters[letter - meant]);
         else if (code < 0x10000)
-                buf_format(out, "\\u%04x", code);
+                snprintf(escape, sizeof(escape), "\\u%04x", code);
         else
-                buf_format(out, "\\u%04x\\u%04x", 0xD800 + ((code - 0x10000) >> 10),
-                           0xDC00 + ((code - 0x10000) & 0x3FF));
+                snprintf(escape, sizeof(escape), "\\u%04x\\u%04x", 0xD800 + ((code - 0x10000) >> 10),
+                         0xDC00 + ((code - 0x10000) & 0x3FF));
+        buf_put_text(out, escape);
 }
 
 void json_escape(struct buf *out, const char *text, size_t length, size_t limit, bool ascii)
@@ -113,7 +115,7 @@ void json_exact(struct json *json, const char *key, const char *text, size_t len
 void json_text(struct json *json, const char *key, const char *text)
 {
         if (!text) {
-                json_null(json, key);
+                json_raw(json, key, "null", 4);
                 return;
         }
         autofree char *shown = str_or_die(malloc(strlen(text) * 4 + 1));
@@ -146,19 +148,12 @@ void json_number_if(struct json *json, bool known, const char *key, uint64_t num
         if (known)
                 json_number(json, key, number);
         else
-                json_null(json, key);
+                json_raw(json, key, "null", 4);
 }
 
 void json_bool(struct json *json, const char *key, bool value)
 {
-        begin_value(json, key);
-        buf_put_text(json->out, value ? "true" : "false");
-}
-
-void json_null(struct json *json, const char *key)
-{
-        begin_value(json, key);
-        buf_put_text(json->out, "null");
+        json_raw(json, key, value ? "true" : "false", value ? 4 : 5);
 }
 
 char *json_shown(const char *text, size_t length, size_t limit)

@@ -35,7 +35,6 @@ void json_number(struct json *json, const char *key, uint64_t number);
 /* Null unless the number is known. */
 void json_number_if(struct json *json, bool known, const char *key, uint64_t number);
 void json_bool(struct json *json, const char *key, bool value);
-void json_null(struct json *json, const char *key);
 /* A value that is JSON already. */
 void json_raw(struct json *json, const char *key, const char *value, size_t length);
 
