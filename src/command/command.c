@@ -182,9 +182,7 @@ static size_t read_tool(struct reading *reading)
                 }
                 if (index == command->words.count)
                         return 0;
-                char *longer = str_format("%s %s", beginning, command->words.values[index++]);
-                free(beginning);
-                beginning = longer;
+                str_append(&beginning, " %s", command->words.values[index++]);
         }
 }
 

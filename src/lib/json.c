@@ -54,10 +54,10 @@ void json_escape(struct buf *out, const char *text, size_t length, size_t limit,
                 buf_put_text(out, ascii ? "\\u2026" : "…");
 }
 
-void json_string(struct buf *out, const char *text, size_t length, bool ascii)
+void json_string(struct buf *out, const char *text, size_t length, size_t limit, bool ascii)
 {
         buf_put_text(out, "\"");
-        json_escape(out, text, length, SIZE_MAX, ascii);
+        json_escape(out, text, length, limit, ascii);
         buf_put_text(out, "\"");
 }
 
@@ -77,7 +77,7 @@ static void begin_value(struct json *json, const char *key)
         if (key && json->pretty)
                 put_line(json);
         if (key) {
-                json_string(json->out, key, strlen(key), json->ascii);
+                json_string(json->out, key, strlen(key), SIZE_MAX, json->ascii);
                 buf_put_text(json->out, json->pretty ? ": " : ":");
         }
 }
@@ -106,10 +106,10 @@ void json_close(struct json *json, const char *brackets)
         }
 }
 
-void json_exact(struct json *json, const char *key, const char *text, size_t length)
+void json_cut(struct json *json, const char *key, const char *text, size_t length, size_t limit)
 {
         begin_value(json, key);
-        json_string(json->out, text, length, json->ascii);
+        json_string(json->out, text, length, limit, json->ascii);
 }
 
 void json_text(struct json *json, const char *key, const char *text)

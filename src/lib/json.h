@@ -30,7 +30,9 @@ void json_close(struct json *json, const char *brackets);
 void json_text(struct json *json, const char *key, const char *text);
 void json_texts(struct json *json, const char *key, const struct str_list *list);
 /* A text as it is, but for invalid UTF-8, which becomes U+FFFD. */
-void json_exact(struct json *json, const char *key, const char *text, size_t length);
+#define json_exact(json, key, text, length) json_cut((json), (key), (text), (length), SIZE_MAX)
+/* The same of about `limit` bytes, then an ellipsis. */
+void json_cut(struct json *json, const char *key, const char *text, size_t length, size_t limit);
 void json_number(struct json *json, const char *key, uint64_t number);
 /* Null unless the number is known. */
 void json_number_if(struct json *json, bool known, const char *key, uint64_t number);
@@ -41,10 +43,10 @@ void json_raw(struct json *json, const char *key, const char *value, size_t leng
 /* Writes all of `out` and a line end to a file, and frees it. False on a failure. */
 bool json_print(struct json *json, FILE *out);
 
-/* A string alone, with its quotes. */
-void json_string(struct buf *out, const char *text, size_t length, bool ascii);
-/* The inside of a string: about `limit` bytes, then an ellipsis. */
-char *json_shown(const char *text, size_t length, size_t limit); /* the caller frees */
+/* A string alone, with its quotes, or the inside of one: about `limit` bytes, then an ellipsis. The caller of
+ * json_shown() frees. */
+void json_string(struct buf *out, const char *text, size_t length, size_t limit, bool ascii);
+char *json_shown(const char *text, size_t length, size_t limit);
 void json_escape(struct buf *out, const char *text, size_t length, size_t limit, bool ascii);
 
 #endif

@@ -92,7 +92,7 @@ static void put_string(struct buf *out, const struct str_list *secrets, struct j
         autofree char *text = str_or_die(malloc(string.length));
         autobuf shown = {0};
         put_hidden(&shown, secrets, text, json_unescape(string.at, string.length, text));
-        json_string(out, shown.bytes, shown.length, false);
+        json_string(out, shown.bytes, shown.length, SIZE_MAX, false);
 }
 
 static void put_value(struct buf *out, const struct str_list *secrets, struct json_span value)
@@ -127,16 +127,6 @@ static void put_value(struct buf *out, const struct str_list *secrets, struct js
 
 /* ---- records ---- */
 
-/* Adds about `limit` bytes of a text. */
-static void put_text(struct json *json, const char *key, const char *text, size_t length, size_t limit)
-{
-        autobuf value = {0};
-        buf_put_text(&value, "\"");
-        json_escape(&value, text, length, limit, true);
-        buf_put_text(&value, "\"");
-        json_raw(json, key, value.bytes, value.length);
-}
-
 /* Writes the members that describe a call: the tool, and the arguments if the log has them. */
 static void put_call(const struct call_log *log, struct json *json, struct json_span params)
 {
@@ -146,11 +136,11 @@ static void put_call(const struct call_log *log, struct json *json, struct json_
         size_t length = json_is_string(name) ? json_unescape(name.at, name.length, text) : 0;
         json_text(json, "event", "call");
         put_hidden(&shown_name, &log->secrets, text, length);
-        put_text(json, "tool", shown_name.bytes, shown_name.length, NAME_MAX_BYTES);
+        json_cut(json, "tool", shown_name.bytes, shown_name.length, NAME_MAX_BYTES);
         if (!log->arguments || !arguments.at)
                 return;
         put_value(&shown, &log->secrets, arguments);
-        put_text(json, "arguments", shown.bytes, shown.length, CALL_ARGUMENTS_MAX);
+        json_cut(json, "arguments", shown.bytes, shown.length, CALL_ARGUMENTS_MAX);
 }
 
 void call_log_begin(const struct call_log *log, struct request *request, struct json_span params)
@@ -187,7 +177,7 @@ void call_log_refused(const struct call_log *log, struct json_span params, size_
                 return;
         put_call(log, &json, params);
         json_text(&json, "decision", "refused");
-        put_text(&json, "reason", why, strlen(why), NAME_MAX_BYTES);
+        json_cut(&json, "reason", why, strlen(why), NAME_MAX_BYTES);
         json_number(&json, "bytes_in", bytes);
         filter_report(FILTER_RECORD, out.bytes, out.length);
 }

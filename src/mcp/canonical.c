@@ -75,7 +75,7 @@ static void put_object(struct buf *out, struct json_span object)
         buf_put(out, "{", 1);
         for (size_t i = 0; i < count; i++) {
                 buf_put(out, ",", i > 0);
-                json_string(out, members[i].key, members[i].length, false);
+                json_string(out, members[i].key, members[i].length, SIZE_MAX, false);
                 buf_put(out, ":", 1);
                 canonical_put(out, members[i].value);
                 free(members[i].key);
@@ -105,7 +105,7 @@ void canonical_put(struct buf *out, struct json_span value)
                 put_array(out, value);
         } else if (json_is_string(value)) {
                 autofree char *text = str_or_die(malloc(value.length));
-                json_string(out, text, json_unescape(value.at, value.length, text), false);
+                json_string(out, text, json_unescape(value.at, value.length, text), SIZE_MAX, false);
         } else {
                 buf_put(out, value.at, value.length);
         }
@@ -120,7 +120,7 @@ void canonical_put_members(struct buf *out, struct json_span object, const char 
                 if (!value.at)
                         continue;
                 buf_put(out, ",", !first);
-                json_string(out, *keys, strlen(*keys), false);
+                json_string(out, *keys, strlen(*keys), SIZE_MAX, false);
                 buf_put(out, ":", 1);
                 canonical_put(out, value);
                 first = false;

@@ -93,24 +93,18 @@ void report_finish(void)
                 record(RECORD_FLOW, &members);
 }
 
-/* Writes "HOST:PORT" as --network-allow spells it. */
-static const char *format_target(const struct target *target, char *out, size_t size)
+/* "HOST:PORT" as --network-allow spells it. The caller frees. */
+static char *format_target(const struct target *target)
 {
         char address[ADDRESS_TEXT];
         const char *udp = target->transport == TRANSPORT_UDP ? "/udp" : "";
         if (target->host_loopback)
-                snprintf(out, size, "localhost:%u", target->port);
-        else if (target->name)
-                snprintf(out, size, "%s:%u%s", target->name, target->port, udp);
-        else if (IN6_IS_ADDR_V4MAPPED(&target->address))
-                snprintf(out, size, "%s:%u%s", address_format(&target->address, address), target->port, udp);
-        else
-                snprintf(out, size, "[%s]:%u%s", address_format(&target->address, address), target->port,
-                         udp);
-        return out;
+                return str_format("localhost:%u", target->port);
+        if (target->name)
+                return str_format("%s:%u%s", target->name, target->port, udp);
+        return str_format(IN6_IS_ADDR_V4MAPPED(&target->address) ? "%s:%u%s" : "[%s]:%u%s",
+                          address_format(&target->address, address), target->port, udp);
 }
-
-enum { TARGET_TEXT = NAME_MAX_LENGTH + 32 };
 
 /* True the first time, until REPORTED_MAX is reached. */
 static bool is_new_report(const char *destination)
@@ -187,8 +181,7 @@ static const char *reason_of(enum verdict verdict)
 
 void report_denied(const struct target *target, enum verdict verdict)
 {
-        char destination[TARGET_TEXT];
-        format_target(target, destination, sizeof(destination));
+        autofree char *destination = format_target(target);
         record_denied(destination, reason_of(verdict));
         if (!is_new_report(destination))
                 return;
@@ -204,8 +197,8 @@ void report_denied(const struct target *target, enum verdict verdict)
 
 void report_denied_address(const struct target *target, const struct in6_addr *address, enum verdict verdict)
 {
-        char destination[TARGET_TEXT], text[ADDRESS_TEXT];
-        format_target(target, destination, sizeof(destination));
+        char text[ADDRESS_TEXT];
+        autofree char *destination = format_target(target);
         address_format(address, text);
         record_denied(destination, reason_of(verdict));
         if (!is_new_report(destination))
@@ -221,9 +214,8 @@ void report_denied_address(const struct target *target, const struct in6_addr *a
 
 void report_mismatch(const struct target *target, const char *what, const char *named)
 {
-        char destination[TARGET_TEXT], once[2 * TARGET_TEXT];
-        format_target(target, destination, sizeof(destination));
-        snprintf(once, sizeof(once), "%s as %s", destination, named ? named : "?");
+        autofree char *destination = format_target(target);
+        autofree char *once = str_format("%s as %s", destination, named ? named : "?");
         record_denied(destination,
                       named ? "the server name differs" : "the server name is missing or malformed");
         if (!is_new_report(once))
@@ -252,18 +244,15 @@ void report_name(const char *name)
 
 void report_failed(const struct target *target, const char *why)
 {
-        char destination[TARGET_TEXT];
-        format_target(target, destination, sizeof(destination));
+        autofree char *destination = format_target(target);
         if (is_new_report(destination))
                 send_sentence(NAT_NOTE, "network: cannot reach %s: %s", destination, why);
 }
 
 void report_proxy(const char *proxy, const struct target *target, const char *why)
 {
-        char destination[TARGET_TEXT] = "", once[2 * TARGET_TEXT];
-        if (target)
-                format_target(target, destination, sizeof(destination));
-        snprintf(once, sizeof(once), "%s by proxy: %s", destination, why);
+        autofree char *destination = target ? format_target(target) : str_copy("");
+        autofree char *once = str_format("%s by proxy: %s", destination, why);
         if (!is_new_report(once))
                 return;
         if (!target)
@@ -289,14 +278,15 @@ void report_question(const char *name, uint16_t type, bool allowed)
 
 void report_flow(const struct flow_report *flow)
 {
-        char destination[TARGET_TEXT], address[ADDRESS_TEXT] = "";
+        char address[ADDRESS_TEXT] = "";
+        autofree char *destination = format_target(flow->target);
         autobuf text = {0};
         struct json members = {.out = &text, .ascii = true};
         if (flow->address)
                 address_format(flow->address, address);
         json_text(&members, "event", "connection");
         json_text(&members, "decision", "allowed");
-        json_text(&members, "destination", format_target(flow->target, destination, sizeof(destination)));
+        json_text(&members, "destination", destination);
         json_text(&members, flow->proxied ? "proxy_address" : "address", address);
         json_number(&members, "bytes_up", flow->up);
         json_number(&members, "bytes_down", flow->down);

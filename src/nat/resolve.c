@@ -392,10 +392,8 @@ void resolve_add_server(const char *address_and_port)
                 resolver.zones[resolver.zone_count++] =
                     (struct zone){.address = parsed, .interface = (unsigned)strtoul(zone, NULL, 10)};
         /* Always with a port: c-ares refuses the whole list when brackets have none. */
-        char *servers = str_format("%s%s%s%s%s:%s", resolver.servers, *resolver.servers ? "," : "",
-                                   six ? "[" : "", address, six ? "]" : "", *port ? port : "53");
-        free(resolver.servers);
-        resolver.servers = servers;
+        str_append(&resolver.servers, six ? "%s[%s]:%s" : "%s%s:%s", *resolver.servers ? "," : "", address,
+                   *port ? port : "53");
 }
 
 void resolve_add_host(const char *address_and_name)
