@@ -17,6 +17,7 @@ void buf_put(struct buf *buf, const void *bytes, size_t length)
 {
         if (length == 0)
                 return;
+        /* The capacity doubles, so that many small pieces take linear time. */
         while (buf->capacity - buf->length < length) {
                 size_t capacity = buf->capacity ? 2 * buf->capacity : CAPACITY_FIRST;
                 buf->bytes = str_or_die(reallocarray(buf->bytes, capacity, 1));

@@ -11,7 +11,8 @@
 
 #include <inttypes.h>
 
-/* Writes a control character, a quote or a backslash, or in ASCII any other character. */
+/* Writes a control character, a quote or a backslash, or in ASCII any other character. It makes no copy on
+ * the heap, because a hostile text may consist of quotes alone. */
 static void put_escape(struct buf *out, uint32_t code)
 {
         static const char letters[] = "bfnrt\"\\", meant[] = "\b\f\n\r\t\"\\";

@@ -2,6 +2,7 @@
  *
  * Writing JSON. A function that takes a key adds a member to the open object, or an item to the open list
  * when the key is NULL. Whatever a key or a value contains, it cannot end the string that it becomes.
+ * cJSON reads only: its numbers are floating point, and it passes invalid UTF-8 on.
  */
 #ifndef HUTCH_LIB_JSON_H
 #define HUTCH_LIB_JSON_H

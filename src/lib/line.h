@@ -2,7 +2,8 @@
  *
  * The judge of a line: whether a line of a server's stdout is meant as a message of the protocol. The
  * supervisor's bridge and hutch-filter both ask it first, so that a tool rule never changes what is a
- * message. It does not parse: whether a message is valid JSON is for the client or hutch-filter to decide.
+ * message. It does not parse: whether a message is valid JSON is for the client or hutch-filter to decide. A
+ * key spelled with \u escapes, which JSON permits and no SDK writes, is not found.
  */
 #ifndef HUTCH_LIB_LINE_H
 #define HUTCH_LIB_LINE_H

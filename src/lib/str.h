@@ -34,7 +34,8 @@ static inline bool str_starts(const char *text, const char *prefix)
         return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* Makes room for one more item of a growing array, and is that item. */
+/* Makes room for one more item of a growing array, and is that item. It grows by one each time, which suits
+ * arrays that are short or bounded. */
 #define array_add(items, count)                                                                              \
         ((items) = str_or_die(reallocarray((items), (count) + 1, sizeof(*(items)))), &(items)[(count)++])
 

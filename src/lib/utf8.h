@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Characters of UTF-8 (RFC 3629). No function reads at or behind `end`.
+ * Characters of UTF-8 (RFC 3629): longer forms than necessary, surrogates and what is above U+10FFFF are
+ * invalid. No function reads at or behind `end`.
  */
 #ifndef HUTCH_LIB_UTF8_H
 #define HUTCH_LIB_UTF8_H

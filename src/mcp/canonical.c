@@ -64,9 +64,13 @@ static void put_object(struct buf *out, struct json_span object)
         struct member *members = NULL;
         struct json_span key, value;
         char *position = NULL;
-        size_t count = 0;
+        size_t count = 0, room = 0;
         while (json_next(object, &position, &key, &value)) {
-                struct member *member = array_add(members, count);
+                if (count == room) { /* a hostile object has a million members */
+                        room = room ? 2 * room : 8;
+                        members = str_or_die(reallocarray(members, room, sizeof(*members)));
+                }
+                struct member *member = &members[count++];
                 member->key = str_or_die(malloc(key.length));
                 member->length = json_unescape(key.at, key.length, member->key);
                 member->value = value;
