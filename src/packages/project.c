@@ -5,6 +5,7 @@
 #include "packages/project.h"
 
 #include "command/runners.h"
+#include "lib/buf.h"
 #include "lib/fd.h"
 #include "lib/homes.h"
 
@@ -21,39 +22,34 @@ const char *const package_project_lists[PACKAGE_PROJECT_LISTS] = {"pyproject.tom
                                                                   ".python-version"};
 
 /* The lists in one text: the name, the length (or the error) and the content of each. The caller frees. */
-static char *read_lists(const char *directory, size_t *length)
+static struct buf read_lists(const char *directory)
 {
-        char *all = NULL;
-        FILE *stream = str_or_die(open_memstream(&all, length));
+        struct buf all = {0};
         for (size_t i = 0; i < PACKAGE_PROJECT_LISTS; i++) {
                 autofree char *path = path_join(directory, package_project_lists[i]);
                 autofree char *text = NULL;
                 ssize_t found = fd_read_file(path, FILE_MAX, &text);
-                (void)fprintf(stream, "%s %zd\n", package_project_lists[i], found);
-                if (found > 0)
-                        (void)fwrite(text, 1, (size_t)found, stream);
+                buf_format(&all, "%s %zd\n", package_project_lists[i], found);
+                buf_put(&all, text, found > 0 ? (size_t)found : 0);
         }
-        bool failed = ferror(stream) != 0;
-        failed |= fclose(stream) != 0;
-        return str_or_die(failed ? NULL : all); /* it fails only where memory runs out */
+        return all;
 }
 
 int package_project_keep(int entry, const char *directory)
 {
-        size_t length;
-        autofree char *lists = read_lists(directory, &length);
+        autobuf lists = read_lists(directory);
         autoclose int file =
             openat(entry, KEPT_NAME, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-        return file < 0 ? -errno : fd_write_all(file, lists, length);
+        return file < 0 ? -errno : fd_write_all(file, lists.bytes, lists.length);
 }
 
 bool package_project_is_current(int entry, const char *directory)
 {
-        size_t length;
-        autofree char *lists = read_lists(directory, &length), *kept = NULL;
+        autobuf lists = read_lists(directory);
+        autofree char *kept = NULL;
         autoclose int file = openat(entry, KEPT_NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
         ssize_t found = file < 0 ? -errno : fd_read_all(file, KEPT_MAX, &kept);
-        return kept && (size_t)found == length && memcmp(kept, lists, length) == 0;
+        return kept && (size_t)found == lists.length && memcmp(kept, lists.bytes, lists.length) == 0;
 }
 
 bool package_project_request(const struct resolver *resolver, const struct command *command,
