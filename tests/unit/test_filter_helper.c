@@ -16,53 +16,33 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "helper_rig.h"
 #include "machine_rig.h"
 #include "stand_in.h"
 #include "unit.h"
 
-static char heard[8192];
 static struct filter_helper helper;
-static struct run_log run;
-static int filter; /* the helper's end */
-static int logged, pinned;
-
-static void hear(void *context, const char *line, size_t length)
-{
-        (void)context;
-        assert_true(strlen(heard) + length < sizeof(heard));
-        strncat(heard, line, length);
-}
+static int pinned;
 
 static int set_up(void **state)
 {
-        int ends[2];
         (void)state;
-        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-                return -1;
         helper = FILTER_HELPER_NONE;
-        helper.control = ends[0];
+        helper.control = helper_rig_begin();
         helper.pins = memfd_create("pins", MFD_CLOEXEC);
         helper.server = str_copy("node\\u0020server");
-        filter = ends[1];
-        run = (struct run_log){.store_file = -1, .file = memfd_create("log", MFD_CLOEXEC)};
-        logged = dup(run.file);
         pinned = dup(helper.pins);
-        heard[0] = 0;
-        messages_send_to(hear, NULL);
-        return 0;
+        return helper.control < 0 ? -1 : 0;
 }
 
 static int tear_down(void **state)
 {
         (void)state;
-        messages_send_to(NULL, NULL);
         free(helper.server);
         fd_close(&helper.control);
         fd_close(&helper.pins);
-        fd_close(&run.file);
-        fd_close(&filter);
-        fd_close(&logged);
         fd_close(&pinned);
+        helper_rig_end();
         return 0;
 }
 
@@ -225,7 +205,7 @@ static void test_starting_it(void **state)
         expect_heard("[hutch] 10 descriptors, pins , never waits, rules message-max 7\\x0ainput "
                      "plain\\x0aoutput plain");
         filter_helper_end(&helper, &run);
-        start_and_talk(&box, true, true, filter);
+        start_and_talk(&box, true, true, helper_end);
         expect_heard("[hutch] 11 descriptors, pins , never waits, rules explain\\x0a");
         filter_helper_end(&helper, &run);
         start_and_talk(&box, false, true, -1);
@@ -295,15 +275,6 @@ static void test_a_client_with_sockets(void **state)
 
 /* ---- its messages ---- */
 
-static void say(uint32_t type, const char *text)
-{
-        static char message[sizeof(struct filter_message) + FILTER_PIN_MAX];
-        const struct filter_message head = {.type = type};
-        memcpy(message, &head, sizeof(head));
-        memcpy(message + sizeof(head), text, strlen(text));
-        assert_int_equal(send(filter, message, sizeof(head) + strlen(text), 0), sizeof(head) + strlen(text));
-}
-
 static bool hear_one(void)
 {
         return filter_helper_read(&helper, &run);
@@ -311,10 +282,7 @@ static bool hear_one(void)
 
 static void expect_file(int fd, const char *expected)
 {
-        char *content = NULL;
-        assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
-        assert_true(fd_read_all(fd, 1 << 20, &content) >= 0);
-        autofree char *text = content;
+        autofree char *text = content_of(fd);
         assert_string_equal(text, expected);
 }
 
@@ -322,14 +290,14 @@ static void test_readiness(void **state)
 {
         struct error error = {0};
         (void)state;
-        say(FILTER_READY, "");
+        helper_says(FILTER_READY, "");
         assert_true(filter_helper_await(&helper, &error));
-        say(FILTER_NOTE, "the pins\nare no pins");
+        helper_says(FILTER_NOTE, "the pins\nare no pins");
         assert_false(filter_helper_await(&helper, &error));
         assert_int_equal(error.status, EXIT_SETUP);
         assert_string_equal(error.text, "the pins\\x0aare no pins");
         error = (struct error){0};
-        fd_close(&filter);
+        fd_close(&helper_end);
         assert_false(filter_helper_await(&helper, &error));
         assert_string_equal(error.text,
                             "the MCP firewall (hutch-filter) did not start; nothing was run without it");
@@ -339,20 +307,20 @@ static void test_what_it_says(void **state)
 {
         (void)state;
         assert_true(hear_one()); /* nothing yet */
-        say(FILTER_NOTE, "no\n[hutch] forged");
+        helper_says(FILTER_NOTE, "no\n[hutch] forged");
         assert_true(hear_one());
         assert_string_equal(heard, "[hutch] no\\x0a[hutch] forged\n");
         heard[0] = 0;
-        say(FILTER_NOISE, "listening on 3000");
+        helper_says(FILTER_NOISE, "listening on 3000");
         assert_true(hear_one());
         assert_string_equal(heard, "[hutch] server stdout: listening on 3000\n");
         expect_file(logged, "");
-        say(FILTER_RECORD, "\"event\":\"call\"");
+        helper_says(FILTER_RECORD, "\"event\":\"call\"");
         assert_true(hear_one());
         assert_true(lseek(logged, 0, SEEK_END) > 20);
         heard[0] = 0;
-        say(FILTER_READY, "");
-        say(999, "x");
+        helper_says(FILTER_READY, "");
+        helper_says(999, "x");
         assert_true(hear_one() && hear_one());
         assert_string_equal(heard, "");
 }
@@ -368,7 +336,7 @@ static void test_how_far_the_bytes_are(void **state)
                 assert_int_equal(helper.drained, i > 2);
                 assert_int_equal(helper.given, i < 4 ? 0 : i - 3);
                 assert_int_equal(helper.taken, 0);
-                say(types[i], "");
+                helper_says(types[i], "");
                 assert_true(hear_one());
         }
         assert_int_equal(helper.given, 2);
@@ -378,9 +346,9 @@ static void test_how_far_the_bytes_are(void **state)
 static void test_pins_are_written_under_the_server_that_hutch_chose(void **state)
 {
         (void)state;
-        say(FILTER_PIN, "");
-        say(FILTER_PIN, "\"tool\":\"a\",\"sha256\":\"0\"");
-        say(FILTER_PIN, "\"tool\":\"b\"}\n{\"server\":\"another\""); /* two records in one */
+        helper_says(FILTER_PIN, "");
+        helper_says(FILTER_PIN, "\"tool\":\"a\",\"sha256\":\"0\"");
+        helper_says(FILTER_PIN, "\"tool\":\"b\"}\n{\"server\":\"another\""); /* two records in one */
         assert_true(hear_one() && hear_one() && hear_one());
         expect_file(pinned, "{\"server\":\"node\\u0020server\"}\n"
                             "{\"server\":\"node\\u0020server\",\"tool\":\"a\",\"sha256\":\"0\"}\n");
@@ -392,8 +360,8 @@ static void test_pins_that_cannot_be_written(void **state)
         (void)state;
         fd_close(&helper.pins);
         helper.pins = open("/dev/full", O_WRONLY | O_CLOEXEC);
-        say(FILTER_PIN, "\"tool\":\"a\"");
-        say(FILTER_PIN, "\"tool\":\"b\"");
+        helper_says(FILTER_PIN, "\"tool\":\"a\"");
+        helper_says(FILTER_PIN, "\"tool\":\"b\"");
         assert_true(hear_one());
         assert_string_equal(heard, "[hutch] --pin: cannot write the pins: No space left on device\n");
         assert_int_equal(helper.pins, -1);
@@ -404,9 +372,9 @@ static void test_pins_that_cannot_be_written(void **state)
 static void test_it_has_ended(void **state)
 {
         (void)state;
-        assert_int_equal(send(filter, "xy", 2, 0), 2); /* less than a message */
+        assert_int_equal(send(helper_end, "xy", 2, 0), 2); /* less than a message */
         assert_false(hear_one());
-        fd_close(&filter);
+        fd_close(&helper_end);
         assert_false(hear_one());
 }
 
@@ -418,8 +386,8 @@ static void test_its_last_words(void **state)
                 for (;;)
                         pause();
         for (int i = 0; i < 20; i++)
-                say(FILTER_GIVEN, "");
-        say(FILTER_NOTE, "the last");
+                helper_says(FILTER_GIVEN, "");
+        helper_says(FILTER_NOTE, "the last");
         filter_helper_end(&helper, &run);
         assert_int_equal(helper.given, 20);
         assert_string_equal(heard, "[hutch] the last\n");

@@ -19,46 +19,25 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "helper_rig.h"
 #include "stand_in.h"
 #include "unit.h"
 
-static char heard[4096];
 static struct nat_helper helper;
-static struct run_log run;
-static int nat;    /* the helper's end */
-static int logged; /* a second descriptor of the file of --log */
-
-static void hear(void *context, const char *line, size_t length)
-{
-        (void)context;
-        assert_true(strlen(heard) + length < sizeof(heard));
-        strncat(heard, line, length);
-}
 
 static int set_up(void **state)
 {
-        int ends[2];
         (void)state;
-        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-                return -1;
         helper = NAT_HELPER_NONE;
-        helper.control = ends[0];
-        nat = ends[1];
-        run = (struct run_log){.store_file = -1, .file = memfd_create("log", MFD_CLOEXEC)};
-        logged = dup(run.file);
-        heard[0] = 0;
-        messages_send_to(hear, NULL);
-        return 0;
+        helper.control = helper_rig_begin();
+        return helper.control < 0 ? -1 : 0;
 }
 
 static int tear_down(void **state)
 {
         (void)state;
-        messages_send_to(NULL, NULL);
         fd_close(&helper.control);
-        fd_close(&run.file);
-        fd_close(&nat);
-        fd_close(&logged);
+        helper_rig_end();
         return 0;
 }
 
@@ -127,21 +106,9 @@ static void test_published_ports(void **state)
 
 /* ---- its messages ---- */
 
-static void say(uint32_t type, const char *text)
-{
-        char message[sizeof(struct nat_message) + NAT_TEXT_MAX];
-        const struct nat_message head = {.type = type};
-        memcpy(message, &head, sizeof(head));
-        memcpy(message + sizeof(head), text, strlen(text));
-        assert_int_equal(send(nat, message, sizeof(head) + strlen(text), 0), sizeof(head) + strlen(text));
-}
-
 static void expect_log(const char *part)
 {
-        char *content = NULL;
-        assert_int_equal(lseek(logged, 0, SEEK_SET), 0);
-        assert_true(fd_read_all(logged, 1 << 20, &content) >= 0);
-        autofree char *text = content;
+        autofree char *text = content_of(logged);
         if (part)
                 assert_non_null(strstr(text, part));
         else
@@ -152,24 +119,24 @@ static void test_what_it_says(void **state)
 {
         (void)state;
         assert_true(nat_helper_read(&helper, &run)); /* nothing yet */
-        say(NAT_READY, "");
+        helper_says(NAT_READY, "");
         assert_true(nat_helper_read(&helper, &run));
         assert_string_equal(heard, "");
-        say(NAT_DENIED, "no\n[hutch] forged");
+        helper_says(NAT_DENIED, "no\n[hutch] forged");
         assert_true(nat_helper_read(&helper, &run));
         assert_string_equal(heard, "[hutch] no\\x0a[hutch] forged\n");
         heard[0] = 0;
-        say(NAT_NOTE, "a note");
+        helper_says(NAT_NOTE, "a note");
         assert_true(nat_helper_read(&helper, &run));
         assert_string_equal(heard, "[hutch] a note\n");
         expect_log(NULL);
-        say(NAT_RECORD, "\"event\":\"dns\"");
+        helper_says(NAT_RECORD, "\"event\":\"dns\"");
         assert_true(nat_helper_read(&helper, &run));
         expect_log("{\"event\":\"dns\",");
         /* What only the supervisor says, and what nobody does. */
-        say(NAT_RESOLVER, "x");
-        say(NAT_FINISH, "x");
-        say(999, "x");
+        helper_says(NAT_RESOLVER, "x");
+        helper_says(NAT_FINISH, "x");
+        helper_says(999, "x");
         for (int i = 0; i < 3; i++)
                 assert_true(nat_helper_read(&helper, &run));
         assert_string_equal(heard, "[hutch] a note\n");
@@ -178,9 +145,9 @@ static void test_what_it_says(void **state)
 static void test_it_has_ended(void **state)
 {
         (void)state;
-        assert_int_equal(send(nat, "xy", 2, 0), 2); /* less than a message */
+        assert_int_equal(send(helper_end, "xy", 2, 0), 2); /* less than a message */
         assert_false(nat_helper_read(&helper, &run));
-        fd_close(&nat);
+        fd_close(&helper_end);
         assert_false(nat_helper_read(&helper, &run));
 }
 
@@ -189,8 +156,8 @@ static void test_its_last_words(void **state)
 {
         (void)state;
         assert_int_equal(send(helper.control, "unread", 6, 0), 6);
-        say(NAT_NOTE, "the last");
-        fd_close(&nat);
+        helper_says(NAT_NOTE, "the last");
+        fd_close(&helper_end);
         for (int i = 0; i < 2 && !*heard; i++)
                 assert_true(nat_helper_read(&helper, &run));
         assert_string_equal(heard, "[hutch] the last\n");
@@ -261,7 +228,7 @@ static void test_starting_it(void **state)
         expect_start(&box, -1, "[hutch] 7 descriptors, port 0, rules log\\x0a");
         assert_int_equal(helper.dialler, -1);
         nat_helper_end(&helper, &run);
-        expect_start(&box, nat, "[hutch] 8 descriptors, port 0, rules log\\x0aexplain\\x0a");
+        expect_start(&box, helper_end, "[hutch] 8 descriptors, port 0, rules log\\x0aexplain\\x0a");
         nat_helper_end(&helper, &run);
         box.network.publish = &pair;
         box.network.publish_count = 1;
@@ -296,11 +263,11 @@ static void test_flows_are_recorded_at_the_end(void **state)
         (void)state;
         helper.process = be_helper();
         helper.names.told = str_copy("nameserver 1.1.1.1\n");
-        say(NAT_RECORD, "\"event\":\"flow\"");
-        assert_int_equal(shutdown(nat, SHUT_WR), 0); /* nothing follows */
+        helper_says(NAT_RECORD, "\"event\":\"flow\"");
+        assert_int_equal(shutdown(helper_end, SHUT_WR), 0); /* nothing follows */
         nat_helper_end(&helper, &run);
         expect_log("{\"event\":\"flow\",");
-        assert_int_equal(recv(nat, &told, sizeof(told), 0), sizeof(told));
+        assert_int_equal(recv(helper_end, &told, sizeof(told), 0), sizeof(told));
         assert_int_equal(told.type, NAT_FINISH);
         assert_int_equal(helper.process, 0);
         assert_int_equal(helper.control, -1);
@@ -315,7 +282,7 @@ static void test_without_a_log_nothing_is_asked_for(void **state)
         helper.process = be_helper();
         fd_close(&run.file);
         nat_helper_end(&helper, &run);
-        assert_int_equal(recv(nat, told, sizeof(told), 0), 0);
+        assert_int_equal(recv(helper_end, told, sizeof(told), 0), 0);
 }
 
 static void test_the_set_up_is_closed(void **state)
@@ -339,14 +306,14 @@ static void test_names_that_have_changed(void **state)
         struct nat_message head;
         (void)state;
         helper.names.told = str_copy("nameserver 192.0.2.1\nhost 10.0.0.1 of-nobody\n");
-        struct pollfd told = {.fd = nat, .events = POLLIN};
+        struct pollfd told = {.fd = helper_end, .events = POLLIN};
         int again = nat_helper_tell_names(&helper, &network);
         if (again == NAMES_SETTLE_MS) { /* this machine has no name server, which is believed later */
                 assert_int_equal(poll(&told, 1, 0), 0);
                 again = nat_helper_tell_names(&helper, &network);
         }
         assert_int_equal(again, NAMES_LOOK_MS); /* there is no inotify */
-        assert_int_equal(recv(nat, &head, sizeof(head), MSG_DONTWAIT), sizeof(head));
+        assert_int_equal(recv(helper_end, &head, sizeof(head), MSG_DONTWAIT), sizeof(head));
         assert_int_equal(head.type, NAT_RESOLVER);
         helper.names.inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
         assert_int_equal(nat_helper_tell_names(&helper, &network), -1);
