@@ -383,7 +383,8 @@ static int move_bytes(const char *reply, size_t reply_length)
 
 static int produce(size_t length)
 {
-        static const char begin[] = "{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":{\"x\":\"", end[] = "\"}}\n";
+        static const char begin[] = "{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":{\"x\":\"",
+                          end[] = "\"}}\n";
         const size_t begin_length = sizeof(begin) - 1, end_length = sizeof(end) - 1;
         if (length < begin_length + end_length)
                 return 2;

@@ -219,10 +219,8 @@ static void test_storms(void **state)
         assert_in_box(&box, false, "buffered-memory", "budgets", "got-out", "", PROVE_HELD, NULL);
         box.limits.memory = LIMIT_WATCHDOG;
         box.limits.processes = LIMIT_NONE;
-        assert_in_box(&box, false, "buffered-memory", "budgets", "got-out", "", PROVE_NOT_LIMITED,
-                      "cgroups");
-        assert_in_box(&box, false, "unmapped-memory", "budgets", "got-out", "", PROVE_NOT_LIMITED,
-                      "cgroups");
+        assert_in_box(&box, false, "buffered-memory", "budgets", "got-out", "", PROVE_NOT_LIMITED, "cgroups");
+        assert_in_box(&box, false, "unmapped-memory", "budgets", "got-out", "", PROVE_NOT_LIMITED, "cgroups");
         box.limits.processors = LIMIT_UNASKED;
         assert_in_box(&box, false, "memory-storm", "budgets", "got-out", "", PROVE_GOT_OUT, NULL);
         assert_in_box(&box, false, "fork-storm", "budgets", "got-out", "", PROVE_NOT_LIMITED, "cgroups");

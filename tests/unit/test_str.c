@@ -165,6 +165,53 @@ static void test_errors(void **state)
         assert_string_equal(full.text + strlen(full.text) - strlen("…"), "…");
 }
 
+static void test_numbers(void **state)
+{
+        static const char *const refused[] = {
+            "", "x", "-1", "+1", " 1", "1 ", "0x1", "256", "99999999999999999999999"};
+        uint64_t number;
+        (void)state;
+        assert_true(str_read_number("255", 255, &number));
+        assert_int_equal(number, 255);
+        assert_true(str_read_number("007", 255, &number));
+        assert_int_equal(number, 7);
+        for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++)
+                assert_false(str_read_number(refused[i], 255, &number));
+        assert_int_equal(str_read_digits("99999999999999999999999x", 255, &number), 23);
+        assert_int_equal(number, 256);
+        assert_int_equal(str_read_digits("12:34", 65535, &number), 2);
+        assert_int_equal(number, 12);
+}
+
+static void test_releases(void **state)
+{
+        (void)state;
+        assert_true(str_is_release("6.14.0-rc1-name", 6, 14));
+        assert_true(str_is_release("7.0", 6, 14));
+        assert_false(str_is_release("6.9.1", 6, 14));
+        assert_false(str_is_release("5.20", 6, 14));
+        assert_false(str_is_release("6", 6, 0));
+        assert_false(str_is_release("x.1", 0, 0));
+}
+
+static void test_joining(void **state)
+{
+        struct str_list list = {0};
+        char *text = NULL;
+        (void)state;
+        autofree char *none = str_join(&list, ", ");
+        assert_string_equal(none, "");
+        str_list_add(&list, "a");
+        str_list_add(&list, "b");
+        autofree char *both = str_join(&list, ", ");
+        assert_string_equal(both, "a, b");
+        str_append(&text, "%d", 1);
+        str_append(&text, "-%s", text);
+        assert_string_equal(text, "1-1");
+        free(text);
+        str_list_free(&list);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -175,6 +222,9 @@ int main(void)
             cmocka_unit_test(test_lists_and_environments),
             cmocka_unit_test(test_quoting),
             cmocka_unit_test(test_errors),
+            cmocka_unit_test(test_numbers),
+            cmocka_unit_test(test_releases),
+            cmocka_unit_test(test_joining),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
