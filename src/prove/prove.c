@@ -376,9 +376,8 @@ int prove(struct options *options, struct error *error)
         /* Only the program is granted, not the directory that contains it. */
         grant_path(options, options->command.values[0], false);
         options->no_auto_grant = true;
-        /* hutch-filter, which --log needs, would drop the lines of the attempts: they are not MCP messages.
-         */
-        options->raw_stdout = options->log != NULL;
+        /* The lines of the attempts are not messages, which the bridge and hutch-filter would drop. */
+        options->raw_stdout = true;
         bool made = decoys_make(&decoys, options->command.values[0], error);
         if (made)
                 grant_decoys(options);
