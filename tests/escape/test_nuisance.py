@@ -157,9 +157,9 @@ def test_a_server_that_reads_nothing_does_not_outlive_its_client(hutch, length):
 def test_a_slow_server_gets_all_that_its_client_wrote_before_it_left(hutch):
     """Longer than the grace, but never idle for so long."""
     script = ("import sys, time\ntotal = 0\nwhile True:\n    data = sys.stdin.buffer.raw.read(20_000)\n    if not data: break\n"
-              "    total += len(data); time.sleep(0.15)\nprint('{\"total\": %d}' % total)")
+              "    total += len(data); time.sleep(0.15)\nprint('{\"jsonrpc\": %d}' % total)")
     done = hutch("mcp", "--stop-grace", "1", "--", PYTHON, "-c", script, input=b"x" * 400_000)
-    assert done.out == '{"total": 400000}\n' and done.status == 0, done
+    assert done.out == '{"jsonrpc": 400000}\n' and done.status == 0, done
 
 
 @pytest.mark.parametrize("words", [["TOKEN=hunter2", "--", "true"], ["TOKEN=hunter2"], ["--", "true", "--env=TOKEN=hunter2"],
