@@ -27,6 +27,9 @@ char *program_find(const char *name)
         autofree char *installed = str_format("%s/../libexec/hutch/%s", directory, name);
         autofree char *configured = str_format("%s/%s", HUTCH_LIBEXECDIR, name);
         autofree char *above = str_format("%s/../../bin/%s", directory, name);
+        /* Only hutch itself is looked for in bin: two directories above ~/.local/bin is a ~/bin that a
+         * sandbox may have been granted, and a helper there would not be one of hutch's. From libexec/hutch,
+         * where the program that looks for hutch is, bin belongs to the same installation. */
         const char *const candidates[] = {beside, installed, configured, above, HUTCH_BINDIR "/hutch"};
         for (size_t i = 0; i < (str_equal(name, "hutch") ? 5 : 3); i++)
                 if (access(candidates[i], X_OK) == 0)

@@ -242,7 +242,7 @@ bool filter_helper_read(struct filter_helper *helper, struct run_log *log)
                 message("%s", in.text);
                 break;
         case FILTER_NOISE:
-                message_unrecorded("server stdout: %s", in.text);
+                message_as(MESSAGE_OUTPUT, NULL, "server stdout: %s", in.text);
                 break;
         case FILTER_PIN:
                 write_pin(helper, in.text, length);

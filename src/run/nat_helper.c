@@ -182,6 +182,8 @@ bool nat_helper_read(struct nat_helper *helper, struct run_log *log)
         in.text[(size_t)length - sizeof(in.head)] = 0;
         switch ((enum nat_message_type)in.head.type) {
         case NAT_DENIED:
+                message_as(MESSAGE_REFUSED, "network-allow", "%s", in.text);
+                break;
         case NAT_NOTE:
                 message("%s", in.text);
                 break;
