@@ -27,7 +27,7 @@ _hutch()
         case $subcommand in
         '') mapfile -t COMPREPLY < <(compgen -W 'mcp run prove fetch doctor ps logs version help' -- "$word") && return ;;
         help) mapfile -t COMPREPLY < <(compgen -W 'mcp run prove fetch doctor ps logs version help' -- "$word") && return ;;
-        fetch) mapfile -t COMPREPLY < <(compgen -W ' --list --update --verify --remove --min-age --network-allow --timeout --verbose --help' -- "$word") && return ;;
+        fetch) mapfile -t COMPREPLY < <(compgen -W ' --list --update --verify --remove --min-age --network-allow --timeout --verbose --status-fd --help' -- "$word") && return ;;
         doctor) mapfile -t COMPREPLY < <(compgen -W ' --json --help' -- "$word") && return ;;
         ps | logs) mapfile -t COMPREPLY < <(compgen -W '--json' -- "$word") && return ;;
         version) return ;;
@@ -50,9 +50,9 @@ _hutch()
         ' --allow-userns') mapfile -t COMPREPLY < <(compgen -W 'full' -- "$word") ;;
         ' --fetch') mapfile -t COMPREPLY < <(compgen -W 'auto never always' -- "$word") ;;
         ' --proc') mapfile -t COMPREPLY < <(compgen -W 'none' -- "$word") ;;
-        ' --network-allow' | ' --network-deny' | ' --host-port' | ' --publish' | ' --persist' | ' --allow-tool' | ' --deny-tool' | ' --max-message' | ' --timeout' | ' --stop-grace' | ' --mount' | ' --tmpfs' | ' --memory' | ' --cpus' | ' --pids' | ' --disk') ;;
+        ' --network-allow' | ' --network-deny' | ' --host-port' | ' --publish' | ' --persist' | ' --allow-tool' | ' --deny-tool' | ' --max-message' | ' --timeout' | ' --stop-grace' | ' --mount' | ' --tmpfs' | ' --status-fd' | ' --memory' | ' --cpus' | ' --pids' | ' --disk') ;;
         *)
-                mapfile -t COMPREPLY < <(compgen -W ' --template --ro --rw --ro-try --rw-try --volume --mount --tmpfs --file --no-auto-grant --unsafe-grant --overlay --protect --no-protect --hide --env --env-file --network-allow --network-deny --host-port --publish --log --fetch --persist --allow-tool --deny-tool --pin --pin-accept --deny-sampling --deny-elicitation --deny-roots --max-message --log-arguments --explain --cwd --timeout --stop-grace --raw-stdout --memory --cpus --pids --disk --require --seccomp --allow-userns --proc --dry-run --json --verbose --help -- ' -- "$word")
+                mapfile -t COMPREPLY < <(compgen -W ' --template --ro --rw --ro-try --rw-try --volume --mount --tmpfs --file --no-auto-grant --unsafe-grant --overlay --protect --no-protect --hide --env --env-file --network-allow --network-deny --host-port --publish --log --fetch --persist --allow-tool --deny-tool --pin --pin-accept --deny-sampling --deny-elicitation --deny-roots --max-message --log-arguments --explain --cwd --timeout --stop-grace --raw-stdout --memory --cpus --pids --disk --require --seccomp --allow-userns --proc --status-fd --dry-run --json --verbose --help -- ' -- "$word")
                 ;;
         esac
 }

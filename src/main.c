@@ -21,6 +21,7 @@
 #include "resolve/resolve.h"
 #include "run/fetch_first.h"
 #include "run/run_log.h"
+#include "run/status_lines.h"
 #include "run/supervise.h"
 
 #include <errno.h>
@@ -32,8 +33,10 @@
 static int run_box(const struct box *box, struct held_sources *held, const struct options *options,
                    struct run_log *record, struct error *error)
 {
-        if (options->dry_run)
+        if (options->dry_run) {
+                record->ending = ENDING_EXITED;
                 return help_print(describe_box(box, stdout));
+        }
         /* A container engine has options of the same names. */
         const char *stray = notes_is_container_engine(box) ? NULL : options_stray(&options->command);
         if (stray)
@@ -73,9 +76,13 @@ static int start_sandbox(const struct subcommand_row *row, enum box_kind kind, i
         int status = 0;
 
         run_log_prepare(&record, argc, argv);
-        bool ready = standard_fds_settle(&error) && options_parse(&options, row->name, argc, argv, &error);
+        /* First the options, because they may name a descriptor to keep. */
+        bool ready = options_parse(&options, row->name, argc, argv, &error);
+        ready &= standard_fds_settle(options.status_fd, &error);
+        status_lines_begin(options.status_fd);
         messages_set_verbose(options.verbose);
         record.cwd = options.cwd;
+        record.for_log_alone = options.status_fd != 0;
         if (ready && options.help)
                 status = help_print(help_write(row, stdout));
         else if (ready && make_box(&box, &held, kind, &options, &error))
@@ -86,6 +93,8 @@ static int start_sandbox(const struct subcommand_row *row, enum box_kind kind, i
         if (error.status && !record.begun && !options.dry_run)
                 run_log_begin(&record, &box);
         run_log_end(&record, status);
+        status_lines_ended(record.ending, status, record.signal_number, options.timeout_seconds,
+                           &record.failure);
 
         release_box(&box, &held);
         options_free(&options);
@@ -109,7 +118,7 @@ static int subcommand_prove(const struct subcommand_row *row, int argc, char **a
         struct str_list words = {0};
         int status = 0;
 
-        bool ready = standard_fds_settle(&error) && prove_words(argc, argv, &words, &error) &&
+        bool ready = standard_fds_settle(0, &error) && prove_words(argc, argv, &words, &error) &&
                      options_parse(&options, row->name, (int)words.count, words.values, &error);
         messages_set_verbose(options.verbose);
         if (ready && options.help)
@@ -148,7 +157,7 @@ static int subcommand_doctor(const struct subcommand_row *row, int argc, char **
         } else if (options.help) {
                 status = help_print(help_write(row, stdout));
         } else {
-                (void)standard_fds_settle(&settled);
+                (void)standard_fds_settle(0, &settled);
                 status = help_print(doctor_run(&settled, options.json, stdout, &runs)) || !runs;
         }
         options_free(&options);

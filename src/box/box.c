@@ -4,6 +4,8 @@
  */
 #include "box/box.h"
 
+#include "lib/homes.h"
+
 #include <stdlib.h>
 
 void mount_free(struct mount *mount)
@@ -97,4 +99,17 @@ bool mount_is_asked_for(const struct mount *mount)
 bool mount_is_grant(const struct mount *mount)
 {
         return is_asked_overlay(mount) || (mount->kind == MOUNT_BIND && mount->origin != ORIGIN_BASE);
+}
+
+char *box_choose_home(void)
+{
+        const char *home = caller_homes()->spelled;
+        /* Directories of the sandbox's own tree cannot be an empty, writable home. */
+        static const char *const taken[] = {"/usr", "/bin", "/sbin", "/lib", "/etc", "/proc", "/dev", "/sys"};
+        bool usable = home[0] && home[1];
+        for (size_t i = 0; usable && i < sizeof(taken) / sizeof(*taken); i++)
+                usable = !path_is_below(home, taken[i]);
+        if (usable && (str_equal(home, "/tmp") || str_equal(home, "/home") || str_equal(home, "/var")))
+                usable = false;
+        return str_copy(usable ? home : "/home/" BOX_USER);
 }

@@ -163,6 +163,9 @@ struct box {
         unsigned verbose;
 };
 
+/* The home inside, as the caller spells it where the sandbox can have it. The caller frees. */
+char *box_choose_home(void);
+
 void box_free(struct box *box);
 void network_free(struct network *network);
 

@@ -26,8 +26,9 @@ static enum enforcement_event end_at_limit(struct enforcement *enforcement, cons
         char limit[24];
         (void)limits_write_size(enforcement->box->limits.memory_bytes, limit);
         if (!enforcement->limit_hit) {
-                message("--memory %s is used up%s: the sandbox was ended; --memory SIZE permits more", limit,
-                        used);
+                message_as(MESSAGE_LIMIT, "memory",
+                           "--memory %s is used up%s: the sandbox was ended; --memory SIZE permits more",
+                           limit, used);
                 enforcement->limit_reached(enforcement->context, "memory", limit,
                                            limit_mechanism_name(enforcement->limits.memory));
         }
@@ -39,7 +40,8 @@ static void report_pids(const struct enforcement *enforcement)
 {
         char limit[24];
         (void)snprintf(limit, sizeof(limit), "%u", enforcement->box->limits.pids);
-        message(
+        message_as(
+            MESSAGE_LIMIT, "pids",
             "--pids %s is used up: the command can start no further process or thread; --pids N permits more",
             limit);
         enforcement->limit_reached(enforcement->context, "pids", limit,
@@ -58,9 +60,11 @@ enum enforcement_event enforcement_hear(struct enforcement *enforcement, const s
                 break;
         case CONTROL_DISK:
                 (void)limits_write_size(enforcement->box->memory_fs_bytes, text);
-                message("a writable file system in memory is full: --disk %s, or the SIZE of a --tmpfs, is "
-                        "used up",
-                        text);
+                message_as(
+                    MESSAGE_LIMIT, "disk",
+                    "a writable file system in memory is full: --disk %s, or the SIZE of a --tmpfs, is "
+                    "used up",
+                    text);
                 enforcement->limit_reached(enforcement->context, "disk", text, "file system");
                 break;
         case CONTROL_BLIND:

@@ -5,6 +5,7 @@
  */
 #include "fetch/fetch.h"
 
+#include "box/box.h"
 #include "command/search.h"
 #include "fetch/npm.h"
 #include "fetch/plan.h"
@@ -23,12 +24,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 
 static bool refuse_store(int store, struct error *error)
@@ -56,12 +53,18 @@ static bool download_npm(int cache, const struct fetch_request *request, const s
         str_list_add(&words, "exec");
         str_list_add(&words, "--yes");
         str_list_add(&words, "--ignore-scripts");
+        /* "npm_config_@scope:registry" is no name of a variable. */
+        for (size_t i = 0; i < plan->environment.count; i++) {
+                const char *setting = plan->environment.values[i];
+                if (!str_is_variable_name(setting, strcspn(setting, "=")))
+                        str_list_take(&words, str_format("--%s", setting + strlen("npm_config_")));
+        }
         for (size_t i = 0; i < request->packages.count; i++)
                 str_list_take(&words, str_format("--package=%s", request->packages.values[i]));
         str_list_add(&words, "--");
         str_list_add(&words, "/bin/true"); /* a package may contain a program named `true` */
-        bool done =
-            fetch_sandbox_run(cache, FETCH_NPM, plan, &words, caller_homes()->spelled, options, error);
+        autofree char *home = box_choose_home();
+        bool done = fetch_sandbox_run(cache, FETCH_NPM, plan, &words, home, options, error);
         str_list_free(&words);
         return done;
 }
@@ -156,7 +159,8 @@ static bool fetch_uv(int cache, const struct fetch_request *request, const struc
         str_list_add(&words, "-c");
         str_list_add(&words, say_where);
         str_list_add(&plan->environment, "UV_PYTHON_DOWNLOADS=never");
-        bool done = fetch_sandbox_run(cache, FETCH_UV, plan, &words, caller_homes()->spelled, options, error);
+        autofree char *home = box_choose_home();
+        bool done = fetch_sandbox_run(cache, FETCH_UV, plan, &words, home, options, error);
         if (done)
                 find_environment(cache, entry);
         str_list_free(&words);

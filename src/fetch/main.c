@@ -6,20 +6,19 @@
 #include "fetch/fetch.h"
 #include "lib/messages.h"
 #include "lib/standard_fds.h"
-#include "ns/launch.h"
 #include "options/help.h"
-
-#include <unistd.h>
+#include "run/status_lines.h"
 
 int main(int argc, char **argv)
 {
-        launch_remember_arguments(argc, argv, environ);
         const struct subcommand_row *row = subcommand_find("fetch");
         struct error error = {0};
         struct options options = {0};
         int status = 0;
-        bool ready =
-            standard_fds_settle(&error) && options_parse(&options, row->name, argc - 1, argv + 1, &error);
+        /* First the options, because they may name a descriptor to keep. */
+        bool ready = options_parse(&options, row->name, argc - 1, argv + 1, &error);
+        ready &= standard_fds_settle(options.status_fd, &error);
+        status_lines_begin(options.status_fd);
         messages_set_verbose(options.verbose);
         if (ready && options.help)
                 status = help_print(help_write(row, stdout));
@@ -27,6 +26,7 @@ int main(int argc, char **argv)
                 status = fetch(&options, &error);
         if (error.status)
                 status = help_complain(&error, row);
+        status_lines_ended(status ? ENDING_FAILED : ENDING_EXITED, status, 0, 0, NULL);
         options_free(&options);
         return status;
 }

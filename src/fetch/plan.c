@@ -5,6 +5,7 @@
 #include "fetch/plan.h"
 
 #include "command/search.h"
+#include "lib/child.h"
 #include "lib/clock.h"
 #include "lib/fd.h"
 #include "lib/homes.h"
@@ -16,7 +17,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 
 enum { ASK_SECONDS = 60 };
@@ -81,18 +81,6 @@ char *plan_find_tool(const char *tool, const char *command)
         return search_path(path, "/", tool, NULL);
 }
 
-static _Noreturn void be_tool(const char *const *words, int output, pid_t hutch)
-{
-        autoclose int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        const char *home = caller_homes()->spelled;
-        if (getppid() != hutch || nothing < 0 || dup2(nothing, 0) < 0 || dup2(output, 1) < 0 ||
-            dup2(nothing, 2) < 0 || (chdir(home[0] ? home : "/") < 0 && chdir("/") < 0))
-                _exit(EXIT_SETUP);
-        execv(words[0], (char *const *)words);
-        _exit(EXIT_NOT_EXECUTABLE);
-}
-
 /* Everything until the end of the file; NULL when it is too much or takes too long. */
 static char *read_output(int output, size_t limit)
 {
@@ -120,22 +108,29 @@ static char *read_output(int output, size_t limit)
 
 char *plan_ask(const char *const *words, size_t limit, struct error *error)
 {
-        int ends[2], status = 0;
-        pid_t hutch = getpid();
-        if (pipe2(ends, O_CLOEXEC) < 0) {
+        int ends[2];
+        const char *home = caller_homes()->spelled;
+        autoclose int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+        if (null < 0 || pipe2(ends, O_CLOEXEC) < 0) {
                 error_set(error, EXIT_SETUP, "cannot make a pipe: %s", strerror(errno));
                 return NULL;
         }
-        autoclose int output = ends[0];
-        pid_t child = fork();
-        if (child == 0)
-                be_tool(words, ends[1], hutch);
-        close(ends[1]);
-        autofree char *text = child < 0 ? NULL : read_output(output, limit);
-        if (child > 0 && !text)
-                kill(child, SIGKILL);
-        while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-                ;
+        autoclose int output = ends[0], output_end = ends[1];
+        const int given[] = {null, output_end, null};
+        const struct child tool = {
+            .program = words[0],
+            .words = (char *const *)words,
+            .environment = environ,
+            .given = given,
+            .given_count = 3,
+            .directory = access(home, X_OK) == 0 ? home : "/",
+        };
+        pid_t process = child_start(&tool);
+        fd_close(&output_end);
+        autofree char *text = process < 0 ? NULL : read_output(output, limit);
+        if (process > 0 && !text)
+                kill(process, SIGKILL);
+        int status = child_wait(&process);
         if (text && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
                 char *said = text;
                 text = NULL;

@@ -1,32 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See sandbox.h. A child process supervises the sandbox, so that this process can measure the directory while
- * it fills, which no limit of the kernel bounds, and keep the end of the command's output.
+ * See sandbox.h. The sandbox is a hutch of its own, so that this process can measure the directory while it
+ * fills, which no limit of the kernel bounds, and keep the end of the command's output.
  */
 #include "fetch/sandbox.h"
 
+#include "box/box.h"
 #include "fetch/tree_digest.h"
 #include "lib/clock.h"
 #include "lib/fd.h"
-#include "lib/homes.h"
 #include "lib/messages.h"
-#include "resolve/resolve.h"
-#include "run/run_log.h"
-#include "run/supervise.h"
+#include "lib/program.h"
+#include "run/inner.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 
 enum {
         TIMEOUT_SECONDS = 900,
         MEASURE_MS = 500,
-        TAIL_BYTES = 8192, /* of the command's output */
         TAIL_LINES = 12,
 };
 
@@ -34,101 +28,64 @@ enum {
 
 char *fetch_sandbox_place(enum fetch_tool tool)
 {
-        return path_join(caller_homes()->spelled, tool == FETCH_UV ? ".cache/uv" : ".npm");
+        autofree char *home = box_choose_home();
+        return path_join(home, tool == FETCH_UV ? ".cache/uv" : ".npm");
 }
 
-static void add_grant(struct options *options, const char *path, bool overlay)
+static void add_option(struct str_list *words, const char *name, const char *value)
 {
-        *array_add(options->grants, options->grant_count) = (struct grant_option){
-            .path = str_copy(path), .overlay = overlay, .option = overlay ? "--overlay" : "--ro"};
+        str_list_add(words, name);
+        str_list_add(words, value);
 }
 
-static void add_file(struct options *options, const char *path, const char *directory)
+/* The words of a hutch that fills `cache`. hutch's data directory is none that a sandbox gets, so only
+ * --unsafe-grant permits this one entry of it. */
+static void add_words(struct str_list *all, const char *cache, enum fetch_tool tool,
+                      const struct fetch_plan *plan, const struct str_list *words, const char *cwd,
+                      const struct options *user)
 {
-        *array_add(options->files, options->file_count) = (struct file_option){
-            .local = str_copy(path), .remote = path_join(directory, strrchr(path, '/') + 1)};
-}
-
-static void fill_options(struct options *options, const char *cache, enum fetch_tool tool,
-                         const struct fetch_plan *plan, const struct str_list *words, const char *cwd,
-                         const struct options *user)
-{
-        *options = (struct options){
-            .stop_grace_seconds = LIMIT_NO_GRACE,
-            .timeout_seconds = user->timeout_seconds ? user->timeout_seconds : TIMEOUT_SECONDS,
-            .verbose = user->verbose,
-            .no_protect = true,
-            .cwd = str_copy(cwd),
-            .fetch_into = cache,
-            .fetch_tool = (int)tool,
-        };
-        for (size_t i = 0; i < words->count; i++)
-                str_list_add(&options->command, words->values[i]);
-        for (size_t i = 0; i < plan->environment.count; i++)
-                str_list_add(&options->env, plan->environment.values[i]);
-        for (size_t i = 0; i < plan->files.count; i++)
-                add_file(options, plan->files.values[i], cwd);
+        autofree char *place = fetch_sandbox_place(tool);
+        add_option(all, "hutch", "run");
+        add_option(all, "--fetch", "never");
+        str_list_add(all, "--no-protect");
+        add_option(all, "--unsafe-grant", cache);
+        str_list_add(all, "--rw");
+        str_list_take(all, str_format("%s:%s", cache, place));
+        add_option(all, "--cwd", cwd);
+        str_list_add(all, "--timeout");
+        str_list_take(all, str_format("%u", user->timeout_seconds ? user->timeout_seconds : TIMEOUT_SECONDS));
+        for (unsigned i = 0; i < user->verbose; i++)
+                str_list_add(all, "--verbose");
+        for (size_t i = 0; i < plan->environment.count; i++) {
+                const char *variable = plan->environment.values[i];
+                if (str_is_variable_name(variable, strcspn(variable, "=")))
+                        add_option(all, "--env", variable);
+        }
+        for (size_t i = 0; i < plan->files.count; i++) {
+                str_list_add(all, "--file");
+                str_list_take(all, str_format("%s:%s%s", plan->files.values[i], cwd,
+                                              strrchr(plan->files.values[i], '/')));
+        }
         if (plan->overlay)
-                add_grant(options, plan->overlay, true);
+                add_option(all, "--overlay", plan->overlay);
         for (size_t i = 0; i < plan->allow.count && !plan->offline; i++)
-                str_list_add(&options->network_allow, plan->allow.values[i]);
+                add_option(all, "--network-allow", plan->allow.values[i]);
         for (size_t i = 0; i < user->network_allow.count && !plan->offline; i++)
-                str_list_add(&options->network_allow, user->network_allow.values[i]);
+                add_option(all, "--network-allow", user->network_allow.values[i]);
         if (plan->certificates) {
-                str_list_take(&options->env,
+                str_list_add(all, "--env");
+                str_list_take(all,
                               str_format("%s=%s", tool == FETCH_UV ? "SSL_CERT_FILE" : "npm_config_cafile",
                                          plan->certificates));
-                add_grant(options, plan->certificates, false);
+                add_option(all, "--ro", plan->certificates);
         }
-}
-
-/* The process that supervises: its standard output and error are the pipe. */
-static _Noreturn void be_supervisor(struct options *options, int output, pid_t hutch)
-{
-        struct error error = {0};
-        struct box box = {0};
-        struct held_sources held = {0};
-        struct run_log nothing = {.store_file = -1,
-                                  .file = -1}; /* not the run of a server: no record of it is kept */
-        struct rlimit limit = {FILE_BYTES_MAX, FILE_BYTES_MAX};
-        autoclose int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != hutch || null < 0 || dup2(null, 0) < 0 || dup2(output, 1) < 0 ||
-            dup2(output, 2) < 0 || chdir("/") < 0 || setrlimit(RLIMIT_FSIZE, &limit) < 0 || setsid() < 0)
-                _exit(EXIT_SETUP);
-        int status = EXIT_SETUP;
-        if (resolve_box(&box, &held, BOX_RUN, options, &error))
-                status = supervise(&box, &held, &nothing, &error);
-        if (error.status)
-                message("%s", error.text);
-        _exit(error.status ? error.status : status);
-}
-
-struct tail {
-        char data[TAIL_BYTES + 1];
-        size_t length;
-        bool verbose;
-};
-
-static void keep(struct tail *tail, const char *data, size_t length)
-{
-        if (tail->verbose)
-                (void)fd_write_all(STDERR_FILENO, data, length);
-        if (length > TAIL_BYTES) {
-                data += length - TAIL_BYTES;
-                length = TAIL_BYTES;
-        }
-        size_t over = tail->length + length > TAIL_BYTES ? tail->length + length - TAIL_BYTES : 0;
-        memmove(tail->data, tail->data + over, tail->length - over);
-        tail->length -= over;
-        memcpy(tail->data + tail->length, data, length);
-        tail->length += length;
+        str_list_add(all, "--");
+        str_list_add_all(all, words);
 }
 
 /* Prints the last lines, made printable. */
-static void show(struct tail *tail)
+static void show(const struct inner_output *tail)
 {
-        tail->data[tail->length] = 0;
         const char *start = tail->data + tail->length;
         for (int lines = 0; start > tail->data && lines <= TAIL_LINES; start--)
                 lines += start[-1] == '\n';
@@ -143,69 +100,78 @@ static void show(struct tail *tail)
         }
 }
 
-/* Reads until the command and everything it started have closed the pipe. False when the directory grew too
- * large. */
-static bool watch(int output, int cache, struct tail *tail)
+/* What hutch refused or limited, for the user when the fetch fails. */
+static struct str_list reasons;
+
+static void take_note(enum message_kind kind, const char *option, const char *text)
 {
-        for (long long measured = clock_now_ms();;) {
-                struct pollfd wait = {.fd = output, .events = POLLIN};
+        if (kind == MESSAGE_REFUSED || kind == MESSAGE_LIMIT)
+                str_list_add(&reasons, text);
+        else
+                message_as(MESSAGE_VERBOSE, option, "%s", text);
+}
+
+/* Waits until hutch, and with it everything that it started, has ended. False when the directory grew too
+ * large. */
+static bool watch(struct inner *inner, int cache)
+{
+        long long measured = clock_now_ms();
+        while (inner_wait(inner, NULL, 0, MEASURE_MS)) {
                 struct tree_size size;
-                int ready = poll(&wait, 1, MEASURE_MS);
-                if (ready < 0 && errno != EINTR)
-                        return true;
-                if (ready > 0) {
-                        char data[4096];
-                        ssize_t length = read(output, data, sizeof(data));
-                        if (length == 0 || (length < 0 && errno != EINTR))
-                                return true;
-                        keep(tail, data, length > 0 ? (size_t)length : 0);
-                }
                 if (clock_now_ms() < measured + MEASURE_MS)
                         continue;
                 if (!tree_measure(cache, &size))
                         return false;
                 measured = clock_now_ms();
         }
+        return true;
+}
+
+/* The sandbox inherits the limit. hutch-fetch itself writes no large file. */
+static bool limit_file_size(void)
+{
+        struct rlimit limit = {FILE_BYTES_MAX, FILE_BYTES_MAX};
+        return setrlimit(RLIMIT_FSIZE, &limit) == 0;
 }
 
 bool fetch_sandbox_run(int cache, enum fetch_tool tool, const struct fetch_plan *plan,
                        const struct str_list *words, const char *cwd, const struct options *user,
                        struct error *error)
 {
-        int ends[2], status = 0;
         autofree char *link = str_format("/proc/self/fd/%d", cache);
         autofree char *real = realpath(link, NULL);
-        if (!real || pipe2(ends, O_CLOEXEC) < 0)
+        autofree char *program = program_find("hutch");
+        if (!program)
+                return error_set(error, EXIT_SETUP, "hutch is not where its helpers are: reinstall hutch");
+        if (!real || !limit_file_size())
                 return error_set(error, EXIT_SETUP, "cannot prepare the fetch: %s", strerror(errno));
-        autoclose int output = ends[0];
-        struct options options;
-        struct tail tail = {.verbose = user->verbose > 0};
-        fill_options(&options, real, tool, plan, words, cwd, user);
-        pid_t hutch = getpid(), child = fork();
-        if (child == 0)
-                be_supervisor(&options, ends[1], hutch);
-        close(ends[1]);
-        options_free(&options);
-        if (child < 0)
-                return error_set(error, EXIT_SETUP, "cannot start a process: %s", strerror(errno));
-        bool fits = watch(output, cache, &tail);
+        struct str_list all = {0};
+        struct inner inner = {.note = take_note,
+                              .child = {.program = program, .directory = "/", .session = true},
+                              .keeps = 1,
+                              .keeps_last = true,
+                              .repeats = user->verbose > 0};
+        add_words(&all, real, tool, plan, words, cwd, user);
+        bool fits = !inner_start(&inner, &all, error) || watch(&inner, cache);
+        str_list_free(&all);
         if (!fits)
-                kill(child, SIGTERM); /* the sandbox then has two seconds to end */
-        while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-                ;
+                kill(inner.process, SIGTERM); /* the sandbox then has two seconds to end */
+        bool done = inner_end(&inner) && fits;
         if (!fits)
-                return error_set(error, EXIT_SETUP,
-                                 "stopped: the packages, or their install scripts, write more than %llu GiB "
-                                 "or %d files, or "
-                                 "deeper than %d directories",
-                                 (unsigned long long)(TREE_BYTES_MAX >> 30), TREE_OBJECTS_MAX,
-                                 TREE_DEPTH_MAX);
-        if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-                return true;
-        if (!tail.verbose && !plan->quiet)
-                show(&tail);
+                error_set(error, EXIT_SETUP,
+                          "stopped: the packages, or their install scripts, write more than %llu GiB or %d "
+                          "files, or deeper than %d directories",
+                          (unsigned long long)(TREE_BYTES_MAX >> 30), TREE_OBJECTS_MAX, TREE_DEPTH_MAX);
+        else if (inner.error.status)
+                error_set(error, EXIT_SETUP, "%s", inner.error.text);
+        if (!done && fits && !plan->quiet) {
+                if (!inner.repeats)
+                        show(&inner.output[0]);
+                for (size_t i = 0; i < reasons.count; i++)
+                        message("%s", reasons.values[i]);
+        }
+        str_list_free(&reasons);
         autofree char *shown = str_copy(error_shown(words->values[0]));
-        return error_set(error, EXIT_SETUP, "%s could not fetch%s (status %d)", shown,
-                         WIFEXITED(status) && WEXITSTATUS(status) == EXIT_TIMED_OUT ? " in time" : "",
-                         WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+        return done || error_set(error, EXIT_SETUP, "%s could not fetch%s (status %d)", shown,
+                                 inner.status == EXIT_TIMED_OUT ? " in time" : "", inner.status);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The fetch sandbox: one command with the registries as its network, the directory to fill as the tool's
- * cache, and no grant of the user's. resolve_box() makes it like any other sandbox. What runs in it is
- * hostile.
+ * cache, and no grant of the user's. It is a `hutch run` like any other. What runs in it is hostile.
  */
 #ifndef HUTCH_FETCH_SANDBOX_H
 #define HUTCH_FETCH_SANDBOX_H

@@ -13,8 +13,8 @@
 typedef void socket_taker(void *context, const char *name, const uint32_t *device);
 
 /* Calls `take` for each socket. Where the kernel has no CONFIG_UNIX_DIAG, or a filter refuses the request, as
- * in a sandbox, the names are those of /proc/self/net/unix. Returns 0, or a negative errno when neither can be
- * read. */
+ * in a sandbox, the names are those of /proc/self/net/unix. Returns 0, or a negative errno when neither can
+ * be read. */
 int socket_list(socket_taker *take, void *context);
 
 #endif

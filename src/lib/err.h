@@ -21,7 +21,9 @@ enum {
 };
 
 struct error {
-        int status;      /* the exit status for this error; 0: no error */
+        int status; /* the exit status for this error; 0: no error */
+        const char
+            *option;     /* the option that it is about, without dashes, where the parser found it; static */
         char text[1536]; /* one printable line without LF; control bytes are \xNN */
 };
 

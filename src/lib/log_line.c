@@ -95,13 +95,18 @@ void log_line_free(struct log_line *line)
         buf_free(&line->text);
 }
 
+void log_line_finish(struct log_line *line)
+{
+        if (line->ended)
+                return;
+        json_close(&line->json, "}");
+        buf_put_text(&line->text, "\n");
+        line->ended = true;
+}
+
 int log_line_write(struct log_line *line, int fd)
 {
-        if (!line->ended) {
-                json_close(&line->json, "}");
-                buf_put_text(&line->text, "\n");
-                line->ended = true;
-        }
+        log_line_finish(line);
         ssize_t written;
         do
                 written = write(fd, line->text.bytes, line->text.length);

@@ -40,6 +40,9 @@ void log_line_number(struct log_line *line, const char *key, uint64_t number);
 /* A list with as many of the texts as fit. */
 void log_line_list(struct log_line *line, const char *key, const struct str_list *list, size_t limit);
 
+/* Ends the record: `text` is then a whole line. */
+void log_line_finish(struct log_line *line);
+
 /* Ends the record and writes it. A second call writes it to another file. Returns the bytes written, or a
  * negative errno; -EIO when only a part was written. */
 int log_line_write(struct log_line *line, int fd);

@@ -27,6 +27,9 @@ static message_sink *current_sink = write_to_stderr;
 static void *sink_context;
 static message_sink *recorder;
 static void *recorder_context;
+/* The program behind --status-fd tells hutch's lines from the command's by where they come, and not by the
+ * prefix, which a command can write too. */
+static message_teller *teller;
 static unsigned verbose_level;
 
 void messages_send_to(message_sink *sink, void *context)
@@ -41,12 +44,24 @@ void messages_record(message_sink *sink, void *context)
         recorder_context = context;
 }
 
+void messages_tell(message_teller *told)
+{
+        teller = told;
+}
+
 void messages_set_verbose(unsigned level)
 {
         verbose_level = level;
 }
 
-void message_send(enum message_kind kind, const char *format, ...)
+const char *message_kind_name(enum message_kind kind)
+{
+        static const char *const names[] = {"note",  "limit",  "refused", "error",
+                                            "usual", "output", "verbose"};
+        return names[kind];
+}
+
+void message_as(enum message_kind kind, const char *option, const char *format, ...)
 {
         char text[TEXT_MAX + 1]; /* one byte more than a line takes, so that error_quote() marks the cut */
         char line[sizeof PREFIX + TEXT_MAX] = PREFIX;
@@ -55,14 +70,17 @@ void message_send(enum message_kind kind, const char *format, ...)
         if (kind == MESSAGE_VERBOSE && verbose_level == 0)
                 return;
         va_start(arguments, format);
-        int made = vsnprintf(text, sizeof text, format, arguments);
+        int printed = vsnprintf(text, sizeof text, format, arguments);
         va_end(arguments);
-        if (made < 0)
+        if (printed < 0)
                 return;
-        error_quote(line + strlen(PREFIX), TEXT_MAX, text, strlen(text));
+        const char *shown = error_quote(line + strlen(PREFIX), TEXT_MAX, text, strlen(text));
+        if (teller)
+                teller(kind, option, shown);
         size_t length = strlen(line);
         line[length++] = '\n'; /* replaces the final NUL */
-        current_sink(sink_context, line, length);
-        if (kind == MESSAGE_RECORDED && recorder)
+        if (!teller)
+                current_sink(sink_context, line, length);
+        if (kind < MESSAGE_USUAL && recorder)
                 recorder(recorder_context, line, length);
 }

@@ -7,8 +7,9 @@
 
 #include "lib/err.h"
 
-/* Closes everything that the caller has open except 0, 1 and 2, so that none of it can reach a sandbox. Opens
- * those of 0, 1 and 2 that are closed, so that no other descriptor gets their numbers. */
-bool standard_fds_settle(struct error *error);
+/* Closes everything that the caller has open except 0, 1 and 2, and except `kept` (0: none), which
+ * becomes close-on-exec, so that nothing can reach a sandbox. Opens those of 0, 1 and 2 that are closed, so
+ * that no other descriptor gets their numbers. */
+bool standard_fds_settle(int kept, struct error *error);
 
 #endif

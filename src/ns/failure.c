@@ -12,34 +12,50 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Each step in words, between "cannot" and the path. */
-static const char *const stages[STAGE_COUNT] = {
-    [STAGE_NAMESPACES] = "create user namespaces",
-    [STAGE_ID_MAP] = "map the user id in the new user namespace",
-    [STAGE_MEMORY_FS] = "mount the sandbox's memory file system",
-    [STAGE_SOURCE] = "open",
-    [STAGE_SWAPPED] = "use",
-    [STAGE_MOUNT_POINT] = "make a mount point at",
-    [STAGE_OVERLAY] = "make an overlay of",
-    [STAGE_MOUNT] = "mount",
-    [STAGE_PROC] = "mount a fresh /proc",
-    [STAGE_PROC_MASK] = "mask a part of /proc:",
-    [STAGE_DEVICES] = "set up the sandbox's devices:",
-    [STAGE_NETWORK] = "make the sandbox's network namespace",
-    [STAGE_HOST_NAME] = "set the sandbox's host name",
-    [STAGE_BUDGET] = "set the sandbox's budget in",
-    [STAGE_ROOT] = "change to the sandbox's root",
-    [STAGE_LIMIT] = "set the resource limit",
-    [STAGE_CAPABILITIES] = "give up",
-    [STAGE_STDIO] = "set up standard input and output",
-    [STAGE_FILE_READ] = "copy",
-    [STAGE_FILE_PLACE] = "put a file at",
-    [STAGE_CWD] = "enter the working directory",
-    [STAGE_LANDLOCK] = "restrict the file system with Landlock",
-    [STAGE_SECCOMP] = "load the system call filter",
-    [STAGE_FORK] = "start a process in the sandbox",
-    [STAGE_EXEC] = "execute",
+/* The names are an interface (--status-fd): one that a program may know does not change with its sentence.
+ * Each step by name, and in words between "cannot" and the path. */
+static const struct {
+        const char *name, *words;
+} stages[STAGE_COUNT] = {
+    [STAGE_NAMESPACES] = {"namespaces", "create user namespaces"},
+    [STAGE_ID_MAP] = {"id-map", "map the user id in the new user namespace"},
+    [STAGE_MEMORY_FS] = {"memory-fs", "mount the sandbox's memory file system"},
+    [STAGE_SOURCE] = {"source", "open"},
+    [STAGE_SWAPPED] = {"swapped", "use"},
+    [STAGE_MOUNT_POINT] = {"mount-point", "make a mount point at"},
+    [STAGE_OVERLAY] = {"overlay", "make an overlay of"},
+    [STAGE_MOUNT] = {"mount", "mount"},
+    [STAGE_PROC] = {"proc", "mount a fresh /proc"},
+    [STAGE_PROC_MASK] = {"proc-mask", "mask a part of /proc:"},
+    [STAGE_DEVICES] = {"devices", "set up the sandbox's devices:"},
+    [STAGE_NETWORK] = {"network", "make the sandbox's network namespace"},
+    [STAGE_HOST_NAME] = {"host-name", "set the sandbox's host name"},
+    [STAGE_BUDGET] = {"budget", "set the sandbox's budget in"},
+    [STAGE_ROOT] = {"root", "change to the sandbox's root"},
+    [STAGE_LIMIT] = {"limit", "set the resource limit"},
+    [STAGE_CAPABILITIES] = {"capabilities", "give up"},
+    [STAGE_STDIO] = {"stdio", "set up standard input and output"},
+    [STAGE_FILE_READ] = {"file-read", "copy"},
+    [STAGE_FILE_PLACE] = {"file-place", "put a file at"},
+    [STAGE_CWD] = {"cwd", "enter the working directory"},
+    [STAGE_LANDLOCK] = {"landlock", "restrict the file system with Landlock"},
+    [STAGE_SECCOMP] = {"seccomp", "load the system call filter"},
+    [STAGE_FORK] = {"fork", "start a process in the sandbox"},
+    [STAGE_EXEC] = {"exec", "execute"},
 };
+
+const char *failure_stage_name(enum stage stage)
+{
+        return stages[stage].name;
+}
+
+enum stage failure_find_stage(const char *name)
+{
+        enum stage stage = 0;
+        while (stage < STAGE_COUNT && !str_equal(stages[stage].name, name))
+                stage++;
+        return stage;
+}
 
 static bool is_refusal(int error)
 {
@@ -180,7 +196,7 @@ void failure_explain(const struct failure *failure, struct error *error)
 
         autofree char *why = explain(failure, stage);
         const char *path = failure->path;
-        error_set(error, status, "cannot %s%s%.*s: %s%s%s", stages[stage], path[0] ? " " : "",
+        error_set(error, status, "cannot %s%s%.*s: %s%s%s", stages[stage].words, path[0] ? " " : "",
                   (int)strnlen(path, sizeof(failure->path) - 1), path, strerror(failure->error),
                   why ? ": " : "", why ? why : "");
 }

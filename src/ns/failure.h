@@ -49,6 +49,10 @@ struct failure {
         char path[1024]; /* cut when longer; "" when the step has no path */
 };
 
+/* The name of a step for programs, and the step of a name; STAGE_COUNT: there is none. */
+const char *failure_stage_name(enum stage stage);
+enum stage failure_find_stage(const char *name);
+
 /* Fills *error with one sentence (which step, why, what to do) and the exit status. Looks at the machine for
  * the cause. */
 void failure_explain(const struct failure *failure, struct error *error);

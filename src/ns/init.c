@@ -310,10 +310,12 @@ void init_run(struct entering *entering)
         qsort(keep, kept, sizeof(*keep), compare_numbers);
 
         /* The child makes system calls only until execve() and never returns, so it can share this memory,
-         * which saves a copy. Pid 1 does not use what the child changes in *entering. */
+         * which saves a copy. Of what the child changes in *entering, pid 1 uses the failure pipe alone. */
+        int failure = entering->failure;
         duty.server = vfork(); /* NOLINT(clang-analyzer-security.insecureAPI.vfork) */
         if (duty.server == 0)
                 become_server(entering); /* NOLINT(clang-analyzer-unix.Vfork): it never returns */
+        entering->failure = failure;
         if (duty.server < 0)
                 entering_fail(entering, STAGE_FORK, errno, NULL);
 

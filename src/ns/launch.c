@@ -60,6 +60,11 @@ void launch_remember_arguments(int argc, char **argv, char **environment)
 static void tie_to_supervisor(const struct entering *entering)
 {
         close(entering->supervisor);
+        /* Pid 1 never executes a program, so close-on-exec would leave them open in it; and the program that
+         * reads the lines would wait for their end. */
+        for (int i = 0; i < 2; i++)
+                if (entering->status[i] >= 0)
+                        close(entering->status[i]);
         if (entering->permission >= 0)
                 close(entering->permit);
         struct pollfd lifeline = {.fd = entering->control};
@@ -219,6 +224,7 @@ bool launch_start(const struct box *box, const struct launch_stdio *stdio, struc
             .failure = failure_write,
             .control = sandbox,
             .supervisor = supervisor,
+            .status = {stdio->status[0], stdio->status[1]},
             .permission = permission_read,
             .permit = permission_write,
             .server = {stdio->server[0], stdio->server[1], stdio->server[2]},
@@ -243,9 +249,8 @@ bool launch_start(const struct box *box, const struct launch_stdio *stdio, struc
                 enter(&entering);
         seccomp_free(&entering.profile);
         if (child < 0) {
-                struct failure failed = {.stage = STAGE_NAMESPACES, .error = -child};
-                launch->refused = -child;
-                failure_explain(&failed, error);
+                launch->failed = (struct failure){.stage = STAGE_NAMESPACES, .error = -child};
+                failure_explain(&launch->failed, error);
                 return false;
         }
         *launch = (struct launch){

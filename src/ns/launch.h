@@ -17,6 +17,7 @@
 #define HUTCH_NS_LAUNCH_H
 
 #include "box/box.h"
+#include "ns/failure.h"
 
 #include <sys/types.h>
 
@@ -29,6 +30,7 @@ struct launch_stdio {
         int dialler;     /* hutch-nat asks for connections to published ports here, if there are any */
         const struct limits *limits; /* the box's, with the mechanism of each as far as it is known */
         int group;                   /* the directory of the cgroup to start in */
+        int status[2];               /* of --status-fd: nothing in the sandbox keeps them */
 };
 
 /* A started sandbox, as its supervisor holds it. The caller closes the descriptors. */
@@ -38,7 +40,7 @@ struct launch {
         int failure;    /* one struct failure if a step failed; end of file once the server was executed */
         pid_t process;  /* pid 1's number outside */
         int permission; /* pid 1 waits here for one byte, what the cgroup holds (limits.h); -1: it does not */
-        int refused;    /* when launch_start() is false: the errno of the clone, or 0 when it failed before */
+        struct failure failed; /* when launch_start() is false: the clone that the kernel refused */
 };
 
 /* Clones pid 1 of a new sandbox and returns without waiting for its steps: launch->failure reports on them.

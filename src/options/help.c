@@ -109,7 +109,7 @@ char *help_usage(const struct subcommand_row *row)
 
 int help_complain(const struct error *error, const struct subcommand_row *row)
 {
-        message("%s", error->text);
+        message_as(MESSAGE_ERROR, error->option, "%s", error->text);
         if (error->status == EXIT_USAGE) {
                 autofree char *usage = help_usage(row);
                 if (!row)

@@ -62,7 +62,7 @@ struct option_row {
         const char *help; /* one line, no final stop */
 };
 
-enum { OPTION_COUNT = 55 };
+enum { OPTION_COUNT = 56 };
 
 /* In the order of --help, group after group. */
 extern const struct option_row option_table[];
@@ -122,6 +122,8 @@ struct options {
         unsigned required;                 /* bits of limits/limits.h */
         enum userns_mode userns;
         bool no_proc;
+        int status_fd; /* open for writing, at least 3; 0: none. Closed unless standard_fds_settle() keeps it
+                        */
         bool dry_run;
         bool json;
         bool help;
@@ -132,12 +134,6 @@ struct options {
         char *remove; /* as written, or NULL */
         unsigned min_age_days;
         struct str_list command; /* the words after -- */
-
-        /* Set by hutch itself, for the sandbox of a fetch: the real path of the directory to fill, and the
-         * tool.
-         */
-        const char *fetch_into;
-        int fetch_tool; /* enum fetch_tool */
 };
 
 /* Parses what follows the subcommand, argv[0] being the first word after it. `subcommand` is one of

@@ -9,6 +9,7 @@
 #include "options/tool_options.h"
 #include "options/values.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 
@@ -295,4 +296,24 @@ bool reader_days(struct options *options, const struct option_row *row, const ch
         options->min_age_days = (unsigned)days;
         return known || error_set(error, EXIT_USAGE, "--min-age %s: not a number of days up to 9999",
                                   error_shown(value));
+}
+
+bool reader_status_fd(struct options *options, const struct option_row *row, const char *value,
+                      struct error *error)
+{
+        (void)row;
+        /* hutch itself has opened nothing yet, so that what is open here is the caller's. Whether a write
+         * would succeed shows only when it is tried; this finds the slip of the hand, and a closed descriptor
+         * whose number hutch would use for a file of its own. */
+        size_t length = strspn(value, "0123456789");
+        int fd = length <= 6 && !value[length] ? (int)strtol(value, NULL, 10) : 0;
+        int flags = fd > STDERR_FILENO ? fcntl(fd, F_GETFL) : -1;
+        if (flags < 0 || flags & O_PATH || (flags & O_ACCMODE) == O_RDONLY)
+                return error_set(
+                    error, EXIT_USAGE,
+                    "--status-fd %s: not the number of an open descriptor that can be written to, "
+                    "3 or higher; in a shell: --status-fd 3 3>FILE",
+                    error_shown(value));
+        options->status_fd = fd;
+        return true;
 }

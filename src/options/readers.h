@@ -17,6 +17,6 @@ option_reader reader_set_flag, reader_text, reader_path, reader_seconds, reader_
 /* Into the one field that the option has. */
 option_reader reader_count_verbose, reader_env, reader_grant, reader_volume, reader_mount, reader_tmpfs,
     reader_file, reader_message_max, reader_memory, reader_disk, reader_cpus, reader_pids, reader_require,
-    reader_userns, reader_proc, reader_fetch, reader_persist, reader_days;
+    reader_userns, reader_proc, reader_fetch, reader_persist, reader_days, reader_status_fd;
 
 #endif

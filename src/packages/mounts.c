@@ -34,20 +34,6 @@ static char *cache_place(const struct box *box, enum fetch_tool tool)
         return path_join(home, cache_name(tool));
 }
 
-/* ---- the fetch sandbox ---- */
-
-static bool add_unfinished(const struct resolver *resolver)
-{
-        struct box *box = resolver->box;
-        const struct options *options = resolver->options;
-        enum fetch_tool tool = (enum fetch_tool)options->fetch_tool;
-        autofree char *place = cache_place(box, tool);
-        return mounts_add_bind(resolver, options->fetch_into, place, true,
-                               (struct mount_reason){ORIGIN_PACKAGES, "the packages that are fetched"});
-}
-
-/* ---- the server's ---- */
-
 /* True when the sandbox may reach every registry that the entry came from. */
 static bool may_reach(const struct box *box, const struct entry *entry)
 {
@@ -237,9 +223,6 @@ bool package_mounts_add(const struct resolver *resolver)
         struct toolchain *toolchain = resolver->toolchain;
         struct package_mounts *use = resolver->packages;
         struct box *box = resolver->box;
-        const struct options *options = resolver->options;
-        if (options->fetch_into)
-                return add_unfinished(resolver);
         struct fetch_request request = {0};
         if (toolchain->missing)
                 fetch_request_read(&toolchain->command, &request);

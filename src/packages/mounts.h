@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What a sandbox gets of hutch's data directory: the entry with the packages that `npx` or `uvx` asks for, as
- * the lower layer of npm's or uv's cache in the home; or, for a fetch, the directory that the fetch fills. No
- * sandbox sees anything else of that directory; the home of --persist is persist.h's.
+ * the lower layer of npm's or uv's cache in the home. No sandbox but that of a fetch (fetch/sandbox.h) sees
+ * anything else of that directory; the home of --persist is persist.h's.
  */
 #ifndef HUTCH_PACKAGES_MOUNTS_H
 #define HUTCH_PACKAGES_MOUNTS_H

@@ -42,14 +42,35 @@ static const char *proc_path(pid_t pid, const char *name)
         return path;
 }
 
+/* Where the environment of a process begins; 0 when the kernel does not say. hutch inside has the secret
+ * there. */
+static uintptr_t environment_of(pid_t pid)
+{
+        enum { FIELDS_BEFORE = 47 }; /* env_start is field 50; two come before the end of the name */
+        char data[1024];
+        autoclose int fd = open(proc_path(pid, "stat"), O_RDONLY | O_CLOEXEC);
+        ssize_t length = fd < 0 ? -1 : read(fd, data, sizeof(data) - 1);
+        data[length > 0 ? length : 0] = 0;
+        const char *at = strrchr(data, ')');
+        for (int i = 0; at && i <= FIELDS_BEFORE; i++)
+                at = strchr(at + 1, ' ');
+        return at ? (uintptr_t)strtoull(at, NULL, 10) : 0;
+}
+
 /* The address of the secret in the memory of that process. */
 static uintptr_t secret_address(const struct attempt *attempt)
 {
-        return (uintptr_t)strtoull(target_text(attempt->number == VICTIM ? "victim-address"
-                                               : attempt->number == FIRST && !target_is_inside()
-                                                   ? "victim-address"
-                                                   : "hutch-address"),
-                                   NULL, 10);
+        if (attempt->number != VICTIM && target_is_inside())
+                return environment_of(target_pid(attempt));
+        return (uintptr_t)strtoull(
+            target_text(attempt->number == SUPERVISOR ? "hutch-address" : "victim-address"), NULL, 10);
+}
+
+/* Pid 1 blanks its environment, so that any byte counts. */
+static bool shows_secret(const struct attempt *attempt, const char *data, ssize_t length)
+{
+        bool any = attempt->number == FIRST && target_is_inside();
+        return length > 0 && (any || target_has_marker(data, (size_t)length));
 }
 
 static enum outcome find_process(const struct attempt *attempt)
@@ -88,7 +109,7 @@ static enum outcome read_memory(const struct attempt *attempt)
         char data[BYTES];
         autoclose int fd = open(proc_path(target_pid(attempt), "mem"), O_RDONLY | O_CLOEXEC);
         ssize_t length = fd < 0 ? -1 : pread(fd, data, sizeof(data), (off_t)secret_address(attempt));
-        return out_if(length > 0 && target_has_marker(data, (size_t)length));
+        return out_if(shows_secret(attempt, data, length));
 }
 
 static enum outcome read_by_call(const struct attempt *attempt)
@@ -99,7 +120,7 @@ static enum outcome read_by_call(const struct attempt *attempt)
         uintptr_t address = secret_address(attempt);
         memcpy(&remote.iov_base, &address, sizeof(address)); /* an address in the other process */
         ssize_t length = process_vm_readv(target_pid(attempt), &local, 1, &remote, 1, 0);
-        return out_if(length > 0 && target_has_marker(data, (size_t)length));
+        return out_if(shows_secret(attempt, data, length));
 }
 
 static enum outcome trace(const struct attempt *attempt)

@@ -13,7 +13,7 @@
 #include "prove/decoys.h"
 #include "prove/report.h"
 #include "resolve/resolve.h"
-#include "run/supervise.h"
+#include "run/inner.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,10 +22,6 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <sys/ioctl.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <termios.h>
 
 enum { SESSION_SECONDS = 30, LINE_MOST = 2048 };
 
@@ -33,22 +29,24 @@ enum { SESSION_SECONDS = 30, LINE_MOST = 2048 };
 struct session {
         const char *mode;
         bool terminal;
-        const struct box *box; /* NULL: outside */
-        struct held_sources *held;
-        pid_t pid;
+        const char *subcommand; /* of hutch; NULL: outside */
+        struct inner inner;
         int input, output; /* ends of its standard input and of its report */
         bool ready, done;
         size_t rows, promised; /* rows that came, and the number in its last line */
-        int status;            /* the wait status of its process */
         char line[LINE_MOST];
         size_t length;
         bool overlong;
 };
 
-/* The attempts look for the marker in this memory: supervisors are copies of this process. */
+/* The attempts outside look for the marker in this memory. */
 static struct decoys decoys;
 
+/* The user's words that a sandbox gets, and behind them those of this proof. */
+static struct str_list box_words;
+
 /* ---- the program ---- */
+
 bool prove_words(int argc, char **argv, struct str_list *words, struct error *error)
 {
         for (int i = 0; i < argc; i++) {
@@ -56,6 +54,9 @@ bool prove_words(int argc, char **argv, struct str_list *words, struct error *er
                         return error_set(error, EXIT_USAGE,
                                          "prove takes no command: it runs its own attempts in the sandbox");
                 str_list_take(words, argv[i]);
+                /* Copies: reading an option blanks its value. */
+                if (!str_equal(argv[i], "--json") && !str_equal(argv[i], "--dry-run"))
+                        str_list_add(&box_words, argv[i]);
         }
         static char found[PATH_MAX];
         autofree char *program = program_find("hutch-prove");
@@ -74,42 +75,6 @@ bool prove_words(int argc, char **argv, struct str_list *words, struct error *er
 
 /* ---- sessions ---- */
 
-/* Makes the terminal `name` the controlling one of a new session, and its 0 and 1. */
-static bool take_terminal(const char *name)
-{
-        if (setsid() < 0)
-                return false;
-        autoclose int slave = open(name, O_RDWR | O_CLOEXEC);
-        return slave >= 0 && ioctl(slave, TIOCSCTTY, 0) == 0 && dup2(slave, 0) == 0 && dup2(slave, 1) == 1;
-}
-
-/* The child: runs the session on its descriptors 0, 1 and 2. */
-static _Noreturn void be_session(const struct session *session, const char *program)
-{
-        /* The keeper must see this pipe close when hutch ends, not when a session does. */
-        close(decoys.lifeline);
-        messages_send_to(NULL, NULL);
-        if (!session->box) {
-                char secret[128];
-                (void)snprintf(secret, sizeof(secret), "HUTCH_PROVE_SECRET=%s", decoys.marker);
-                char *const words[] = {str_copy(program), str_copy(session->mode), NULL};
-                char *const variables[] = {secret, NULL};
-                execve(program, words, variables);
-                _exit(EXIT_SETUP);
-        }
-        struct error error = {0};
-        (void)setenv("HUTCH_PROVE_SECRET", decoys.marker, 1);
-        struct run_log record;
-        run_log_prepare_for_log(&record, &session->box->argv);
-        int status = supervise(session->box, session->held, &record, &error);
-        if (error.status) {
-                message("%s", error.text);
-                status = error.status;
-        }
-        run_log_end(&record, status);
-        _exit(status);
-}
-
 /* Opens the file for the standard error of a session. It begins with a secret, because a client's log may
  * hold some too. */
 static int open_log(const char *name)
@@ -120,6 +85,53 @@ static int open_log(const char *name)
         if (log >= 0)
                 (void)dprintf(log, "%s\n", decoys.marker);
         return log;
+}
+
+/* The words of a hutch that runs the attempts. */
+static void add_words(struct str_list *all, const struct session *session, const char *program)
+{
+        str_list_add(all, "hutch");
+        str_list_add(all, session->subcommand);
+        /* hutch-filter, which --log needs, would drop the lines of the attempts: they are not MCP messages.
+         */
+        if (str_equal(session->subcommand, "mcp"))
+                str_list_add(all, "--raw-stdout");
+        str_list_add_all(all, &box_words);
+        str_list_add(all, "--");
+        str_list_add(all, program);
+        str_list_add(all, session->mode);
+}
+
+/* Outside the attempts run alone, with the secret as their only variable. hutch gets it first among its own.
+ */
+static bool start_process(struct session *session, const char *program, const int *given, size_t count)
+{
+        struct str_list words = {0}, variables = {0};
+        struct error error = {0};
+        autofree char *hutch = program_self();
+        str_list_take(&variables, str_format("HUTCH_PROVE_SECRET=%s", decoys.marker));
+        if (session->subcommand) {
+                add_words(&words, session, program);
+                for (char **variable = environ; *variable; variable++)
+                        str_list_add(&variables, *variable);
+        } else {
+                str_list_add(&words, program);
+                str_list_add(&words, session->mode);
+        }
+        session->inner.lines = session->inner.output[0].pipe = session->inner.output[1].pipe = -1;
+        session->inner.child = (struct child){.program = session->subcommand ? hutch : program,
+                                              .words = words.values,
+                                              .environment = variables.values,
+                                              .given = given,
+                                              .given_count = count,
+                                              .session = session->terminal};
+        if (session->subcommand)
+                (void)inner_start(&session->inner, &words, &error);
+        else
+                session->inner.process = child_start(&session->inner.child);
+        str_list_free(&words);
+        str_list_free(&variables);
+        return session->inner.process > 0;
 }
 
 static bool start_session(struct session *session, const char *program)
@@ -134,38 +146,34 @@ static bool start_session(struct session *session, const char *program)
         session->output = output[0];
         autoclose int output_write = output[1];
         autoclose int log = open_log(session->mode);
-        autoclose int master = -1;
+        autoclose int master = -1, slave = -1;
         char name[64] = "";
         if (session->terminal) {
                 master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
                 if (master < 0 || grantpt(master) < 0 || unlockpt(master) < 0 ||
                     ptsname_r(master, name, sizeof(name)) != 0)
                         return false;
+                slave = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
         }
-        pid_t hutch = getpid();
-        session->pid = fork();
-        if (session->pid == 0) {
-                (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-                bool placed = session->terminal ? take_terminal(name) && dup2(output_write, 2) == 2
-                                                : dup2(input_read, 0) == 0 && dup2(output_write, 1) == 1 &&
-                                                      dup2(log, 2) == 2;
-                if (!placed || getppid() != hutch)
-                        _exit(EXIT_SETUP);
-                close(session->input);
-                close(session->output);
-                be_session(session, program);
-        }
+        /* The last two are open in hutch, and must not be in the sandbox. */
+        const int given[] = {session->terminal ? slave : input_read,
+                             session->terminal ? slave : output_write,
+                             session->terminal ? output_write : log,
+                             [INNER_STATUS] = decoys.directory_descriptor, /* hutch has its own there */
+                             decoys.directory_descriptor,
+                             decoys.socket_descriptor};
+        bool begun = start_process(session, program, given, sizeof(given) / sizeof(*given));
         /* The terminal hangs up when its other end is closed. */
         if (session->terminal) {
                 close(session->input);
                 session->input = fd_take(&master);
         }
-        return session->pid > 0;
+        return begun;
 }
 
 static enum decoy_side side_of(const struct session *session)
 {
-        return session->box ? DECOYS_INSIDE : DECOYS_OUTSIDE;
+        return session->subcommand ? DECOYS_INSIDE : DECOYS_OUTSIDE;
 }
 
 static void session_take_line(struct session *session, struct prove_results *results)
@@ -185,7 +193,7 @@ static void session_take_line(struct session *session, struct prove_results *res
                 if (session->terminal)
                         return;
                 decoys_make_later(&decoys, side_of(session));
-                pid_t supervisor = session->box ? session->pid : getpid();
+                pid_t supervisor = session->subcommand ? session->inner.process : getpid();
                 (void)decoys_describe(&decoys, side_of(session), supervisor, session->input);
         }
 }
@@ -220,8 +228,9 @@ static void watch_session(struct session *session, struct prove_results *results
                 struct pollfd polls[2] = {{.fd = session->output, .events = POLLIN},
                                           {.fd = decoys.udp[side], .events = POLLIN}};
                 long long left = deadline - clock_now_ms();
-                if (left <= 0 || (poll(polls, 2, (int)left) < 0 && errno != EINTR))
+                if (left <= 0)
                         return;
+                (void)inner_wait(&session->inner, polls, 2, (int)left);
                 if (polls[1].revents)
                         decoys_answer(&decoys, side);
                 if (polls[0].revents && !read_session(session, results))
@@ -229,17 +238,20 @@ static void watch_session(struct session *session, struct prove_results *results
         }
 }
 
+/* A complete session ends by itself, so that its hutch can clean up. A hang-up of its terminal would stop it.
+ */
 static void end_session(struct session *session)
 {
+        long long deadline = clock_now_ms() + SESSION_SECONDS * 1000LL, left = 0;
+        while (session->done && (left = deadline - clock_now_ms()) > 0 &&
+               inner_wait(&session->inner, NULL, 0, (int)left))
+                ;
+        bool hangs = !session->done || session->inner.lines >= 0;
+        if (hangs && session->inner.process > 0)
+                kill(session->inner.process, SIGKILL);
+        (void)inner_end(&session->inner);
         fd_close(&session->input);
         fd_close(&session->output);
-        if (session->pid <= 0)
-                return;
-        /* A complete session ends by itself, so that its supervisor can clean up. */
-        if (!session->done)
-                kill(session->pid, SIGKILL);
-        while (waitpid(session->pid, &session->status, 0) < 0 && errno == EINTR)
-                ;
 }
 
 /* True when the session sent a row for each attempt. */
@@ -260,53 +272,48 @@ static void say_nothing(void *context, const char *line, size_t length)
         (void)length;
 }
 
-static void grant_path(struct options *options, const char *path, bool writable)
+static void grant_path(const char *option, const char *path)
 {
-        *array_add(options->grants, options->grant_count) = (struct grant_option){
-            .path = str_copy(path), .writable = writable, .option = writable ? "--rw" : "--ro"};
+        str_list_add(&box_words, option);
+        str_list_add(&box_words, path);
 }
 
-/* Grants the two directories of decoys, beside what the user grants. */
-static void grant_decoys(struct options *options)
+/* Grants the program, not the directory that contains it, and the two directories of decoys, beside what the
+ * user grants. */
+static void add_grants(const char *program)
 {
         autofree char *writable = path_join(decoys.base[DECOYS_INSIDE], "grant");
         autofree char *readable = path_join(decoys.base[DECOYS_INSIDE], "readonly");
-        grant_path(options, writable, true);
-        grant_path(options, readable, false);
+        str_list_add(&box_words, "--no-auto-grant");
+        grant_path("--ro", program);
+        grant_path("--rw", writable);
+        grant_path("--ro", readable);
 }
 
-/* Repeats the messages of the supervisor. Those about refused connections are left out: the attempts caused
- * them, and nobody should permit them. */
-static void show_log(const char *name)
+/* Repeats the notes of the sandbox. Those about refused connections are left out: the attempts caused them,
+ * and nobody should permit them. */
+static void repeat_note(enum message_kind kind, const char *option, const char *text)
 {
-        char path[PATH_MAX];
-        char *data;
-        (void)snprintf(path, sizeof(path), "%s/%s.log", decoys.directory, name);
-        if (fd_read_file(path, 1 << 20, &data) < 0)
-                return;
-        autofree char *text = data;
-        char *rest = text;
-        for (char *line; (line = strsep(&rest, "\n"));)
-                if (str_starts(line, "[hutch] ") && !str_starts(line, "[hutch] network: refused "))
-                        message("%s", line + strlen("[hutch] "));
+        if (kind != MESSAGE_REFUSED)
+                message_as(kind, option, "%s", text);
 }
 
-struct boxes {
-        struct box server, command;
-        struct held_sources held_server, held_command;
-};
-
-static bool make_boxes(struct boxes *boxes, struct options *options, struct error *error)
+/* Makes the box of the same words: what is described, and by which the results are judged. */
+static bool make_box(struct box *box, const char *program, struct error *error)
 {
-        if (!resolve_box(&boxes->server, &boxes->held_server, BOX_MCP, options, error))
-                return false;
-        /* The second box gets the same messages as the first, so they are dropped. */
-        messages_send_to(say_nothing, NULL);
-        char **mode = &options->command.values[1];
-        free(*mode);
-        *mode = str_copy("inside-terminal");
-        bool made = resolve_box(&boxes->command, &boxes->held_command, BOX_RUN, options, error);
-        messages_send_to(NULL, NULL);
+        struct str_list words = {0};
+        struct options options = {0};
+        struct held_sources held = {0};
+        str_list_add_all(&words, &box_words);
+        str_list_add(&words, "--");
+        str_list_add(&words, program);
+        str_list_add(&words, "inside");
+        bool made = options_parse(&options, "mcp", (int)words.count, words.values, error) &&
+                    resolve_box(box, &held, BOX_MCP, &options, error);
+        held_sources_release(&held);
+        watched_names_release(&held);
+        options_free(&options);
+        str_list_free(&words);
         return made;
 }
 
@@ -321,79 +328,68 @@ static bool show_outside(const char *program, struct prove_results *results, str
                          program);
 }
 
-/* Sets *complete when both sessions inside are complete. False, with *error set, when the sandbox did not
- * start; the log says why. */
-static bool try_inside(const char *program, struct boxes *boxes, struct prove_results *results,
-                       bool *complete, struct error *error)
+/* Sets *complete when both sessions inside are complete, and *limits to what held them. False, with *error
+ * set, when the sandbox did not start. */
+static bool try_inside(const char *program, struct prove_results *results, bool *complete,
+                       struct limits *limits, struct error *error)
 {
         struct session server = {
-            .mode = "inside", .input = -1, .output = -1, .box = &boxes->server, .held = &boxes->held_server};
-        struct session command = {.mode = "inside-terminal",
-                                  .terminal = true,
-                                  .input = -1,
-                                  .output = -1,
-                                  .box = &boxes->command,
-                                  .held = &boxes->held_command};
+            .mode = "inside", .subcommand = "mcp", .inner.note = repeat_note, .input = -1, .output = -1};
+        struct session command = {
+            .mode = "inside-terminal", .subcommand = "run", .terminal = true, .input = -1, .output = -1};
         *complete = run_session(&server, program, results);
-        show_log(server.mode);
-        if (!server.ready && WIFEXITED(server.status) && WEXITSTATUS(server.status) == EXIT_SETUP)
-                return error_set(error, EXIT_SETUP, "the sandbox did not start: the line above says why");
+        if (!server.inner.started)
+                return error_set(error, EXIT_SETUP, "%s", server.inner.error.text);
+        limits->memory = server.inner.limits.memory;
+        limits->processes = server.inner.limits.processes;
+        limits->processors = server.inner.limits.processors;
         *complete &= run_session(&command, program, results);
         return true;
 }
 
-/* The boxes are made after the attempts outside: those replace files, and a box records device and inode of
- * what it grants. */
-static int attack(struct options *options, struct boxes *boxes, struct error *error)
+/* The box is made after the attempts outside: those replace files that it grants. */
+static int attack(const struct options *options, struct error *error)
 {
         const char *program = options->command.values[0];
         struct prove_results results = {0};
+        struct box box = {0};
         int status = 1;
         bool complete = false;
         bool tried = show_outside(program, &results, error);
         decoys_forget_signals(&decoys);
-        if (tried && make_boxes(boxes, options, error) &&
-            try_inside(program, boxes, &results, &complete, error)) {
+        /* The hutch that is started says the same notes. */
+        messages_send_to(say_nothing, NULL);
+        tried = tried && make_box(&box, program, error);
+        messages_send_to(NULL, NULL);
+        if (tried && try_inside(program, &results, &complete, &box.limits, error)) {
                 for (size_t i = 0; i < results.count; i++)
                         results.rows[i].spoiled = decoys_spoiled(&decoys, DECOYS_INSIDE, results.rows[i].id);
-                prove_results_judge(&results, &boxes->server, decoys.base[DECOYS_INSIDE],
-                                    options->no_protect);
+                prove_results_judge(&results, &box, decoys.base[DECOYS_INSIDE], options->no_protect);
                 status = complete && prove_results_good(&results) ? 0 : 1;
                 if (!(options->json ? prove_write_json(&results, stdout)
                                     : prove_write_table(&results, options->verbose > 0, stdout)))
                         error_set(error, 1, "cannot write to standard output: %s", strerror(errno));
         }
         prove_results_free(&results);
+        box_free(&box);
         return status;
 }
 
-int prove(struct options *options, struct error *error)
+int prove(const struct options *options, struct error *error)
 {
-        struct boxes boxes = {0};
+        const char *program = options->command.values[0];
+        struct box box = {0};
         int status = 0;
         signal(SIGPIPE, SIG_IGN);
-        signal(SIGCHLD, SIG_DFL);
-        /* Only the program is granted, not the directory that contains it. */
-        grant_path(options, options->command.values[0], false);
-        options->no_auto_grant = true;
-        /* The lines of the attempts are not messages, which the bridge and hutch-filter would drop. */
-        options->raw_stdout = true;
-        bool made = decoys_make(&decoys, options->command.values[0], error);
-        if (made)
-                grant_decoys(options);
-        if (made && options->dry_run)
-                status = make_boxes(&boxes, options, error) && describe_box(&boxes.server, stdout) &&
-                                 fflush(stdout) == 0
-                             ? 0
-                             : 1;
-        else if (made)
-                status = attack(options, &boxes, error);
+        if (decoys_make(&decoys, program, error)) {
+                add_grants(program);
+                if (options->dry_run)
+                        status = make_box(&box, program, error) && describe_box(&box, stdout) ? 0 : 1;
+                else
+                        status = attack(options, error);
+        }
         decoys_end(&decoys);
-        held_sources_release(&boxes.held_server);
-        held_sources_release(&boxes.held_command);
-        watched_names_release(&boxes.held_server);
-        watched_names_release(&boxes.held_command);
-        box_free(&boxes.server);
-        box_free(&boxes.command);
+        box_free(&box);
+        str_list_free(&box_words);
         return status;
 }

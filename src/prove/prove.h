@@ -8,8 +8,8 @@
  * MCP server, and once on a new terminal, as a command of `hutch run`. In each session (prove.c) it says that
  * it is ready, gets the description of the decoys (decoys.h), and writes one line for each attempt
  * (report.h). The two sessions outside come first, so that all attempts are known before a sandbox starts.
- * Inside, another process supervises the sandbox as in `mcp` and `run`. hutch-prove inside is hostile: it is
- * the server. A result that is missing counts against the sandbox.
+ * Inside, they run under a hutch that is started as `mcp` or `run` with the user's words (run/inner.h).
+ * hutch-prove inside is hostile: it is the server. A result that is missing counts against the sandbox.
  */
 #ifndef HUTCH_PROVE_PROVE_H
 #define HUTCH_PROVE_PROVE_H
@@ -19,7 +19,7 @@
 
 /* Runs the proof. `options` are those that options_parse() made of prove_words(). Returns the exit status: 0
  * when all attempts were held, 1 when one got out or has no result; or sets *error. */
-int prove(struct options *options, struct error *error);
+int prove(const struct options *options, struct error *error);
 
 /* Fills *words for options_parse(): the user's words, and then hutch-prove as the command. The caller frees
  * words->values only: the words are the user's, or static. False when the user's name a command (status 2),

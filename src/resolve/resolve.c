@@ -41,15 +41,7 @@ enum { BYTES_PER_INODE = 4096, INODES_LEAST = 1024 };
 
 static bool choose_home(const struct resolver *resolver)
 {
-        const char *home = resolver->home;
-        /* Directories of the sandbox's own tree cannot be an empty, writable home. */
-        static const char *const taken[] = {"/usr", "/bin", "/sbin", "/lib", "/etc", "/proc", "/dev", "/sys"};
-        bool usable = home[0] && home[1];
-        for (size_t i = 0; usable && i < sizeof(taken) / sizeof(*taken); i++)
-                usable = !path_is_below(home, taken[i]);
-        if (usable && (str_equal(home, "/tmp") || str_equal(home, "/home") || str_equal(home, "/var")))
-                usable = false;
-        resolver->box->home = str_copy(usable ? home : "/home/" BOX_USER);
+        resolver->box->home = box_choose_home();
         return true;
 }
 

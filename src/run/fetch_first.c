@@ -8,77 +8,27 @@
 #include "lib/messages.h"
 #include "lib/program.h"
 #include "packages/project.h"
+#include "run/inner.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-/* Passes the line of the fetch on, and into the record of this run, but for what a tool may have written. */
-static void pass_line(const char *line, size_t length, bool verbose)
+/* A line of the fetch becomes one of this run, and as a note also of its record. */
+static void pass_note(enum message_kind kind, const char *option, const char *text)
 {
-        static const char prefix[] = "[hutch] ";
-        size_t skipped = sizeof(prefix) - 1;
-        if (!verbose && length > skipped && memcmp(line, prefix, skipped) == 0) {
-                message("%.*s", (int)(length - skipped), line + skipped);
-                return;
-        }
-        (void)fd_write_all(STDERR_FILENO, line, length);
-        (void)fd_write_all(STDERR_FILENO, "\n", 1);
-}
-
-struct passing {
-        char line[4096];
-        size_t length;
-        bool verbose;
-};
-
-/* Passes what has come on, line by line. False at its end. */
-static bool pass_lines(struct passing *passing, int lines)
-{
-        ssize_t got = read(lines, passing->line + passing->length, sizeof(passing->line) - passing->length);
-        if (got <= 0) {
-                if (got == 0 && passing->length > 0)
-                        pass_line(passing->line, passing->length, passing->verbose);
-                return got < 0 && errno == EINTR;
-        }
-        passing->length += (size_t)got;
-        char *start = passing->line, *end = start + passing->length, *newline;
-        while ((newline = memchr(start, '\n', (size_t)(end - start)))) {
-                pass_line(start, (size_t)(newline - start), passing->verbose);
-                start = newline + 1;
-        }
-        if (start == passing->line && passing->length == sizeof(passing->line)) {
-                pass_line(start, passing->length, passing->verbose);
-                start = end;
-        }
-        passing->length = (size_t)(end - start);
-        memmove(passing->line, start, passing->length);
-        return true;
+        message_as(kind, option, "%s", text);
 }
 
 /* A registry may take a quarter of an hour. A client that has gone meanwhile is known by its end of standard
  * output: that of standard input may be closed by one that still waits for answers. */
-static void await_fetch(pid_t child, int lines, bool verbose)
+static void await_fetch(struct inner *fetch)
 {
-        struct passing passing = {.verbose = verbose};
-        struct pollfd polls[] = {{.fd = lines, .events = POLLIN}, {.fd = STDOUT_FILENO}};
-        for (;;) {
-                if (poll(polls, 2, -1) < 0) {
-                        if (errno != EINTR)
-                                return;
-                        continue;
-                }
-                if (polls[1].revents & (POLLERR | POLLHUP))
-                        (void)kill(child, SIGTERM);
-                if (polls[1].revents) /* whatever it says, it says it again */
-                        polls[1].fd = -1;
-                if (polls[0].revents && !pass_lines(&passing, lines))
-                        return;
+        struct pollfd client = {.fd = STDOUT_FILENO};
+        while (inner_wait(fetch, &client, 1, -1)) {
+                if (client.revents & (POLLERR | POLLHUP))
+                        (void)kill(fetch->process, SIGTERM);
+                if (client.revents) /* whatever it says, it says it again */
+                        client.fd = -1;
         }
 }
 
@@ -97,14 +47,16 @@ static char *describe_request(const struct str_list *command)
 
 bool fetch_first(const struct options *options, struct error *error)
 {
-        int ends[2];
         struct str_list words = {0};
         autofree char *program = program_find("hutch-fetch");
+        autoclose int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+        /* With --verbose, the tool's own lines go to standard error. */
+        const int given[] = {null, null, STDERR_FILENO, [INNER_STATUS] = -1};
+        struct inner fetch = {.note = pass_note,
+                              .child = {.program = program, .given = given, .given_count = INNER_STATUS + 1}};
         if (!program)
                 return error_set(error, EXIT_SETUP,
                                  "hutch-fetch, which downloads packages, is not installed: reinstall hutch");
-        if (pipe2(ends, O_CLOEXEC) < 0)
-                return error_set(error, EXIT_SETUP, "cannot make a pipe: %s", strerror(errno));
         str_list_add(&words, "fetch");
         for (unsigned i = 0; i < options->verbose; i++)
                 str_list_add(&words, "--verbose");
@@ -113,27 +65,13 @@ bool fetch_first(const struct options *options, struct error *error)
         autofree char *shown = describe_request(&options->command);
         message("fetching first, once: %s is not here yet", shown);
 
-        pid_t hutch = getpid(), child = fork();
-        if (child == 0) {
-                autoclose int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-                (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-                if (getppid() != hutch || null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 ||
-                    dup2(ends[1], 2) < 0)
-                        _exit(EXIT_SETUP);
-                execv(program, words.values);
-                message("cannot start %s: %s; reinstall hutch", program, strerror(errno));
-                _exit(EXIT_SETUP);
-        }
-        close(ends[1]);
-        autoclose int lines = ends[0];
+        if (inner_start(&fetch, &words, error))
+                await_fetch(&fetch);
         str_list_free(&words);
-        int status = 0;
-        if (child > 0)
-                await_fetch(child, lines, options->verbose > 0);
-        while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-                ;
-        if (child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        if (inner_end(&fetch))
                 return true;
+        if (fetch.error.status)
+                message("%s", fetch.error.text);
         autofree char *line = fetch_line(&options->command);
         return error_set(error, EXIT_SETUP,
                          "it could not be fetched; the lines above say why, and so does: %s",

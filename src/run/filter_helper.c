@@ -10,7 +10,6 @@
 #include "lib/fd.h"
 #include "lib/json.h"
 #include "lib/messages.h"
-#include "lib/program.h"
 #include "lib/str.h"
 #include "mcp/pins.h"
 #include "mcp/wire.h"
@@ -120,8 +119,8 @@ static void close_client(struct client *client)
 }
 
 /* Starts the program. The descriptors stay the caller's. */
-static bool spawn(struct filter_helper *helper, const struct box *box, const char *program, int talk,
-                  const int server[2], int nat, struct error *error)
+static bool spawn(struct filter_helper *helper, const struct box *box, int talk, const int server[2], int nat,
+                  struct error *error)
 {
         __attribute__((cleanup(close_client))) struct client client;
         endpoint_open(&client.in, STDIN_FILENO, O_RDONLY);
@@ -147,9 +146,10 @@ static bool spawn(struct filter_helper *helper, const struct box *box, const cha
             [FILTER_CLIENT_OUT] = client.out.fd < 0 ? null : client.out.io,
             [FILTER_NAT] = nat,
         };
-        pid_t process = child_spawn(program, given, nat >= 0 ? FILTER_NAT + 1 : FILTER_NAT);
+        pid_t process = child_start_helper("hutch-filter", "the MCP firewall", given,
+                                           nat >= 0 ? FILTER_NAT + 1 : FILTER_NAT, error);
         if (process < 0)
-                return fail(error, "a process");
+                return false;
         helper->process = process;
         return true;
 }
@@ -158,12 +158,6 @@ bool filter_helper_start(struct filter_helper *helper, const struct box *box, co
                          int nat, int server[3], struct error *error)
 {
         int talk[2], input[2], output[2];
-        autofree char *program = program_find("hutch-filter");
-        if (!program)
-                return error_set(
-                    error, EXIT_SETUP,
-                    "the tool options need hutch-filter, which this installation lacks; install it, "
-                    "or leave them out");
         if (box->tools.pins) {
                 helper->pins = log_file_open(box, "--pin", box->tools.pins, O_RDWR, error);
                 if (helper->pins < 0)
@@ -180,7 +174,7 @@ bool filter_helper_start(struct filter_helper *helper, const struct box *box, co
         if (!make_pipe(output, STDIN_FILENO))
                 return fail(error, "a pipe");
         autoclose int server_out = output[1], from_server = output[0];
-        if (!spawn(helper, box, program, filter_talk, (const int[]){to_server, from_server}, nat, error))
+        if (!spawn(helper, box, filter_talk, (const int[]){to_server, from_server}, nat, error))
                 return false;
         server[0] = fd_take(&server_in);
         server[1] = fd_take(&server_out);
@@ -248,7 +242,7 @@ bool filter_helper_read(struct filter_helper *helper, struct run_log *log)
                 message("%s", in.text);
                 break;
         case FILTER_NOISE:
-                message_unrecorded("server stdout: %s", in.text);
+                message_as(MESSAGE_OUTPUT, NULL, "server stdout: %s", in.text);
                 break;
         case FILTER_PIN:
                 write_pin(helper, in.text, length);

@@ -8,7 +8,6 @@
 #include "lib/child.h"
 #include "lib/fd.h"
 #include "lib/messages.h"
-#include "lib/program.h"
 #include "lib/str.h"
 #include "nat/listeners.h"
 #include "nat/wire.h"
@@ -94,12 +93,6 @@ static bool publish(const struct nat_helper *helper, const struct network *netwo
 bool nat_helper_start(struct nat_helper *helper, const struct box *box, int filter, struct error *error)
 {
         int talk[2], setup[2], dial[2];
-        autofree char *program = program_find("hutch-nat");
-        if (!program)
-                return error_set(
-                    error, EXIT_SETUP,
-                    "the network options need hutch-nat, which this installation lacks; install it, or "
-                    "leave them out");
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, talk) < 0)
                 return fail(error, "a socket");
         helper->control = talk[0];
@@ -130,9 +123,10 @@ bool nat_helper_start(struct nat_helper *helper, const struct box *box, int filt
             [NAT_DIALLER] = nat_dial,
             [NAT_FILTER] = filter,
         };
-        pid_t process = child_spawn(program, given, filter >= 0 ? NAT_FILTER + 1 : NAT_FILTER);
+        pid_t process = child_start_helper("hutch-nat", "the network helper", given,
+                                           filter >= 0 ? NAT_FILTER + 1 : NAT_FILTER, error);
         if (process < 0)
-                return fail(error, "a process");
+                return false;
         helper->process = process;
         if (box->network.publish_count)
                 helper->dialler = fd_take(&sandbox_dial);
@@ -188,6 +182,8 @@ bool nat_helper_read(struct nat_helper *helper, struct run_log *log)
         in.text[(size_t)length - sizeof(in.head)] = 0;
         switch ((enum nat_message_type)in.head.type) {
         case NAT_DENIED:
+                message_as(MESSAGE_REFUSED, "network-allow", "%s", in.text);
+                break;
         case NAT_NOTE:
                 message("%s", in.text);
                 break;

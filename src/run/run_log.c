@@ -58,22 +58,15 @@ static void record_line(void *context, const char *line, size_t length)
 
 void run_log_prepare(struct run_log *log, int count, char **words)
 {
-        *log = (struct run_log){
-            .store_file = -1, .file = -1, .id = run_store_new_id(), .begun_ms = clock_now_ms()};
+        *log = (struct run_log){.store_file = -1,
+                                .file = -1,
+                                .id = run_store_new_id(),
+                                .begun_ms = clock_now_ms(),
+                                .failure.stage = STAGE_COUNT};
         for (int i = 0; i < count && !log->command.values; i++)
                 if (str_equal(words[i], "--"))
                         log->command = (struct str_list){words + i + 1, (size_t)(count - i - 1)};
         messages_record(record_line, log);
-}
-
-void run_log_prepare_for_log(struct run_log *log, const struct str_list *command)
-{
-        *log = (struct run_log){.command = *command,
-                                .store_file = -1,
-                                .file = -1,
-                                .id = run_store_new_id(),
-                                .begun_ms = clock_now_ms(),
-                                .for_log_alone = true};
 }
 
 static void put_grants(struct log_line *line, const struct box *box)

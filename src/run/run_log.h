@@ -9,6 +9,7 @@
 #define HUTCH_RUN_RUN_LOG_H
 
 #include "box/box.h"
+#include "ns/failure.h"
 #include "run/ending.h"
 
 enum { RUN_LOG_LINES_MAX = 32 };
@@ -23,16 +24,14 @@ struct run_log {
         long long begun_ms;      /* monotonic */
         enum ending ending;      /* the supervisor sets this and signal_number */
         int signal_number;
-        bool for_log_alone;    /* keep nothing in the store */
-        struct str_list early; /* lines from before the file was made */
+        struct failure failure; /* the step of the start that failed; stage STAGE_COUNT: none */
+        bool for_log_alone;     /* keep nothing in the store: the program behind --status-fd keeps the run */
+        struct str_list early;  /* lines from before the file was made */
         unsigned lines, left_out;
 };
 
 /* Begins to collect hutch's own lines. `words` (NULL-terminated) are those after the subcommand. */
 void run_log_prepare(struct run_log *log, int count, char **words);
-
-/* The same for a run that only --log records. */
-void run_log_prepare_for_log(struct run_log *log, const struct str_list *command);
 
 /* The server's name as `hutch logs` shows it (command/server_name.h). The caller frees. */
 char *run_log_server_name(const struct run_log *log);

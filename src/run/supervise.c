@@ -23,6 +23,7 @@
 #include "run/poller.h"
 #include "run/run_log.h"
 #include "run/signals.h"
+#include "run/status_lines.h"
 #include "run/terminal.h"
 #include "seccomp/builtin.h"
 #include "seccomp/program.h"
@@ -170,7 +171,8 @@ static void note_timeout(struct supervisor *supervisor)
         supervisor->sent_term = true;
         sigaddset(&supervisor->sent, SIGTERM);
         kill_soon(supervisor);
-        message("the time of --timeout %u is over; stopping the command", supervisor->box->timeout_seconds);
+        message_as(MESSAGE_LIMIT, "timeout", "the time of --timeout %u is over; stopping the command",
+                   supervisor->box->timeout_seconds);
 }
 
 static void read_control(struct supervisor *supervisor)
@@ -223,10 +225,13 @@ static bool read_failure(struct supervisor *supervisor, struct held_sources *hel
         held_sources_release(held);
         fd_close(&supervisor->launch.failure);
         if (length == sizeof(failure)) {
+                supervisor->log->failure = failure;
                 failure_explain(&failure, error);
                 return false;
         }
         supervisor->started = true;
+        status_lines_chosen(supervisor->box, &supervisor->enforcement.limits);
+        status_lines_started(supervisor->launch.process);
         message_verbose("the command started %lld ms after the clone of the namespaces",
                         clock_now_ms() - supervisor->launched_at);
         poller_begin(&supervisor->poller);
@@ -255,7 +260,8 @@ static void meet_deadlines(struct supervisor *supervisor)
                         deadlines->at[DEADLINE_NAMES] = now + again;
         }
         if (deadlines_take(deadlines, DEADLINE_NOTICE, now))
-                message("%d seconds left of --timeout %u", NOTICE_SECONDS, supervisor->box->timeout_seconds);
+                message_as(MESSAGE_NOTE, "timeout", "%d seconds left of --timeout %u", NOTICE_SECONDS,
+                           supervisor->box->timeout_seconds);
         if (deadlines_take(deadlines, DEADLINE_TERM, now)) {
                 supervisor->facts.abandoned = true;
                 terminate_server(supervisor);
@@ -480,14 +486,18 @@ static bool start(struct supervisor *supervisor, struct held_sources *held, stru
             .terminal = supervisor->terminal.descriptor,
             .foreground = terminal_lend(&supervisor->terminal),
         };
+        status_lines_descriptors(stdio.status);
         for (int i = 0; i < 3; i++)
                 stdio.server[i] = supervisor->terminal.passed[i] ? i : server[i];
         supervisor->watch = mount_watch_new(box, held, landlock_guards_sockets(box, landlock_abi()));
         supervisor->launched_at = clock_now_ms();
         bool started = launch_start(box, &stdio, &supervisor->launch, error);
+        if (!started && supervisor->launch.failed.error)
+                supervisor->log->failure = supervisor->launch.failed;
         /* While the sandbox builds itself, so that it costs no time and precedes the command's own lines. */
         if (started && !box_has_network(box))
-                message_unrecorded("network: deny-all (use --network-allow to permit outbound hosts)");
+                message_as(MESSAGE_USUAL, NULL,
+                           "network: deny-all (use --network-allow to permit outbound hosts)");
         close_server_ends(&server);
         nat_helper_close_setup(&supervisor->nat);
         /* The supervisor holds the values of the user's variables, so no process of the same user may trace

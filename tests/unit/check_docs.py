@@ -21,6 +21,7 @@ PLAIN = ("doctor", "fetch")  # those that have options of their own
 MCP_ONLY = ("raw-stdout", "allow-tool", "deny-tool", "pin", "pin-accept", "deny-sampling", "deny-elicitation", "deny-roots",
             "max-message", "log-arguments", "explain")
 PROVE_ONLY = ("json",)
+NOT_PROVE = MCP_ONLY + ("status-fd",)
 ELSEWHERE = {"json"}  # options of subcommands that start no sandbox for the user's command
 
 problems = []
@@ -147,7 +148,7 @@ def check_pages(source, options, plain, texts):
             compare(f"man/{page}.1", options_of_page(text), plain[page.removeprefix("hutch-")])
         elif page == "hutch-prove":  # hutch-mcp(1) has the others
             compare(f"man/{page}.1", {name for _, name, _ in options_of_page(text)}, set(PROVE_ONLY))
-            for name in MCP_ONLY:
+            for name in NOT_PROVE:
                 check(re.search(rf"^\.Fl .*-{name}\b", text, re.M), f"man/{page}.1: does not say that --{name} is refused")
         elif page.removeprefix("hutch-") in SUBCOMMANDS:
             shared = options if page == "hutch-mcp" else {row for row in options if row[1] not in MCP_ONLY}
@@ -275,7 +276,7 @@ def main():
     options = options_of_help(texts["mcp"])
     lines = len(re.findall(r"^  .{4}--", texts["mcp"], re.M))
     check(options and len(options) == lines, f"hutch mcp --help: {lines} options, {len(options)} understood")
-    shared = {row for row in options if row[1] not in MCP_ONLY} | {("", name, "") for name in PROVE_ONLY}
+    shared = {row for row in options if row[1] not in NOT_PROVE} | {("", name, "") for name in PROVE_ONLY}
     compare("hutch prove --help", options_of_help(help_of(hutch, "prove")), shared)
     compare("hutch run --help", options_of_help(texts["run"]), {row for row in options if row[1] not in MCP_ONLY})
     plain = {subcommand: options_of_help(help_of(hutch, subcommand)) for subcommand in PLAIN}

@@ -115,22 +115,34 @@ static void test_sending_a_descriptor(void **state)
         close(ends[0]);
 }
 
-/* In a child, whose descriptors are its own: without 0 and with a descriptor of its caller's. */
-static void test_the_standard_descriptors(void **state)
+/* In a child, whose descriptors are its own: without 0 and with two descriptors of its caller's, of which one
+ * may be kept. */
+static void settle(int keep)
 {
-        (void)state;
         pid_t child = fork();
         assert_true(child >= 0);
         if (child == 0) {
                 struct error error = {0};
-                int other = dup2(1, 100);
+                int other = dup2(1, 100), kept = dup2(1, keep);
                 close(0);
-                bool settled = standard_fds_settle(&error);
-                _exit(settled && other == 100 && fcntl(0, F_GETFD) >= 0 && fcntl(100, F_GETFD) < 0 ? 0 : 1);
+                bool settled = standard_fds_settle(keep, &error);
+                _exit(settled && other == 100 && kept == keep && fcntl(0, F_GETFD) >= 0 &&
+                              fcntl(100, F_GETFD) < 0 && fcntl(99, F_GETFD) < 0 &&
+                              fcntl(keep, F_GETFD) == (keep < 3 ? 0 : FD_CLOEXEC)
+                          ? 0
+                          : 1);
         }
         int status;
         assert_int_equal(waitpid(child, &status, 0), child);
         assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void test_the_standard_descriptors(void **state)
+{
+        (void)state;
+        settle(3);
+        settle(50);
+        settle(101);
 }
 
 int main(void)

@@ -9,6 +9,7 @@
 #include "lib/messages.h"
 #include "lib/program.h"
 #include "lib/str.h"
+#include "run/inner.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -20,8 +21,9 @@
 #include "stand_in.h"
 #include "unit.h"
 
-/* What the helper does: "words" prints its arguments, "exit" fails, "lines" prints the rest of the value,
- * "stay" prints a line and waits for a signal, "signals" interrupts its parent and fails. */
+/* What the helper does: "words" tells its arguments, "exit" fails, "error" writes to its standard error and
+ * fails with a sentence, "stay" tells a note and waits for a signal, "signals" interrupts its parent and
+ * fails. */
 #define ORDER "HUTCH_TEST_ORDER"
 
 static struct options options;
@@ -54,6 +56,15 @@ static void interrupt_parent(void)
         (void)kill(getppid(), SIGUSR1);
 }
 
+static void tell(const char *event, const char *kind, const char *text)
+{
+        autoline line = {0};
+        log_line_begin(&line, event);
+        log_line_text(&line, "kind", kind, LOG_TEXT_MAX);
+        log_line_text(&line, "text", text, LOG_TEXT_MAX);
+        (void)log_line_write(&line, INNER_STATUS);
+}
+
 /* Is hutch-fetch: argv[0] is "fetch". */
 static void play_helper(char **argv)
 {
@@ -61,26 +72,28 @@ static void play_helper(char **argv)
         if (str_equal(order, "exit"))
                 _exit(3);
         if (str_equal(order, "stay")) {
-                static const char line[] = "[hutch] go away\n";
-                (void)fd_write_all(STDERR_FILENO, line, sizeof(line) - 1);
+                tell("note", "note", "go away");
                 for (;;)
                         pause();
         }
         if (str_equal(order, "signals")) {
-                static const char line[] = "[hutch] after a signal\n";
                 interrupt_parent();
                 interrupt_parent();
-                (void)fd_write_all(STDERR_FILENO, line, sizeof(line) - 1);
-                close(STDERR_FILENO); /* now hutch waits for the end of this process */
+                tell("note", "note", "after a signal");
+                close(INNER_STATUS); /* now hutch waits for the end of this process */
                 interrupt_parent();
                 _exit(3);
         }
-        if (str_starts(order, "lines"))
-                (void)fd_write_all(STDERR_FILENO, order + 5, strlen(order + 5));
-        for (char **word = argv; str_equal(order, "words") && *word; word++) {
-                autofree char *line = str_format("[hutch] %s\n", *word);
-                (void)fd_write_all(STDERR_FILENO, line, strlen(line));
+        if (str_equal(order, "error")) {
+                static const char line[] = "[hutch] npm warn\n";
+                (void)fd_write_all(STDERR_FILENO, line, sizeof(line) - 1);
+                tell("note", "error", "the registry is gone");
+                tell("ended", "", "");
+                _exit(EXIT_SETUP);
         }
+        for (char **word = argv; str_equal(order, "words") && *word; word++)
+                tell("note", "note", *word);
+        tell("ended", "", "");
         _exit(0);
 }
 
@@ -124,12 +137,13 @@ static void test_words_of_the_helper(void **state)
 {
         (void)state;
         assert_true(fetch("words", 0, COMMAND("npx", "-y", "tool@1")));
-        assert_heard("tool@1 is not here yet\n[hutch] fetch\n[hutch] --\n[hutch] npx\n[hutch] -y\n[hutch] "
-                     "tool@1\n");
-        char text[1024];
-        assert_true(fetch_with_errors("words", 2, text, sizeof(text)));
-        assert_string_equal(text, "[hutch] fetch\n[hutch] --verbose\n[hutch] --verbose\n[hutch] --\n[hutch] "
-                                  "npx\n[hutch] x\n");
+        assert_heard(
+            "tool@1 is not here yet\n[hutch] fetch\n[hutch] --status-fd=3\n[hutch] --\n[hutch] npx\n[hutch] "
+            "-y\n[hutch] tool@1\n");
+        assert_true(fetch("words", 2, COMMAND("npx", "x")));
+        assert_heard(
+            "x is not here yet\n[hutch] fetch\n[hutch] --verbose\n[hutch] --verbose\n[hutch] --status-fd=3\n"
+            "[hutch] --\n[hutch] npx\n[hutch] x\n");
 }
 
 static void test_description(void **state)
@@ -158,40 +172,14 @@ static void test_project(void **state)
         assert_non_null(strstr(heard, part));
 }
 
-/* Lines of hutch become messages; what a tool wrote is passed on as it is, and recorded nowhere. */
+/* What a tool wrote is passed on as it is, and can never be taken for a line of hutch. */
 static void test_lines(void **state)
 {
-        char text[16384];
+        char text[1024];
         (void)state;
-        assert_true(fetch_with_errors("lines[hutch] a\nnpm warn\n[hutch]\n[hutch] \n[hutch] b", 0, text,
-                                      sizeof(text)));
-        assert_heard("x is not here yet\n[hutch] a\n[hutch] b\n");
-        assert_string_equal(text, "npm warn\n[hutch]\n[hutch] \n");
-        assert_true(fetch_with_errors("lines[hutch] a\nend", 1, text, sizeof(text)));
-        assert_heard("x is not here yet\n");
-        assert_string_equal(text, "[hutch] a\nend\n");
-}
-
-/* A line that fills the buffer is cut there. Nothing of it is lost. */
-static void test_long_line(void **state)
-{
-        enum { BUFFER = 4096 };
-        char text[16384];
-        (void)state;
-        static const size_t lengths[] = {BUFFER - 1, BUFFER, BUFFER + 1, 2 * BUFFER + 1};
-        for (size_t i = 0; i < COUNT(lengths); i++) {
-                autofree char *order = str_format("lines%0*d\nafter\n", (int)lengths[i], 0);
-                assert_true(fetch_with_errors(order, 0, text, sizeof(text)));
-                size_t zeros = 0, lines = 0;
-                for (const char *at = text; *at; at++) {
-                        zeros += *at == '0';
-                        lines += *at == '\n';
-                }
-                assert_int_equal(zeros, lengths[i]);
-                assert_non_null(strstr(text, "\nafter\n"));
-                /* The line, its cuts, and "after". */
-                assert_int_equal(lines, lengths[i] / BUFFER + 2);
-        }
+        assert_false(fetch_with_errors("error", 1, text, sizeof(text)));
+        assert_heard("x is not here yet\n[hutch] the registry is gone\n");
+        assert_string_equal(text, "[hutch] npm warn\n");
 }
 
 static void test_failure(void **state)
@@ -266,7 +254,7 @@ static void test_signals_lose_nothing(void **state)
         bool fetched = fetch("signals", 0, COMMAND("npx", "x"));
         assert_int_equal(sigaction(SIGUSR1, &before, NULL), 0);
         assert_false(fetched);
-        assert_heard("x is not here yet\n[hutch] after a signal\n");
+        assert_heard("x is not here yet\n[hutch] after a signal\n[hutch] hutch ended early, with status 3\n");
 }
 
 /* A hutch without its helper. One that is installed on this machine would download. */
@@ -303,7 +291,6 @@ int main(int count, char **argv)
             cmocka_unit_test(test_description),
             cmocka_unit_test(test_project),
             cmocka_unit_test(test_lines),
-            cmocka_unit_test(test_long_line),
             cmocka_unit_test(test_failure),
             cmocka_unit_test(test_client_gone),
             cmocka_unit_test(test_client_that_waits),

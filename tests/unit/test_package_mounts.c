@@ -381,31 +381,6 @@ static void test_programs_of_a_fetch(void **state)
         assert_true(box.fetch_first);
 }
 
-static void test_fetch_sandbox(void **state)
-{
-        (void)state;
-        autofree char *into = tree_path("T/into");
-        tree_make_directory("T/into");
-        options.fetch_into = into;
-        static const struct {
-                enum fetch_tool tool;
-                const char *place;
-        } cases[] = {{FETCH_NPM, "T/home/.npm"},
-                     {FETCH_UV, "T/home/.cache/uv"},
-                     {FETCH_UV_PROJECT, "T/home/.cache/uv"}};
-        for (size_t i = 0; i < COUNT(cases); i++) {
-                options.fetch_tool = (int)cases[i].tool;
-                assert_true(add("npx -y hello"));
-                assert_true(last_mount()->kind == MOUNT_BIND && last_mount()->writable);
-                assert_found(str_copy(last_mount()->source), "T/into");
-                assert_found(str_copy(last_mount()->destination), cases[i].place);
-        }
-        tree_make_link("T/link", "into");
-        autofree char *link = tree_path("T/link");
-        options.fetch_into = link;
-        assert_false(add("npx -y hello"));
-}
-
 /* ---- projects of uv ---- */
 
 static void test_projects(void **state)
@@ -666,7 +641,6 @@ int main(void)
             TEST(test_entries_that_cannot_be_used),
             TEST(test_missing_entries),
             TEST(test_programs_of_a_fetch),
-            TEST(test_fetch_sandbox),
             TEST(test_projects),
             TEST(test_requests_of_projects),
             TEST(test_changed_lists),

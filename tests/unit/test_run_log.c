@@ -105,7 +105,7 @@ static void test_a_run(void **state)
         message("before there is a file");
         run_log_begin(&run, &box);
         message("during the run");
-        message_unrecorded("in every run");
+        message_as(MESSAGE_USUAL, NULL, "in every run");
         run.ending = ENDING_STOPPED;
         run.signal_number = SIGTERM;
         run_log_end(&run, 143);
@@ -269,12 +269,10 @@ static void test_the_copy_has_more(void **state)
 
 static void test_a_run_for_the_copy_alone(void **state)
 {
-        static char *words[] = {(char *)"/opt/bin/server", NULL};
-        const struct str_list command = {words, 1};
         int fd = memfd_create("log", MFD_CLOEXEC);
         autoclose int kept = dup(fd);
         (void)state;
-        run_log_prepare_for_log(&run, &command);
+        run.for_log_alone = true;
         run.file = fd;
         run_log_begin(&run, &box);
         run_log_end(&run, 0);
@@ -320,14 +318,14 @@ static void test_names_of_servers(void **state)
         static char *words[] = {(char *)"node", (char *)"./dist/index.js", NULL};
         const struct str_list command = {words, 1};
         (void)state;
-        run_log_prepare_for_log(&run, &command);
+        run.command = command;
         autofree char *name = run_log_server_name(&run);
         assert_string_equal(name, "node");
         /* A script belongs to the package that holds it, seen from --cwd. */
         const struct str_list script = {words, 2};
         machine_make_file("/package/package.json", "{}");
         machine_make_file("/package/dist/index.js", "");
-        run_log_prepare_for_log(&run, &script);
+        run.command = script;
         autofree char *directory = str_format("%s/package", machine_directory);
         autoclose int before = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         run.cwd = directory;
