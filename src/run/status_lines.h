@@ -3,7 +3,7 @@
  * The lines of --status-fd: what hutch tells the program that started it about the sandbox, as JSON, one
  * object on one line. Nothing inside a sandbox gets the descriptor, and a reader that does not read stops
  * nothing: a line that finds no room is dropped whole, and the next one counts it. Works under the
- * supervisor's filter once it has begun. started.h reads these lines.
+ * supervisor's filter once it has begun. inner.h reads these lines.
  */
 #ifndef HUTCH_RUN_STATUS_LINES_H
 #define HUTCH_RUN_STATUS_LINES_H
