@@ -82,6 +82,7 @@ static int start_sandbox(const struct subcommand_row *row, enum box_kind kind, i
         status_lines_begin(options.status_fd);
         messages_set_verbose(options.verbose);
         record.cwd = options.cwd;
+        record.directory = options.directory;
         record.for_log_alone = options.status_fd != 0;
         if (ready && options.help)
                 status = help_print(help_write(row, stdout));

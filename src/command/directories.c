@@ -66,9 +66,9 @@ bool directory_is_own(const struct resolver *resolver, const char *directory)
 
 bool directory_is_writable_grant(const struct resolver *resolver, const char *directory)
 {
-        autofree char *real = realpath(directory, NULL);
+        const char *real = path_walk_real(resolver_walker(resolver), directory);
         autofree char *above = real ? path_parent(real) : NULL;
-        const struct mount *grant = real && resolver->box ? mounts_find_writable(resolver, real) : NULL;
+        const struct mount *grant = real ? mounts_find_writable(resolver, real) : NULL;
         return grant && mounts_find_writable(resolver, above) != grant;
 }
 

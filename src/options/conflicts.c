@@ -11,13 +11,13 @@
 /* Drops a repeated grant, and refuses two grants with one destination. */
 static bool compare_grants(struct options *options, struct error *error)
 {
-        autofree char *cwd = getcwd(NULL, 0);
+        const char *cwd = options->directory ? options->directory : "/";
         for (size_t i = 0; i < options->grant_count; i++) {
                 struct grant_option *one = &options->grants[i];
-                autofree char *path = path_join(cwd ? cwd : "/", one->path);
+                autofree char *path = path_join(cwd, one->path);
                 for (size_t j = i + 1; j < options->grant_count;) {
                         struct grant_option *other = &options->grants[j];
-                        autofree char *other_path = path_join(cwd ? cwd : "/", other->path);
+                        autofree char *other_path = path_join(cwd, other->path);
                         const char *inside = one->destination ? one->destination : path;
                         const char *other_inside = other->destination ? other->destination : other_path;
                         if (!str_equal(inside, other_inside)) {

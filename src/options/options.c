@@ -229,6 +229,11 @@ bool options_parse(struct options *options, const char *subcommand, int argc, ch
         bool ends_with_client = str_equal(subcommand, "mcp");
         *options =
             (struct options){.stop_grace_seconds = ends_with_client ? STOP_GRACE_DEFAULT : LIMIT_NO_GRACE};
+        options->directory = getcwd(NULL, 0);
+        if (options->directory && options->directory[0] != '/') { /* "(unreachable)", getcwd(3) */
+                free(options->directory);
+                options->directory = NULL;
+        }
         if (!starts_sandbox(subcommand))
                 return parse_options_alone(&parse);
         for (;;) {
@@ -270,6 +275,7 @@ void options_free(struct options *options)
                 free(options->files[i].remote);
         }
         free(options->files);
+        free(options->directory);
         free(options->template_name);
         free(options->persist);
         free(options->remove);

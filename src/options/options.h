@@ -111,7 +111,8 @@ struct options {
         char *log;                                   /* as written, with a leading ~ expanded, or NULL */
         struct tool_rules tools; /* tools.pins as written, with a leading ~ expanded, or NULL */
         char *cwd;               /* the same */
-        char *seccomp;           /* the same */
+        char *directory; /* the caller's working directory, where the others begin; NULL: it was deleted */
+        char *seccomp;   /* the same */
         unsigned timeout_seconds;
         unsigned stop_grace_seconds; /* LIMIT_NO_GRACE: the end of input ends nothing */
         unsigned verbose;

@@ -305,17 +305,12 @@ static const char *find_relative(const struct options *options)
         return found;
 }
 
-/* The working directory, or "/" where it was deleted and no option is relative to it; NULL with an error. The
- * caller frees. */
-static char *find_cwd(const struct options *options, struct error *error)
+/* The working directory, or "/" where it was deleted and no option is relative to it; NULL with an error. */
+static const char *find_cwd(const struct options *options, struct error *error)
 {
-        char *cwd = getcwd(NULL, 0);
-        if (cwd && cwd[0] == '/')
-                return cwd;
-        free(cwd);
-        const char *relative = find_relative(options);
+        const char *relative = options->directory ? NULL : find_relative(options);
         if (!relative)
-                return str_copy("/");
+                return options->directory ? options->directory : "/";
         error_set(error, EXIT_SETUP,
                   "cannot resolve %s: the working directory was deleted; start hutch in another directory, "
                   "or write the absolute path",
@@ -433,7 +428,7 @@ bool resolve_box(struct box *box, struct held_sources *held, enum box_kind kind,
         };
         box->memory_fs_inodes = INODES_LEAST + box->memory_fs_bytes / BYTES_PER_INODE;
 
-        autofree char *cwd = find_cwd(options, error);
+        const char *cwd = find_cwd(options, error);
         if (!cwd)
                 return false;
         autofree char *wanted = options->cwd ? path_join(cwd, options->cwd) : NULL;

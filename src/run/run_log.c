@@ -130,8 +130,7 @@ static int write_start(struct run_log *log, int file, const char *name, const st
 
 char *run_log_server_name(const struct run_log *log)
 {
-        autofree char *cwd = getcwd(NULL, 0);
-        autofree char *work = path_join(cwd && cwd[0] == '/' ? cwd : "/", log->cwd ? log->cwd : ".");
+        autofree char *work = path_join(log->directory ? log->directory : "/", log->cwd ? log->cwd : ".");
         return server_name(&log->command, work);
 }
 

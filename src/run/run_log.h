@@ -16,7 +16,8 @@ enum { RUN_LOG_LINES_MAX = 32 };
 
 struct run_log {
         struct str_list command; /* the words after --, which belong to main() */
-        const char *cwd;         /* --cwd as written, or NULL; the caller's */
+        const char *directory;   /* options.directory, which belongs to main() */
+        const char *cwd;         /* --cwd as written, or NULL; the same */
         int store_file;          /* in the store (run_store.h); -1: not made */
         int file;                /* of --log; -1: not wanted, or failed */
         uint32_t id;             /* of the sandbox, in both files */
