@@ -6,6 +6,7 @@
 
 #include "command/search.h"
 #include "grants/mounts.h"
+#include "grants/past_grants.h"
 #include "grants/sensitive_paths.h"
 #include "lib/fd.h"
 #include "lib/str.h"
@@ -69,6 +70,9 @@ bool directory_is_writable_grant(const struct resolver *resolver, const char *di
         const char *real = path_walk_real(resolver_walker(resolver), directory);
         autofree char *above = real ? path_parent(real) : NULL;
         const struct mount *grant = real ? mounts_find_writable(resolver, real) : NULL;
+        const char *past = real ? past_grants_find(resolver, real) : NULL;
+        if (past && str_equal(past, real))
+                return true;
         return grant && mounts_find_writable(resolver, above) != grant;
 }
 

@@ -37,7 +37,7 @@ bool directory_is_runtime(const char *directory);
  * programs or users share, for those that everybody may write to, and for sensitive paths. */
 bool directory_is_own(const struct resolver *resolver, const char *directory);
 
-/* True when `directory` is the top of a writable grant. A search upward must not go above it: a server that
+/* True when `directory` is the top of a writable grant, of this run or an earlier one. A search upward must not go above it: a server that
  * removes the package.json in its own directory would otherwise get the directory of the next one granted. */
 bool directory_is_writable_grant(const struct resolver *resolver, const char *directory);
 

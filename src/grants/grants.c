@@ -6,6 +6,7 @@
 
 #include "grants/mountinfo.h"
 #include "grants/mounts.h"
+#include "grants/past_grants.h"
 #include "grants/sensitive_paths.h"
 #include "lib/fd.h"
 #include "lib/messages.h"
@@ -35,12 +36,20 @@ bool grants_check_links(const struct resolver *resolver)
                 const char *link = resolver->held->links.values[i],
                            *reached = resolver->held->reached.values[i];
                 const struct mount *left = mounts_find_left(resolver, link, reached);
+                const char *past = left ? NULL : past_grants_find(resolver, link);
                 if (left)
                         return error_set(
                             resolver->error, EXIT_SETUP,
                             "refusing to grant %s: the link %s leads there out of the writable %s, and the "
                             "server may have put it there; if it is yours, name %s itself",
                             reached, link, left->source, reached);
+                if (past && !path_is_below(reached, past))
+                        return error_set(
+                            resolver->error, EXIT_SETUP,
+                            "refusing to grant %s: the link %s leads there out of %s, which an earlier run "
+                            "could write to, and its server may have put it there; if it is yours, name %s "
+                            "itself",
+                            reached, link, past, reached);
         }
         return true;
 }

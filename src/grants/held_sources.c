@@ -10,4 +10,6 @@ void held_sources_release(struct held_sources *held)
         str_list_free(&held->unsafe);
         str_list_free(&held->links);
         str_list_free(&held->reached);
+        str_list_free(&held->past);
+        held->past_is_read = false;
 }

@@ -10,9 +10,11 @@
 
 /* Zero it to begin. */
 struct held_sources {
-        struct walker walker;              /* holds a descriptor of every source, with everything else */
-        struct str_list unsafe;            /* real paths that --unsafe-grant named */
-        struct str_list links;             /* every link that the path of a grant led through */
+        struct walker walker;   /* holds a descriptor of every source, with everything else */
+        struct str_list unsafe; /* real paths that --unsafe-grant named */
+        struct str_list links;  /* every link that the path of a grant led through */
+        struct str_list past;   /* past_grants.h */
+        bool past_is_read;
         struct str_list reached;           /* the real path at the end of each of these paths, same order */
         struct watched_directory *watched; /* watched_names.h; lives until the end of the run */
         size_t watched_count;

@@ -46,6 +46,39 @@ def test_a_directory_as_program_becomes_a_link(hutch, private):
     refused(hutch("run", "--rw", hutch.directory, "--", PYTHON, hutch.directory / "app"))
 
 
+def test_a_narrower_grant_after_its_directory_became_a_link(hutch, private):
+    """The second run does not grant what the first one could write to."""
+    docs = hutch.directory / "docs"
+    docs.mkdir()
+    move = f"cd {hutch.directory}; mv docs d; ln -s {private} docs"
+    assert hutch("run", "--rw", hutch.directory, "--", "sh", "-c", move).status == 0
+    for option in "--rw", "--ro", "--overlay":
+        done = hutch("run", option, docs, "--", "sh", "-c", f"cat {docs}/key; echo x >{docs}/planted")
+        assert refused(done) and done.status == 125 and f"name {private} itself" in done.err, done
+    done = hutch("run", "--file", f"{docs}/key:/tmp/key", "--", "cat", "/tmp/key")
+    assert refused(done) and "which an earlier run could write to" in done.err, done
+    assert not (private / "planted").exists()
+    assert "CANARY" in hutch("run", "--ro", private, "--", "cat", private / "key").out  # as the message says
+
+
+def test_a_link_of_the_users_in_no_grant_is_followed(hutch, private):
+    (hutch.directory / "link").symlink_to(private)
+    assert "CANARY" in hutch("run", "--ro", hutch.directory / "link", "--", "cat", private / "key").out
+
+
+def test_a_removed_package_json_widens_no_later_start(hutch):
+    """The later run grants nothing writable."""
+    package = hutch.directory / "mono/pkg"
+    package.mkdir(parents=True)
+    for directory in package.parent, package:
+        (directory / "package.json").write_text("{}")
+    (package.parent / "secret.env").write_text("CANARY")
+    (package / "s.js").write_text(f"console.log(require('fs').readFileSync({str(package.parent / 'secret.env')!r}, 'utf8'))")
+    assert refused(hutch("run", "--", "node", package / "s.js"))
+    assert hutch("run", "--rw", package, "--", "rm", package / "package.json").status == 0
+    assert refused(hutch("run", "--", "node", package / "s.js"))
+
+
 def test_a_virtual_environment_names_a_pattern_that_matches_something_else(hutch, private):
     venv = hutch.directory / ".venv"
     (venv / "bin").mkdir(parents=True)
