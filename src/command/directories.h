@@ -37,8 +37,9 @@ bool directory_is_runtime(const char *directory);
  * programs or users share, for those that everybody may write to, and for sensitive paths. */
 bool directory_is_own(const struct resolver *resolver, const char *directory);
 
-/* True when `directory` is the top of a writable grant, of this run or an earlier one. A search upward must not go above it: a server that
- * removes the package.json in its own directory would otherwise get the directory of the next one granted. */
+/* True when `directory` is the top of a writable grant, of this run or an earlier one. A search upward must
+ * not go above it: a server that removes the package.json in its own directory would otherwise get the
+ * directory of the next one granted. */
 bool directory_is_writable_grant(const struct resolver *resolver, const char *directory);
 
 /* The directory that a program at or in `start` belongs to: a whole Homebrew or the Nix store; else the

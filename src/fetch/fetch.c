@@ -53,7 +53,7 @@ static bool download_npm(int cache, const struct fetch_request *request, const s
         str_list_add(&words, "exec");
         str_list_add(&words, "--yes");
         str_list_add(&words, "--ignore-scripts");
-        /* "npm_config_@scope:registry" is no name of a variable. */
+        /* A variable cannot have the name "npm_config_@scope:registry". */
         for (size_t i = 0; i < plan->environment.count; i++) {
                 const char *setting = plan->environment.values[i];
                 if (!str_is_variable_name(setting, strcspn(setting, "=")))

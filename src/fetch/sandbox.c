@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See sandbox.h. The sandbox is a hutch of its own, so that this process can measure the directory while it
+ * See sandbox.h. Another hutch runs the sandbox, so that this process can measure the directory while it
  * fills, which no limit of the kernel bounds, and keep the end of the command's output.
  */
 #include "fetch/sandbox.h"

@@ -37,7 +37,8 @@ void json_escape(struct buf *out, const char *text, size_t length, size_t limit,
                 const unsigned char *stop = (size_t)(end - at) > room ? at + room : end;
                 const unsigned char *plain = json_skip_plain(at, stop);
                 const unsigned char *del = ascii ? memchr(at, 0x7F, (size_t)(plain - at)) : NULL;
-                plain = del ? del : plain;
+                if (del)
+                        plain = del;
                 buf_put(out, at, (size_t)(plain - at));
                 at = plain;
                 if (at == stop)

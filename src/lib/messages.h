@@ -20,7 +20,7 @@ enum message_kind {
         MESSAGE_NOTE,
         MESSAGE_LIMIT,   /* a limit was reached */
         MESSAGE_REFUSED, /* the network refused a destination */
-        MESSAGE_ERROR,   /* why hutch ends with a status of its own */
+        MESSAGE_ERROR,   /* why hutch fails */
         MESSAGE_USUAL,   /* what every run prints */
         MESSAGE_OUTPUT,  /* quotes what a command wrote */
         MESSAGE_VERBOSE, /* with --verbose only */

@@ -30,7 +30,8 @@ char *program_find(const char *name)
         /* Only hutch itself is looked for in bin: two directories above ~/.local/bin is a ~/bin that a
          * sandbox may have been granted, and a helper there would not be one of hutch's. From libexec/hutch,
          * where the program that looks for hutch is, bin belongs to the same installation. */
-        const char *const candidates[] = {beside, installed, configured, above, HUTCH_BINDIR "/hutch"};
+        static const char in_bin[] = HUTCH_BINDIR "/hutch";
+        const char *const candidates[] = {beside, installed, configured, above, in_bin};
         for (size_t i = 0; i < (str_equal(name, "hutch") ? 5 : 3); i++)
                 if (access(candidates[i], X_OK) == 0)
                         return realpath(candidates[i], NULL);

@@ -302,9 +302,9 @@ bool reader_status_fd(struct options *options, const struct option_row *row, con
                       struct error *error)
 {
         (void)row;
-        /* hutch itself has opened nothing yet, so that what is open here is the caller's. Whether a write
-         * would succeed shows only when it is tried; this finds the slip of the hand, and a closed descriptor
-         * whose number hutch would use for a file of its own. */
+        /* hutch has opened nothing yet, so what is open here is the caller's. Only a write shows whether a
+         * write succeeds; this finds a wrong number, and a closed descriptor whose number hutch would later
+         * use itself. */
         size_t length = strspn(value, "0123456789");
         int fd = length <= 6 && !value[length] ? (int)strtol(value, NULL, 10) : 0;
         int flags = fd > STDERR_FILENO ? fcntl(fd, F_GETFL) : -1;

@@ -38,7 +38,7 @@ struct inner {
         int signal_number;      /* of `ended`: what killed the command, or 0 */
         struct limits limits;   /* of `chosen`: what holds each */
         struct failure failure; /* the step that failed; stage STAGE_COUNT: none */
-        struct error error;     /* why it ended with a status of hutch's own; status 0: it did not */
+        struct error error;     /* why hutch failed; status 0: it did not */
         pid_t process;
         int status; /* its exit status, also 128 and the signal; known after inner_end() */
         struct inner_output output[2];

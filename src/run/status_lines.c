@@ -5,7 +5,7 @@
  * Theory of operation. The descriptor belongs to whoever started hutch and may be shared, so its flags stay
  * as they are: endpoint.h writes without blocking. A line has at most 4096 bytes, PIPE_BUF, so that a pipe
  * takes it whole or not at all. Other kinds of descriptors may take a part; then the rest is kept and goes
- * first, and what is said meanwhile is dropped, because a reader must never see two lines in one. The last
+ * first, and new lines are dropped meanwhile, because a reader must never see two lines in one. The last
  * line alone is worth a moment's wait: the sandbox is over by then.
  *
  * The lines begin with the first option that is read and end with the process. Nobody but hutch writes them:
