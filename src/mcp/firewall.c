@@ -79,8 +79,9 @@ static void put_tool_error(struct buf *out, struct json_span id, bool modern, co
 /* A name for use in a sentence; the caller frees. */
 static char *quote(struct json_span string)
 {
-        autofree char *text = str_or_die(malloc(string.length));
-        return json_shown(text, json_unescape(string.at, string.length, text), NAME_SHOWN_MAX);
+        size_t length;
+        autofree char *text = json_text_of(string, &length);
+        return json_shown(text, length, NAME_SHOWN_MAX);
 }
 
 /* ---- lines that are not messages ---- */
@@ -183,8 +184,8 @@ static struct refusal judge_name(const struct tool_rules *rules, const char *nam
 
 static struct refusal judge_call(const struct firewall *firewall, struct json_span name)
 {
-        autofree char *text = str_or_die(malloc(name.length));
-        size_t length = json_unescape(name.at, name.length, text);
+        size_t length;
+        autofree char *text = json_text_of(name, &length);
         struct refusal refusal = judge_name(&firewall->rules, text, length);
         if (!refusal.why && firewall->pins.on)
                 refusal.why = pins_refuse_call(&firewall->pins, text, length);
@@ -385,8 +386,8 @@ static bool may_see(struct firewall *firewall, struct json_span tool)
         struct json_span name = json_member(tool, "name");
         if (!json_is_string(name))
                 return false;
-        autofree char *text = str_or_die(malloc(name.length));
-        size_t length = json_unescape(name.at, name.length, text);
+        size_t length;
+        autofree char *text = json_text_of(name, &length);
         note_used(&firewall->rules.allow, firewall->listing.allow_used, text, length);
         note_used(&firewall->rules.deny, firewall->listing.deny_used, text, length);
         bool allowed = !judge_name(&firewall->rules, text, length).why;

@@ -35,14 +35,6 @@ static void free_pin(struct pin *pin)
         *pin = (struct pin){0};
 }
 
-static void clear_list(struct pin_list *list)
-{
-        for (size_t i = 0; i < list->count; i++)
-                free_pin(&list->pins[i]);
-        free(list->pins);
-        *list = (struct pin_list){0};
-}
-
 /* Adds a pin, which the list then owns, and replaces an earlier pin with that name. False when the list is
  * full. */
 static bool set_pin(struct pin_list *list, struct pin *pin)
@@ -65,14 +57,6 @@ static void remove_pin(struct pin_list *list, struct pin *pin)
         *pin = list->pins[--list->count];
 }
 
-/* The unescaped text; the caller frees. */
-static char *text_of_string(struct json_span string, size_t *length)
-{
-        char *text = str_or_die(malloc(string.length));
-        *length = json_unescape(string.at, string.length, text);
-        return text;
-}
-
 static bool same_definition(const struct pin *a, const struct pin *b)
 {
         return str_equal(a->hash, b->hash);
@@ -80,9 +64,11 @@ static bool same_definition(const struct pin *a, const struct pin *b)
 
 void pins_free(struct pins *pins)
 {
-        clear_list(&pins->pinned);
-        free(pins->names.bytes);
-        pins->names = (struct buf){0};
+        for (size_t i = 0; i < pins->pinned.count; i++)
+                free_pin(&pins->pinned.pins[i]);
+        free(pins->pinned.pins);
+        pins->pinned = (struct pin_list){0};
+        buf_free(&pins->names);
 }
 
 /* ---- the file ---- */
@@ -104,7 +90,7 @@ static bool read_tool(struct pins *pins, struct json_span record, struct json_sp
         bool removed = json_member(record, "removed").at;
         if (!removed && !read_hash(json_member(record, "sha256"), pin.hash))
                 return false;
-        pin.name = text_of_string(name, &pin.name_length);
+        pin.name = json_text_of(name, &pin.name_length);
         if (removed) {
                 struct pin *earlier = find_pin(&pins->pinned, pin.name, pin.name_length);
                 if (earlier)
@@ -129,12 +115,11 @@ static bool read_record(struct pins *pins, struct jsonl *scanner, char *line, si
                 return false;
         struct json_span server = json_member(record, "server"), tool = json_member(record, "tool");
         autofree char *quoted = str_format("\"%s\"", pins->server);
-        size_t own_length, length_of_server;
-        autofree char *own = text_of_string((struct json_span){quoted, strlen(quoted)}, &own_length);
+        size_t own_length;
+        autofree char *own = json_text_of((struct json_span){quoted, strlen(quoted)}, &own_length);
         if (!json_is_string(server) || (tool.at && !json_is_string(tool)))
                 return false;
-        autofree char *text = text_of_string(server, &length_of_server);
-        if (length_of_server != own_length || memcmp(text, own, own_length) != 0)
+        if (!json_text_is(server, own))
                 return true;
         pins->known = true;
         return !tool.at || read_tool(pins, record, tool);
@@ -177,7 +162,7 @@ static void make_pin(struct pin *pin, struct json_span tool, struct json_span na
         *pin = (struct pin){0};
         canonical_put_members(&definition, tool, pinned_members);
         (void)SHA256Data((const uint8_t *)definition.bytes, definition.length, pin->hash);
-        pin->name = text_of_string(name, &pin->name_length);
+        pin->name = json_text_of(name, &pin->name_length);
         if (definition.length <= PINS_KEPT_MAX) {
                 pin->definition = definition.bytes;
                 pin->definition_length = definition.length;

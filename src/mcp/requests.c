@@ -55,7 +55,7 @@ void requests_remove(struct requests *requests, struct request *request)
         *(request->older ? &request->older->newer : &requests->oldest) = request->newer;
         *(request->newer ? &request->newer->older : &requests->newest) = request->older;
         requests->count--;
-        free(request->record);
+        buf_free(&request->record);
         free(request);
 }
 
