@@ -58,13 +58,6 @@ static _Noreturn void die(const char *what)
         _exit(EXIT_SETUP);
 }
 
-/* Returns the rest of a line that begins with `word` and a space, or NULL. */
-static const char *argument_of(const char *line, const char *word)
-{
-        size_t length = strlen(word);
-        return strncmp(line, word, length) == 0 && line[length] == ' ' ? line + length + 1 : NULL;
-}
-
 static void add_rule(struct destinations *list, enum destination_use use, const char *text)
 {
         struct error error = {0};
@@ -86,19 +79,19 @@ static void add_host_port(const char *text)
 static void apply_line(const char *line, struct features *features)
 {
         const char *rest;
-        if ((rest = argument_of(line, "nameserver")))
+        if ((rest = str_after_word(line, "nameserver")))
                 resolve_add_server(rest);
-        else if ((rest = argument_of(line, "host")))
+        else if ((rest = str_after_word(line, "host")))
                 resolve_add_host(rest);
-        else if ((rest = argument_of(line, "allow")))
+        else if ((rest = str_after_word(line, "allow")))
                 add_rule(&nat.rules.allow, DESTINATION_ALLOW, rest);
-        else if ((rest = argument_of(line, "deny")))
+        else if ((rest = str_after_word(line, "deny")))
                 add_rule(&nat.rules.deny, DESTINATION_DENY, rest);
-        else if ((rest = argument_of(line, "host-port")))
+        else if ((rest = str_after_word(line, "host-port")))
                 add_host_port(rest);
-        else if ((rest = argument_of(line, "proxy")))
+        else if ((rest = str_after_word(line, "proxy")))
                 proxy_configure(rest);
-        else if ((rest = argument_of(line, "no-proxy")))
+        else if ((rest = str_after_word(line, "no-proxy")))
                 proxy_except(rest);
         else if (str_equal(line, "log"))
                 features->log = true;
