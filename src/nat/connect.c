@@ -69,7 +69,7 @@ static void stop_attempts(struct connecting *connecting)
         timer_stop(&connecting->attempt_timer);
 }
 
-static void end(struct connecting *connecting)
+void connect_cancel(struct connecting *connecting)
 {
         connecting->ended = true;
         stop_attempts(connecting);
@@ -79,14 +79,9 @@ static void end(struct connecting *connecting)
         loop_free_later(connecting);
 }
 
-void connect_cancel(struct connecting *connecting)
-{
-        end(connecting);
-}
-
 static void fail_connecting(struct connecting *connecting, int error, const char *why)
 {
-        end(connecting);
+        connect_cancel(connecting);
         connecting->done(connecting->context, error, NULL, why);
 }
 
@@ -110,7 +105,7 @@ static void got_tunnel(void *context, int result, const char *why)
                 fail_connecting(connecting, result, why);
                 return;
         }
-        end(connecting);
+        connect_cancel(connecting);
         connecting->done(connecting->context, result, &connecting->address, NULL);
 }
 
@@ -118,7 +113,7 @@ static void got_tunnel(void *context, int result, const char *why)
 static void use_connected(struct connecting *connecting, int connected, const struct in6_addr *address)
 {
         if (!connecting->proxied) {
-                end(connecting);
+                connect_cancel(connecting);
                 connecting->done(connecting->context, connected, address, NULL);
                 return;
         }
@@ -131,12 +126,10 @@ static void use_connected(struct connecting *connecting, int connected, const st
 
 static void finish_attempt(struct source *source, uint32_t events)
 {
-        struct attempt *attempt = (struct attempt *)(void *)source;
+        struct attempt *attempt = OWNER(source, struct attempt, source);
         struct connecting *connecting = attempt->connecting;
-        int error = 0;
-        socklen_t length = sizeof(error);
+        int error = source_error(source);
         (void)events;
-        (void)getsockopt(source->descriptor, SOL_SOCKET, SO_ERROR, &error, &length);
         if (error) {
                 source_close(source);
                 connecting->open--;
@@ -144,10 +137,7 @@ static void finish_attempt(struct source *source, uint32_t events)
                 try_next(connecting);
                 return;
         }
-        int connected = source->descriptor;
-        source_detach(source);
-        source->descriptor = -1;
-        use_connected(connecting, connected, &attempt->address);
+        use_connected(connecting, source_take(source), &attempt->address);
 }
 
 void connect_set_nodelay(int descriptor)

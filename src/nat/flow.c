@@ -16,6 +16,7 @@
  */
 #include "nat/flow.h"
 
+#include "lib/fd.h"
 #include "lib/str.h"
 #include "nat/client_hello.h"
 #include "nat/connect.h"
@@ -67,10 +68,9 @@ struct late_reset {
 static struct flow *open_flows;
 static size_t late_resets;
 
-static void reset_now(struct source *source)
+static void reset_now(int descriptor)
 {
-        struct relay_end end = {.source = {.descriptor = source->descriptor}};
-        source->descriptor = -1;
+        struct relay_end end = {.source = {.descriptor = descriptor}};
         relay_close(&end, true);
 }
 
@@ -78,7 +78,7 @@ static void end_late_reset(struct late_reset *late_reset)
 {
         late_resets--;
         timer_stop(&late_reset->timer);
-        reset_now(&late_reset->source);
+        reset_now(fd_take(&late_reset->source.descriptor));
         loop_free_later(late_reset);
 }
 
@@ -96,12 +96,11 @@ static void late_reset_due(struct timer *timer)
 /* Resets a connection that is not in the loop, and takes it over. */
 static void refuse_connection(int descriptor)
 {
-        struct source source = {.descriptor = descriptor};
         bool room = late_resets < LATE_RESETS_MAX && nat.flows + late_resets < nat.flows_max;
         struct late_reset *late_reset = room ? calloc(1, sizeof(*late_reset)) : NULL;
         if (!late_reset || !source_add(&late_reset->source, descriptor, EPOLLIN, late_reset_ready)) {
                 free(late_reset);
-                reset_now(&source);
+                reset_now(descriptor);
                 return;
         }
         late_resets++;
@@ -296,12 +295,8 @@ static void connected(void *context, int result, const struct in6_addr *address,
         if (result < 0) {
                 if (!proxy_for(&flow->target)) /* proxy.c or connect.c has reported it */
                         report_failed(&flow->target, why);
-                if (flow->client.taken == 0) {
-                        int client = flow->client.source.descriptor;
-                        source_detach(&flow->client.source);
-                        flow->client.source.descriptor = -1;
-                        refuse_connection(client);
-                }
+                if (flow->client.taken == 0)
+                        refuse_connection(source_take(&flow->client.source));
                 end_flow(flow, true, why);
                 return;
         }
@@ -417,20 +412,9 @@ static void accept_flows(struct source *source, uint32_t events)
         }
 }
 
-static void serve_listener(int descriptor, uint16_t host_port)
+void flow_serve(int descriptor, uint16_t host_port)
 {
         struct listener *listener = str_or_die(calloc(1, sizeof(*listener)));
         listener->host_port = host_port;
-        if (!source_add(&listener->acceptor.source, descriptor, EPOLLIN, accept_flows))
-                str_or_die(NULL);
-}
-
-void flow_serve(int descriptor)
-{
-        serve_listener(descriptor, 0);
-}
-
-void flow_serve_host_port(int descriptor, uint16_t host_port)
-{
-        serve_listener(descriptor, host_port);
+        source_serve(&listener->acceptor.source, descriptor, accept_flows);
 }

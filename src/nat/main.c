@@ -136,13 +136,13 @@ static void serve_socket(const struct nat_socket *head, int descriptor)
                 dns_server_add_tcp(descriptor);
                 return;
         case NAT_SOCKET_TCP:
-                flow_serve(descriptor);
+                flow_serve(descriptor, 0);
                 return;
         case NAT_SOCKET_UDP:
                 udp_serve(descriptor, port);
                 return;
         case NAT_SOCKET_HOST_PORT:
-                flow_serve_host_port(descriptor, host_port_of(port));
+                flow_serve(descriptor, host_port_of(port));
                 return;
         case NAT_SOCKET_ATTEMPTS:
                 attempts_watch(descriptor);

@@ -5,6 +5,7 @@
  */
 #include "nat/proxy.h"
 
+#include "lib/buf.h"
 #include "lib/str.h"
 #include "nat/loop.h"
 #include "nat/proxy_reply.h"
@@ -25,8 +26,7 @@ struct tunnel {
         struct target target;
         proxy_done *done;
         void *context;
-        char *request;
-        size_t request_length, sent;
+        struct buf request;
         size_t received; /* bytes of the head of the reply */
         uint8_t head[PROXY_REPLY_MAX];
 };
@@ -86,23 +86,18 @@ static char *make_request(const struct target *target)
                           proxy.credentials ? proxy.credentials : "", proxy.credentials ? "\r\n" : "");
 }
 
-static void tunnel_free(struct tunnel *tunnel)
+void proxy_cancel(struct tunnel *tunnel)
 {
-        explicit_bzero(tunnel->request, tunnel->request_length);
-        free(tunnel->request);
+        explicit_bzero(tunnel->request.bytes, tunnel->request.length);
+        buf_free(&tunnel->request);
         source_close(&tunnel->source);
         relay_release(sizeof(*tunnel));
         loop_free_later(tunnel);
 }
 
-void proxy_cancel(struct tunnel *tunnel)
-{
-        tunnel_free(tunnel);
-}
-
 static void tunnel_fail(struct tunnel *tunnel, int error, const char *why)
 {
-        tunnel_free(tunnel);
+        proxy_cancel(tunnel);
         report_proxy(proxy.shown, &tunnel->target, why);
         tunnel->done(tunnel->context, error, why);
 }
@@ -133,10 +128,8 @@ static void judge_reply(struct tunnel *tunnel)
                 refuse_reply(tunnel, status);
                 return;
         }
-        int connected = tunnel->source.descriptor;
-        source_detach(&tunnel->source);
-        tunnel->source.descriptor = -1;
-        tunnel_free(tunnel);
+        int connected = source_take(&tunnel->source);
+        proxy_cancel(tunnel);
         tunnel->done(tunnel->context, connected, NULL);
 }
 
@@ -170,18 +163,19 @@ static void tunnel_ready(struct source *source, uint32_t events)
 {
         struct tunnel *tunnel = OWNER(source, struct tunnel, source);
         (void)events;
-        if (tunnel->sent == tunnel->request_length) {
+        struct buf *request = &tunnel->request;
+        if (request->sent == request->length) {
                 read_reply(tunnel);
                 return;
         }
-        ssize_t sent = send(source->descriptor, tunnel->request + tunnel->sent,
-                            tunnel->request_length - tunnel->sent, MSG_NOSIGNAL);
+        ssize_t sent = send(source->descriptor, request->bytes + request->sent,
+                            request->length - request->sent, MSG_NOSIGNAL);
         if (sent < 0 && errno != EAGAIN && errno != EINTR) {
                 tunnel_fail(tunnel, -errno, "it closed the connection");
                 return;
         }
-        tunnel->sent += sent > 0 ? (size_t)sent : 0;
-        if (tunnel->sent == tunnel->request_length)
+        request->sent += sent > 0 ? (size_t)sent : 0;
+        if (request->sent == request->length)
                 source_want(source, EPOLLIN);
 }
 
@@ -195,10 +189,10 @@ struct tunnel *proxy_begin(int connected, const struct target *target, proxy_don
         tunnel->target = *target;
         tunnel->done = done;
         tunnel->context = context;
-        tunnel->request = make_request(target);
-        tunnel->request_length = strlen(tunnel->request);
+        tunnel->request.bytes = make_request(target);
+        tunnel->request.length = strlen(tunnel->request.bytes);
         if (!source_add(&tunnel->source, connected, EPOLLOUT, tunnel_ready)) {
-                tunnel_free(tunnel);
+                proxy_cancel(tunnel);
                 return NULL;
         }
         if (target->name && !proxy.noted)

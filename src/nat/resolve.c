@@ -109,8 +109,7 @@ static void ares_wants(void *context, ares_socket_t descriptor, int readable, in
                 source_want(&found->source, events);
         } else if (found) {
                 *link = found->next;
-                source_detach(&found->source);
-                found->source.descriptor = -1;
+                (void)source_take(&found->source);
                 loop_free_later(found);
         } else if (events) {
                 found = str_or_die(calloc(1, sizeof(*found)));

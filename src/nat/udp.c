@@ -295,6 +295,5 @@ void udp_serve(int descriptor, uint16_t port)
         gateway->port = port;
         gateway->next = gateways;
         gateways = gateway;
-        if (!source_add(&gateway->source, descriptor, EPOLLIN, gateway_ready))
-                str_or_die(NULL);
+        source_serve(&gateway->source, descriptor, gateway_ready);
 }
