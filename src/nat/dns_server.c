@@ -92,7 +92,7 @@ static void answer_empty(const struct asker *asker, const uint8_t *query, const 
                 answer(asker, out, length);
 }
 
-static void got_forwarded_reply(void *context, const uint8_t *reply, size_t length)
+static void got_forwarded_reply(void *context, int status, int timeouts, uint8_t *reply, int length)
 {
         struct forwarded *forwarded = context;
         const struct dns_question *question = &forwarded->question;
@@ -101,6 +101,8 @@ static void got_forwarded_reply(void *context, const uint8_t *reply, size_t leng
                       : question->payload < DNS_UDP_MAX ? question->payload
                                                         : DNS_UDP_MAX;
         struct connection *connection = asker->connection;
+        (void)status; /* a negative reply is a reply */
+        (void)timeouts;
         forwarded_count--;
         if (connection)
                 connection->waiting--;
@@ -109,11 +111,11 @@ static void got_forwarded_reply(void *context, const uint8_t *reply, size_t leng
                 free(forwarded);
                 return;
         }
-        if (!reply) {
+        if (!reply || length <= 0) {
                 answer_empty(asker, forwarded->query, question, DNS_SERVER_FAILURE);
         } else {
-                size_t written = dns_write_forwarded(forwarded->query, question, reply, length, &nat.rules,
-                                                     nat.buffer, most);
+                size_t written = dns_write_forwarded(forwarded->query, question, reply, (size_t)length,
+                                                     &nat.rules, nat.buffer, most);
                 if (written)
                         answer(asker, nat.buffer, written);
         }

@@ -44,6 +44,7 @@ struct udp_flow {
         struct target target;
         struct in6_addr address; /* that the socket on the host is connected to */
         struct resolving *resolving;
+        int family; /* that is looked up: first IPv4, then IPv6 */
         struct timer idle;
         bool connected, ended;
         uint8_t *first;
@@ -183,24 +184,25 @@ static void got_addresses(struct udp_flow *flow, const struct in6_addr *addresse
         flow->first = NULL;
 }
 
-static void got_ipv6(void *context, const struct in6_addr *addresses, size_t count, const char *why)
+static void got_answer(void *context, const struct in6_addr *addresses, size_t count, const char *why);
+
+/* The answer may come before resolve_begin() returns. */
+static void look_up(struct udp_flow *flow, int family)
 {
-        struct udp_flow *flow = context;
-        flow->resolving = NULL;
-        got_addresses(flow, addresses, count, why);
+        flow->family = family;
+        struct resolving *resolving = resolve_begin(flow->target.name, family, got_answer, flow);
+        if (resolving)
+                flow->resolving = resolving;
 }
 
-static void got_ipv4(void *context, const struct in6_addr *addresses, size_t count, const char *why)
+static void got_answer(void *context, const struct in6_addr *addresses, size_t count, const char *why)
 {
         struct udp_flow *flow = context;
         flow->resolving = NULL;
-        if (count) {
+        if (count == 0 && flow->family == AF_INET)
+                look_up(flow, AF_INET6);
+        else
                 got_addresses(flow, addresses, count, why);
-                return;
-        }
-        struct resolving *resolving = resolve_begin(flow->target.name, AF_INET6, got_ipv6, flow);
-        if (!flow->ended && !flow->connected)
-                flow->resolving = resolving;
 }
 
 static void begin_udp_flow(int gateway, const struct packet_ends *ends, const struct target *target,
@@ -230,13 +232,10 @@ static void begin_udp_flow(int gateway, const struct packet_ends *ends, const st
                 memcpy(flow->first, bytes, length);
                 flow->first_length = length;
         }
-        if (!target->name) {
+        if (target->name)
+                look_up(flow, AF_INET);
+        else
                 got_addresses(flow, &target->address, 1, NULL);
-                return;
-        }
-        struct resolving *resolving = resolve_begin(target->name, AF_INET, got_ipv4, flow);
-        if (!flow->ended && !flow->connected && !flow->resolving)
-                flow->resolving = resolving;
 }
 
 /* Whether a datagram claims to come from a socket of the gateway. With IPV6_FREEBIND the sandbox may choose
