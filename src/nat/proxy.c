@@ -7,8 +7,8 @@
 
 #include "lib/buf.h"
 #include "lib/str.h"
+#include "nat/http_head.h"
 #include "nat/loop.h"
-#include "nat/proxy_reply.h"
 #include "nat/relay.h"
 #include "nat/report.h"
 #include "policy/addresses.h"
@@ -28,7 +28,7 @@ struct tunnel {
         void *context;
         struct buf request;
         size_t received; /* bytes of the head of the reply */
-        uint8_t head[PROXY_REPLY_MAX];
+        uint8_t head[HTTP_REPLY_MAX];
 };
 
 static struct {
@@ -123,7 +123,7 @@ static void refuse_reply(struct tunnel *tunnel, int status)
 /* The head of the reply is complete. */
 static void judge_reply(struct tunnel *tunnel)
 {
-        int status = proxy_reply_status(tunnel->head, tunnel->received);
+        int status = http_reply_status(tunnel->head, tunnel->received);
         if (status < 200 || status > 299) {
                 refuse_reply(tunnel, status);
                 return;
@@ -146,7 +146,7 @@ static void read_reply(struct tunnel *tunnel)
                 tunnel_fail(tunnel, -ECONNRESET, "it closed the connection");
                 return;
         }
-        size_t end = proxy_reply_end(tunnel->head, tunnel->received + (size_t)length);
+        size_t end = http_reply_end(tunnel->head, tunnel->received + (size_t)length);
         size_t taken = end ? end - tunnel->received : (size_t)length;
         if (recv(from, into, taken, 0) != (ssize_t)taken) {
                 tunnel_fail(tunnel, -ECONNRESET, "it closed the connection");
