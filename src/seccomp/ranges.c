@@ -66,14 +66,8 @@ static bool is_comparison(uint16_t code)
 
 static bool compare(uint16_t code, uint32_t value, uint32_t constant)
 {
-        switch (BPF_OP(code)) {
-        case BPF_JEQ:
-                return value == constant;
-        case BPF_JGT:
-                return value > constant;
-        default:
-                return value >= constant;
-        }
+        return (BPF_OP(code) != BPF_JGT && value == constant) ||
+               (BPF_OP(code) != BPF_JEQ && value > constant);
 }
 
 /* Follows the program for one number, of the native architecture or of any other. False when it meets an
