@@ -157,10 +157,13 @@ static int connect_once(int made, const struct sockaddr *destination, socklen_t 
         return -errno;
 }
 
-enum attempt_result { ATTEMPT_FAILED, ATTEMPT_GOES_ON, ATTEMPT_CONNECTED };
+static void attempt_due(struct timer *timer)
+{
+        try_next(OWNER(timer, struct connecting, attempt_timer));
+}
 
-/* Begins one attempt. */
-static enum attempt_result attempt_begin(struct connecting *connecting, const struct in6_addr *address)
+/* Begins one attempt. False when it has failed already. */
+static bool attempt_begin(struct connecting *connecting, const struct in6_addr *address)
 {
         struct attempt *attempt = &connecting->attempts[connecting->attempt_count];
         struct sockaddr_storage destination;
@@ -171,27 +174,23 @@ static enum attempt_result attempt_begin(struct connecting *connecting, const st
                 connecting->error = result;
                 if (made >= 0)
                         close(made);
-                return ATTEMPT_FAILED;
+                return false;
         }
         connect_set_nodelay(made);
         if (result == 0) {
                 use_connected(connecting, made, address);
-                return ATTEMPT_CONNECTED;
+                return true;
         }
         *attempt = (struct attempt){.connecting = connecting, .address = *address};
         if (!source_add(&attempt->source, made, EPOLLOUT, finish_attempt)) {
                 connecting->error = -errno;
                 source_close(&attempt->source);
-                return ATTEMPT_FAILED;
+                return false;
         }
         connecting->attempt_count++;
         connecting->open++;
-        return ATTEMPT_GOES_ON;
-}
-
-static void attempt_due(struct timer *timer)
-{
-        try_next(OWNER(timer, struct connecting, attempt_timer));
+        timer_start(&connecting->attempt_timer, TIMER_ATTEMPT, attempt_due);
+        return true;
 }
 
 /* Returns the next address, with the families in turn, or NULL when there is none now. */
@@ -213,15 +212,8 @@ static void try_next(struct connecting *connecting)
         timer_stop(&connecting->family_timer);
         timer_stop(&connecting->attempt_timer);
         while ((address = next_address(connecting)) != NULL)
-                switch (attempt_begin(connecting, address)) {
-                case ATTEMPT_FAILED:
-                        continue;
-                case ATTEMPT_GOES_ON:
-                        timer_start(&connecting->attempt_timer, TIMER_ATTEMPT, attempt_due);
+                if (attempt_begin(connecting, address))
                         return;
-                case ATTEMPT_CONNECTED:
-                        return;
-                }
         fail_if_over(connecting);
 }
 

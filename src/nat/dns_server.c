@@ -181,25 +181,13 @@ static void answer_question(const struct asker *asker, const uint8_t *query,
                 return;
         }
         report_question(question->name, question->type, true);
-        switch (question->type) {
-        case DNS_AAAA:
-                if (!nat.v6) {
-                        answer_empty(asker, query, question, DNS_OK);
-                        return;
-                }
+        if (question->type == DNS_A || (question->type == DNS_AAAA && nat.v6))
                 answer_address(asker, query, question);
-                return;
-        case DNS_A:
-                answer_address(asker, query, question);
-                return;
-        case DNS_HTTPS:
-        case DNS_SVCB:
-        case DNS_ANY:
+        else if (question->type == DNS_AAAA || question->type == DNS_HTTPS || question->type == DNS_SVCB ||
+                 question->type == DNS_ANY)
                 answer_empty(asker, query, question, DNS_OK);
-                return;
-        default:
+        else
                 forward(asker, query, question);
-        }
 }
 
 static void udp_ready(struct source *source, uint32_t events)

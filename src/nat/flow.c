@@ -146,16 +146,11 @@ static void end_flow(struct flow *flow, bool reset, const char *why)
 static void relay(struct flow *flow, struct relay_end *end, uint32_t events)
 {
         struct relay_end *other = end == &flow->client ? &flow->server : &flow->client;
-        switch (relay_move(end, other, events)) {
-        case RELAY_GOES_ON:
-                return;
-        case RELAY_ENDED:
+        enum relay_result result = relay_move(end, other, events);
+        if (result == RELAY_ENDED)
                 end_flow(flow, false, NULL);
-                return;
-        case RELAY_BROKEN:
+        else if (result == RELAY_BROKEN)
                 end_flow(flow, true, strerror(errno));
-                return;
-        }
 }
 
 /* Relays once the server is connected and the client's first bytes may be sent. */
@@ -202,27 +197,14 @@ static void judge_head(struct flow *flow)
                 what = "HTTP Host";
                 sniff = http_head_name(flow->head, flow->head_length, named, &end);
         }
-        switch (sniff) {
-        case SNIFF_OTHER:
+        if (sniff == SNIFF_MORE && !flow->client.input_ended)
+                return;
+        bool is_named = sniff == SNIFF_NAME && str_equal(named, flow->target.name);
+        bool is_silent = sniff == SNIFF_MORE && flow->head_length == 0;
+        if (sniff == SNIFF_OTHER || is_named || is_silent)
                 pass_head(flow);
-                return;
-        case SNIFF_NAME:
-                if (str_equal(named, flow->target.name))
-                        pass_head(flow);
-                else
-                        refuse_head(flow, what, named);
-                return;
-        case SNIFF_NO_NAME:
-        case SNIFF_BAD:
-                refuse_head(flow, what, NULL);
-                return;
-        case SNIFF_MORE:
-                if (flow->client.input_ended && flow->head_length == 0)
-                        pass_head(flow);
-                else if (flow->client.input_ended)
-                        refuse_head(flow, what, NULL); /* a lenient server might act on a partial head */
-                return;
-        }
+        else /* also a partial head, on which a lenient server might act */
+                refuse_head(flow, what, sniff == SNIFF_NAME ? named : NULL);
 }
 
 /* Reads first bytes of the client. */
