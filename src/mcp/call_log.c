@@ -4,15 +4,13 @@
  * it, and in each number as spelled. A record is printable ASCII, whatever the call contains.
  */
 #include "mcp/call_log.h"
-#include "lib/clock.h"
 
+#include "lib/clock.h"
 #include "lib/fd.h"
 #include "lib/json.h"
 #include "lib/json_text.h"
 #include "mcp/report.h"
 
-#include <stdlib.h>
-#include <time.h>
 
 static const char HIDDEN[] = "[hidden]";
 enum {
