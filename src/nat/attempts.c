@@ -61,10 +61,9 @@ static void report_attempts(int most)
         }
 }
 
-static void attempts_ready(struct source *source, uint32_t events)
+static void attempts_ready(struct source *source)
 {
         (void)source;
-        (void)events;
         report_attempts(PER_TURN);
 }
 

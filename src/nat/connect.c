@@ -124,12 +124,11 @@ static void use_connected(struct connecting *connecting, int connected, const st
                 fail_connecting(connecting, -ENOMEM, strerror(ENOMEM));
 }
 
-static void finish_attempt(struct source *source, uint32_t events)
+static void finish_attempt(struct source *source)
 {
         struct attempt *attempt = OWNER(source, struct attempt, source);
         struct connecting *connecting = attempt->connecting;
         int error = source_error(source);
-        (void)events;
         if (error) {
                 source_close(source);
                 connecting->open--;

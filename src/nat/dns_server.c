@@ -190,10 +190,9 @@ static void answer_question(const struct asker *asker, const uint8_t *query,
                 forward(asker, query, question);
 }
 
-static void udp_ready(struct source *source, uint32_t events)
+static void udp_ready(struct source *source)
 {
         static uint8_t message[DNS_MESSAGE_MAX];
-        (void)events;
         for (int i = 0; i < PER_TURN; i++) {
                 struct asker asker = {.descriptor = source->descriptor};
                 struct dns_question question;
@@ -229,10 +228,9 @@ static void answer_questions(struct connection *connection)
         }
 }
 
-static void tcp_ready(struct source *source, uint32_t events)
+static void tcp_ready(struct source *source)
 {
         struct connection *connection = OWNER(source, struct connection, source);
-        (void)events;
         ssize_t length = recv(source->descriptor, connection->bytes + connection->length,
                               sizeof(connection->bytes) - connection->length, MSG_DONTWAIT);
         if (length < 0 && (errno == EAGAIN || errno == EINTR))
@@ -251,9 +249,8 @@ static void tcp_ready(struct source *source, uint32_t events)
         answer_questions(connection);
 }
 
-static void tcp_accept(struct source *source, uint32_t events)
+static void tcp_accept(struct source *source)
 {
-        (void)events;
         int accepted = acceptor_next(OWNER(source, struct acceptor, source));
         if (accepted < 0)
                 return;

@@ -82,9 +82,8 @@ static void end_late_reset(struct late_reset *late_reset)
         loop_free_later(late_reset);
 }
 
-static void late_reset_ready(struct source *source, uint32_t events)
+static void late_reset_ready(struct source *source)
 {
-        (void)events;
         end_late_reset(OWNER(source, struct late_reset, source));
 }
 
@@ -239,12 +238,12 @@ static void read_head(struct flow *flow)
         judge_head(flow);
 }
 
-static void client_ready(struct source *source, uint32_t events)
+static void client_ready(struct source *source)
 {
         struct flow *flow = OWNER(source, struct flow, client.source);
         if (flow->connected && flow->judged)
-                relay(flow, &flow->client, events);
-        else if (events & EPOLLERR)
+                relay(flow, &flow->client, source->reported);
+        else if (source->reported & EPOLLERR)
                 end_flow(flow, true, "the client went away");
         else if (!flow->judged)
                 read_head(flow);
@@ -252,14 +251,14 @@ static void client_ready(struct source *source, uint32_t events)
                 source_want(&flow->client.source, 0);
 }
 
-static void server_ready(struct source *source, uint32_t events)
+static void server_ready(struct source *source)
 {
         struct flow *flow = OWNER(source, struct flow, server.source);
         if (flow->judged) {
-                relay(flow, &flow->server, events);
+                relay(flow, &flow->server, source->reported);
                 return;
         }
-        if (events & EPOLLERR) {
+        if (source->reported & EPOLLERR) {
                 end_flow(flow, true, "the server went away");
                 return;
         }
@@ -333,8 +332,9 @@ static void open_flow(int descriptor, const struct target *target)
         if (!flow->ended && !flow->connected)
                 flow->connecting = connecting;
         /* A client that speaks first has usually done so by now. */
+        flow->client.source.reported = EPOLLIN;
         if (!flow->ended && (flow->connected || !flow->judged))
-                client_ready(&flow->client.source, EPOLLIN);
+                client_ready(&flow->client.source);
 }
 
 void flow_join(int sandbox, int host, const struct target *target)
@@ -373,10 +373,9 @@ static void judge_flow(int accepted)
         refuse_connection(accepted);
 }
 
-static void accept_flows(struct source *source, uint32_t events)
+static void accept_flows(struct source *source)
 {
         struct listener *listener = OWNER(source, struct listener, acceptor.source);
-        (void)events;
         for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
                 int accepted = acceptor_next(&listener->acceptor);
                 if (accepted < 0)

@@ -39,16 +39,14 @@ static struct {
         void (*hook)(void);
 } loop;
 
-bool source_add(struct source *source, int descriptor, uint32_t events,
-                void (*ready)(struct source *source, uint32_t events))
+bool source_add(struct source *source, int descriptor, uint32_t events, void (*ready)(struct source *source))
 {
         *source = (struct source){.descriptor = descriptor, .events = events, .ready = ready};
         struct epoll_event event = {.events = events, .data.ptr = source};
         return epoll_ctl(loop.epoll, EPOLL_CTL_ADD, descriptor, &event) == 0;
 }
 
-void source_serve(struct source *source, int descriptor,
-                  void (*ready)(struct source *source, uint32_t events))
+void source_serve(struct source *source, int descriptor, void (*ready)(struct source *source))
 {
         if (!source_add(source, descriptor, EPOLLIN, ready))
                 str_or_die(NULL);
@@ -220,8 +218,9 @@ void loop_turn(void)
         for (int i = 0; i < count; i++) {
                 struct source *source = events[i].data.ptr;
                 /* An earlier event of this turn may have closed it. */
+                source->reported = events[i].events;
                 if (source->descriptor >= 0)
-                        source->ready(source, events[i].events);
+                        source->ready(source);
         }
         fire_timers();
         if (loop.hook)

@@ -169,12 +169,11 @@ static void receive_sockets(void)
         close(NAT_SETUP);
 }
 
-static void supervisor_ready(struct source *source, uint32_t events)
+static void supervisor_ready(struct source *source)
 {
         struct nat_message head;
         int descriptor;
         struct features features; /* only those of the start count */
-        (void)events;
         if (packet_receive_descriptor(source->descriptor, &head, sizeof(head), &descriptor) != sizeof(head))
                 _exit(0); /* hutch has ended, and the sandbox with it */
         if (head.type == NAT_FINISH) {

@@ -159,10 +159,9 @@ static void read_reply(struct tunnel *tunnel)
                 refuse_reply(tunnel, -1);
 }
 
-static void tunnel_ready(struct source *source, uint32_t events)
+static void tunnel_ready(struct source *source)
 {
         struct tunnel *tunnel = OWNER(source, struct tunnel, source);
-        (void)events;
         struct buf *request = &tunnel->request;
         if (request->sent == request->length) {
                 read_reply(tunnel);

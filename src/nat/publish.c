@@ -77,10 +77,9 @@ static bool request_socket(struct joining *joining)
         return true;
 }
 
-static void sandbox_ready(struct source *source, uint32_t events)
+static void sandbox_ready(struct source *source)
 {
         struct joining *joining = OWNER(source, struct joining, source);
-        (void)events;
         if (source_error(source)) {
                 source_close(source);
                 /* The server may listen on the other loopback address. */
@@ -99,11 +98,10 @@ static void sandbox_ready(struct source *source, uint32_t events)
         loop_free_later(joining);
 }
 
-static void dialler_ready(struct source *source, uint32_t events)
+static void dialler_ready(struct source *source)
 {
         struct nat_dial answer;
         int made;
-        (void)events;
         ssize_t length = packet_receive_descriptor(source->descriptor, &answer, sizeof(answer), &made);
         if (length < 0)
                 return;
@@ -127,10 +125,9 @@ static void dialler_ready(struct source *source, uint32_t events)
                 drop_joining(joining);
 }
 
-static void host_ready(struct source *source, uint32_t events)
+static void host_ready(struct source *source)
 {
         struct published *published = OWNER(source, struct published, acceptor.source);
-        (void)events;
         if (dialler.waiting >= WAITING_MAX) {
                 acceptor_pause(&published->acceptor);
                 return;

@@ -89,11 +89,11 @@ static struct {
         struct answer cache[CACHE_SIZE];
 } resolver;
 
-static void ares_ready(struct source *source, uint32_t events)
+static void ares_ready(struct source *source)
 {
         ares_socket_t none = ARES_SOCKET_BAD, own = source->descriptor;
-        ares_process_fd(resolver.channel, events & ~(uint32_t)EPOLLOUT ? own : none,
-                        events & EPOLLOUT ? own : none);
+        ares_process_fd(resolver.channel, source->reported & ~(uint32_t)EPOLLOUT ? own : none,
+                        source->reported & EPOLLOUT ? own : none);
 }
 
 /* c-ares reports what it waits for. Nothing at all means that it is about to close the descriptor. */

@@ -118,10 +118,9 @@ static void idle_due(struct timer *timer)
         end_udp_flow(OWNER(timer, struct udp_flow, idle), NULL);
 }
 
-static void host_ready(struct source *source, uint32_t events)
+static void host_ready(struct source *source)
 {
         struct udp_flow *flow = OWNER(source, struct udp_flow, source);
-        (void)events;
         for (int i = 0; i < PER_TURN; i++) {
                 /* An error is an ICMP message. The destination may come back: silence ends the flow. */
                 ssize_t length = recv(source->descriptor, nat.buffer, NAT_BUFFER, MSG_DONTWAIT);
@@ -274,10 +273,9 @@ static void handle_datagram(int gateway, uint16_t port, const struct packet_ends
                 report_denied(&target, verdict);
 }
 
-static void gateway_ready(struct source *source, uint32_t events)
+static void gateway_ready(struct source *source)
 {
         const struct gateway_socket *gateway = OWNER(source, struct gateway_socket, source);
-        (void)events;
         for (int i = 0; i < PER_TURN; i++) {
                 struct packet_ends ends;
                 ssize_t length = packet_receive(source->descriptor, nat.buffer, NAT_BUFFER, &ends);
