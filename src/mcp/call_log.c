@@ -11,7 +11,6 @@
 #include "lib/json_text.h"
 #include "mcp/report.h"
 
-
 static const char HIDDEN[] = "[hidden]";
 enum {
         NAME_MAX_BYTES = 200,
