@@ -46,10 +46,10 @@ static struct port_pair {
 } host_ports[65536 / 64];
 static size_t host_port_count;
 
-/* What the supervisor wants beyond the network itself. */
-struct features {
+/* What the supervisor wants beyond the network itself. Only the lines of the start count. */
+static struct {
         bool log, explain;
-};
+} features;
 
 static _Noreturn void die(const char *what)
 {
@@ -75,7 +75,7 @@ static void add_host_port(const char *text)
         host_ports[host_port_count++] = (struct port_pair){(uint16_t)inside, (uint16_t)host};
 }
 
-static void apply_line(const char *line, struct features *features)
+static void apply_line(const char *line)
 {
         const char *rest;
         if ((rest = str_after_word(line, "nameserver")))
@@ -93,13 +93,13 @@ static void apply_line(const char *line, struct features *features)
         else if ((rest = str_after_word(line, "no-proxy")))
                 proxy_except(rest);
         else if (str_equal(line, "log"))
-                features->log = true;
+                features.log = true;
         else if (str_equal(line, "explain"))
-                features->explain = true;
+                features.explain = true;
 }
 
 /* Applies every line of a memory file and closes it. */
-static void read_configuration(int descriptor, struct features *features)
+static void read_configuration(int descriptor)
 {
         autofree char *lines = NULL;
         ssize_t length =
@@ -112,7 +112,7 @@ static void read_configuration(int descriptor, struct features *features)
         char *position = NULL;
         resolve_configure_begin();
         for (char *line = strtok_r(lines, "\n", &position); line; line = strtok_r(NULL, "\n", &position))
-                apply_line(line, features);
+                apply_line(line);
         resolve_configure_end();
 }
 
@@ -173,7 +173,6 @@ static void supervisor_ready(struct source *source)
 {
         struct nat_message head;
         int descriptor;
-        struct features features; /* only those of the start count */
         if (packet_receive_descriptor(source->descriptor, &head, sizeof(head), &descriptor) != sizeof(head))
                 _exit(0); /* hutch has ended, and the sandbox with it */
         if (head.type == NAT_FINISH) {
@@ -183,7 +182,7 @@ static void supervisor_ready(struct source *source)
                 _exit(0);
         }
         if (head.type == NAT_RESOLVER && descriptor >= 0)
-                read_configuration(descriptor, &features);
+                read_configuration(descriptor);
         else if (descriptor >= 0)
                 close(descriptor);
 }
@@ -230,10 +229,9 @@ static void prepare(void)
 int main(void)
 {
         static struct source supervisor;
-        struct features features = {0};
         report_start(NAT_SUPERVISOR, false);
         prepare();
-        read_configuration(NAT_RULES, &features);
+        read_configuration(NAT_RULES);
         report_start(NAT_SUPERVISOR, features.log);
         if (!source_add(&supervisor, NAT_SUPERVISOR, EPOLLIN, supervisor_ready) ||
             (features.explain && !explain_serve()))
