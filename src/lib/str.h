@@ -34,6 +34,13 @@ static inline bool str_starts(const char *text, const char *prefix)
         return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+/* The rest of a line that begins with `word` and a blank, or NULL. */
+static inline const char *str_after_word(const char *line, const char *word)
+{
+        size_t length = strlen(word);
+        return str_starts(line, word) && line[length] == ' ' ? line + length + 1 : NULL;
+}
+
 /* Makes room for one more item of a growing array, and is that item. It grows by one each time, which suits
  * arrays that are short or bounded. */
 #define array_add(items, count)                                                                              \

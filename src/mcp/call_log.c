@@ -4,15 +4,12 @@
  * it, and in each number as spelled. A record is printable ASCII, whatever the call contains.
  */
 #include "mcp/call_log.h"
-#include "lib/clock.h"
 
+#include "lib/clock.h"
 #include "lib/fd.h"
 #include "lib/json.h"
 #include "lib/json_text.h"
 #include "mcp/report.h"
-
-#include <stdlib.h>
-#include <time.h>
 
 static const char HIDDEN[] = "[hidden]";
 enum {
@@ -89,9 +86,10 @@ static bool has_secret(const struct str_list *secrets, struct json_span value)
 
 static void put_string(struct buf *out, const struct str_list *secrets, struct json_span string)
 {
-        autofree char *text = str_or_die(malloc(string.length));
+        size_t length;
+        autofree char *text = json_text_of(string, &length);
         autobuf shown = {0};
-        put_hidden(&shown, secrets, text, json_unescape(string.at, string.length, text));
+        put_hidden(&shown, secrets, text, length);
         json_string(out, shown.bytes, shown.length, SIZE_MAX, false);
 }
 
@@ -132,8 +130,8 @@ static void put_call(const struct call_log *log, struct json *json, struct json_
 {
         struct json_span name = json_member(params, "name"), arguments = json_member(params, "arguments");
         autobuf shown = {0}, shown_name = {0};
-        autofree char *text = str_or_die(malloc(name.length + 1));
-        size_t length = json_is_string(name) ? json_unescape(name.at, name.length, text) : 0;
+        size_t length = 0;
+        autofree char *text = json_is_string(name) ? json_text_of(name, &length) : NULL;
         json_text(json, "event", "call");
         put_hidden(&shown_name, &log->secrets, text, length);
         json_cut(json, "tool", shown_name.bytes, shown_name.length, NAME_MAX_BYTES);
@@ -145,22 +143,18 @@ static void put_call(const struct call_log *log, struct json *json, struct json_
 
 void call_log_begin(const struct call_log *log, struct request *request, struct json_span params)
 {
-        struct buf out = {0};
-        struct json json = {.out = &out, .ascii = true};
-        if (!log->on)
-                return;
-        put_call(log, &json, params);
-        request->record = out.bytes;
-        request->record_length = out.length;
+        struct json json = {.out = &request->record, .ascii = true};
+        if (log->on)
+                put_call(log, &json, params);
 }
 
 void call_log_end(const struct call_log *log, const struct request *request, size_t bytes, bool failed)
 {
         autobuf out = {0};
         struct json json = {.out = &out, .ascii = true};
-        if (!log->on || !request->record)
+        if (!log->on || !request->record.length)
                 return;
-        json_raw(&json, NULL, request->record, request->record_length);
+        json_raw(&json, NULL, request->record.bytes, request->record.length);
         json_text(&json, "decision", "allowed");
         json_text(&json, "end", bytes == 0 ? "no answer" : failed ? "error" : "answer");
         json_number(&json, "duration_ms", (uint64_t)(clock_now_ns() - request->began_ns) / 1000000);

@@ -59,20 +59,28 @@ static void sort_members(struct member *members, size_t count)
         }
 }
 
-static void put_object(struct buf *out, struct json_span object)
+static bool is_any_of(struct json_span key, const char *const *wanted)
+{
+        while (*wanted && !json_text_is(key, *wanted))
+                wanted++;
+        return *wanted;
+}
+
+void canonical_put_members(struct buf *out, struct json_span object, const char *const *keys)
 {
         struct member *members = NULL;
         struct json_span key, value;
         char *position = NULL;
         size_t count = 0, room = 0;
         while (json_next(object, &position, &key, &value)) {
+                if (keys && !is_any_of(key, keys))
+                        continue;
                 if (count == room) { /* a hostile object has a million members */
                         room = room ? 2 * room : 8;
                         members = str_or_die(reallocarray(members, room, sizeof(*members)));
                 }
                 struct member *member = &members[count++];
-                member->key = str_or_die(malloc(key.length));
-                member->length = json_unescape(key.at, key.length, member->key);
+                member->key = json_text_of(key, &member->length);
                 member->value = value;
         }
         sort_members(members, count);
@@ -104,32 +112,16 @@ static void put_array(struct buf *out, struct json_span array)
 void canonical_put(struct buf *out, struct json_span value)
 {
         if (json_is_object(value)) {
-                put_object(out, value);
+                canonical_put_members(out, value, NULL);
         } else if (json_is_array(value)) {
                 put_array(out, value);
         } else if (json_is_string(value)) {
-                autofree char *text = str_or_die(malloc(value.length));
-                json_string(out, text, json_unescape(value.at, value.length, text), SIZE_MAX, false);
+                size_t length;
+                autofree char *text = json_text_of(value, &length);
+                json_string(out, text, length, SIZE_MAX, false);
         } else {
                 buf_put(out, value.at, value.length);
         }
-}
-
-void canonical_put_members(struct buf *out, struct json_span object, const char *const *keys)
-{
-        bool first = true;
-        buf_put(out, "{", 1);
-        for (; *keys; keys++) {
-                struct json_span value = json_member(object, *keys);
-                if (!value.at)
-                        continue;
-                buf_put(out, ",", !first);
-                json_string(out, *keys, strlen(*keys), SIZE_MAX, false);
-                buf_put(out, ":", 1);
-                canonical_put(out, value);
-                first = false;
-        }
-        buf_put(out, "}", 1);
 }
 
 /* ---- comparing ---- */
@@ -151,48 +143,43 @@ static bool is_hidden(uint32_t code)
                (code >= 0x2060 && code <= 0x206F) || code == 0xFEFF || (code >= 0xE0000 && code <= 0xE0FFF);
 }
 
-/* Writes a part of a value that begins shortly before the byte where it differs. `out` is large enough for
- * it. */
-static void quote_part(struct json_span value, size_t differs, char out[16 * QUOTED_MAX])
+/* A part of a value that begins shortly before the byte where it differs; the caller frees. */
+static char *quote_part(struct json_span value, size_t differs)
 {
         const unsigned char *begin = (const unsigned char *)value.at, *end = begin + value.length,
                             *at = begin;
-        size_t used = 0, shown = 0;
+        struct buf out = {0};
         if (differs > QUOTED_BEFORE) {
                 at += differs - QUOTED_BEFORE;
                 while (at > begin && (*at & 0xC0) == 0x80)
                         at--;
-                used += (size_t)snprintf(out, 8, "…");
+                buf_put_text(&out, "…");
         }
-        for (; at < end && shown < QUOTED_MAX; shown++) {
+        for (size_t shown = 0; at < end && shown < QUOTED_MAX; shown++) {
                 size_t length = utf8_measure(at, end);
                 uint32_t code = length ? utf8_decode(at, length) : 0;
                 if (length == 0)
                         length = 1;
-                if (is_hidden(code)) {
-                        used += (size_t)snprintf(out + used, 12, "\\u{%X}", code);
-                } else {
-                        memcpy(out + used, at, length);
-                        used += length;
-                }
+                if (is_hidden(code))
+                        buf_format(&out, "\\u{%X}", code);
+                else
+                        buf_put(&out, at, length);
                 at += length;
         }
-        (void)snprintf(out + used, 8, "%s", at < end ? "…" : "");
+        buf_put_text(&out, at < end ? "…" : "");
+        return buf_take(&out);
 }
 
 static void report_difference(struct comparison *comparison, struct json_span was, struct json_span is)
 {
-        char before[16 * QUOTED_MAX], now[16 * QUOTED_MAX];
         size_t same = 0, shorter = was.length < is.length ? was.length : is.length;
         while (was.at && is.at && same < shorter && was.at[same] == is.at[same])
                 same++;
-        if (was.at)
-                quote_part(was, same, before);
-        if (is.at)
-                quote_part(is, same, now);
-        autofree char *line = !was.at  ? str_format("%s is new: %s", comparison->place, now)
-                              : !is.at ? str_format("%s is gone; it was %s", comparison->place, before)
-                                       : str_format("%s was %s and is %s", comparison->place, before, now);
+        autofree char *before = was.at ? quote_part(was, same) : NULL;
+        autofree char *now = is.at ? quote_part(is, same) : NULL;
+        autofree char *line = !before ? str_format("%s is new: %s", comparison->place, now)
+                              : !now  ? str_format("%s is gone; it was %s", comparison->place, before)
+                                      : str_format("%s was %s and is %s", comparison->place, before, now);
         comparison->report(comparison->context, line);
 }
 

@@ -13,7 +13,7 @@
 /* Appends the form of a value that is part of an accepted line. */
 void canonical_put(struct buf *out, struct json_span value);
 
-/* The same for an object, reduced to the members in `keys` (sorted, NULL-terminated). */
+/* The same for an object, reduced to the members in `keys` (NULL-terminated) unless it is NULL. */
 void canonical_put_members(struct buf *out, struct json_span object, const char *const *keys);
 
 /* Reports how two canonical values differ, in at most `most` lines. Each line has the place in the value

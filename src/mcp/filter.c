@@ -5,7 +5,6 @@
  * until the supervisor hangs up. It reads hostile bytes from both sides, so it must never open a file, start
  * a program or create a socket; policy/seccomp/filter.json has the system calls that remain.
  */
-#include "lib/json_text.h"
 #include "mcp/direction.h"
 #include "mcp/firewall.h"
 #include "mcp/report.h"
@@ -38,27 +37,19 @@ static _Noreturn void die(const char *what)
         _exit(EXIT_SETUP);
 }
 
-/* The rest of a line that begins with `word` and a space, or NULL. */
-static const char *rest_after(const char *line, const char *word)
-{
-        size_t length = strlen(word);
-        return strncmp(line, word, length) == 0 && line[length] == ' ' ? line + length + 1 : NULL;
-}
-
 /* Adds a value that no record may contain. `text` is the inside of a JSON string. */
 static void read_secret(const char *text)
 {
         autofree char *quoted = str_format("\"%s\"", text);
-        size_t length = strlen(quoted);
-        autofree char *value = str_or_die(malloc(length));
-        value[json_unescape(quoted, length, value)] = 0;
+        size_t length;
+        autofree char *value = json_text_of((struct json_span){quoted, strlen(quoted)}, &length);
         call_log_hide(&firewall.calls, value);
 }
 
 /* One of the client's descriptors, by what the supervisor knows about it. */
 static struct endpoint read_endpoint(const char *kind, int waited_on, int used)
 {
-        const char *burst = rest_after(kind, "burst");
+        const char *burst = str_after_word(kind, "burst");
         if (str_equal(kind, "none"))
                 return (struct endpoint){.fd = -1, .io = -1};
         return (struct endpoint){.fd = waited_on,
@@ -70,37 +61,39 @@ static struct endpoint read_endpoint(const char *kind, int waited_on, int used)
 static void read_rule(const char *line)
 {
         struct tool_rules *rules = &firewall.rules;
+        const struct {
+                const char *word;
+                bool *is;
+        } flags[] = {
+            {"deny-sampling", &rules->deny_sampling},
+            {"deny-elicitation", &rules->deny_elicitation},
+            {"deny-roots", &rules->deny_roots},
+            {"pin-accept", &firewall.pins.accept},
+            {"explain", &firewall.explain.on},
+            {"log", &firewall.calls.on},
+            {"log-arguments", &firewall.calls.arguments},
+        };
         const char *rest;
-        if ((rest = rest_after(line, "allow")))
+        for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
+                if (str_equal(line, flags[i].word)) {
+                        *flags[i].is = true;
+                        return;
+                }
+        if ((rest = str_after_word(line, "allow")))
                 str_list_add(&rules->allow, rest);
-        else if ((rest = rest_after(line, "deny")))
+        else if ((rest = str_after_word(line, "deny")))
                 str_list_add(&rules->deny, rest);
-        else if ((rest = rest_after(line, "message-max")))
+        else if ((rest = str_after_word(line, "message-max")))
                 (void)str_read_digits(rest, SIZE_MAX / 2, &rules->message_max);
-        else if ((rest = rest_after(line, "input")))
+        else if ((rest = str_after_word(line, "input")))
                 input = read_endpoint(rest, STDIN_FILENO, FILTER_CLIENT_IN);
-        else if ((rest = rest_after(line, "output")))
+        else if ((rest = str_after_word(line, "output")))
                 output = read_endpoint(rest, STDOUT_FILENO, FILTER_CLIENT_OUT);
-        else if ((rest = rest_after(line, "server")))
+        else if ((rest = str_after_word(line, "server")))
                 firewall.pins.server = str_copy(rest);
-        else if (str_equal(line, "deny-sampling"))
-                rules->deny_sampling = true;
-        else if (str_equal(line, "deny-elicitation"))
-                rules->deny_elicitation = true;
-        else if (str_equal(line, "deny-roots"))
-                rules->deny_roots = true;
-        else if ((rest = rest_after(line, "pin"))) {
-                firewall.pins.on = true;
+        else if ((rest = str_after_word(line, "pin")))
                 firewall.pins.file = str_copy(rest);
-        } else if (str_equal(line, "pin-accept"))
-                firewall.pins.accept = true;
-        else if (str_equal(line, "explain"))
-                firewall.explain.on = true;
-        else if (str_equal(line, "log"))
-                firewall.calls.on = true;
-        else if (str_equal(line, "log-arguments"))
-                firewall.calls.arguments = true;
-        else if ((rest = rest_after(line, "secret")))
+        else if ((rest = str_after_word(line, "secret")))
                 read_secret(rest);
         else
                 die(line);
@@ -169,6 +162,7 @@ static void prepare(void)
             getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
                 die("prctl");
         read_rules();
+        firewall.pins.on = firewall.pins.file != NULL;
         firewall_begin(&firewall, seed);
         read_pins();
 }

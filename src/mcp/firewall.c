@@ -14,7 +14,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum {
         NAME_SHOWN_MAX = 100,
@@ -79,8 +78,9 @@ static void put_tool_error(struct buf *out, struct json_span id, bool modern, co
 /* A name for use in a sentence; the caller frees. */
 static char *quote(struct json_span string)
 {
-        autofree char *text = str_or_die(malloc(string.length));
-        return json_shown(text, json_unescape(string.at, string.length, text), NAME_SHOWN_MAX);
+        size_t length;
+        autofree char *text = json_text_of(string, &length);
+        return json_shown(text, length, NAME_SHOWN_MAX);
 }
 
 /* ---- lines that are not messages ---- */
@@ -183,8 +183,8 @@ static struct refusal judge_name(const struct tool_rules *rules, const char *nam
 
 static struct refusal judge_call(const struct firewall *firewall, struct json_span name)
 {
-        autofree char *text = str_or_die(malloc(name.length));
-        size_t length = json_unescape(name.at, name.length, text);
+        size_t length;
+        autofree char *text = json_text_of(name, &length);
         struct refusal refusal = judge_name(&firewall->rules, text, length);
         if (!refusal.why && firewall->pins.on)
                 refusal.why = pins_refuse_call(&firewall->pins, text, length);
@@ -319,11 +319,6 @@ static bool asks_by_error(const struct tool_rules *rules, struct json_span error
                json_member(json_member(error, "data"), "elicitations").at;
 }
 
-static void report_denied(const char *what, const char *denial)
-{
-        filter_report_note("refused a request of the server to the client%s: %s", what, denial);
-}
-
 /* Judges a request or a notification of the server. */
 static bool judge_server_request(struct firewall *firewall, const struct jsonl_message *message)
 {
@@ -333,21 +328,13 @@ static bool judge_server_request(struct firewall *firewall, const struct jsonl_m
         if (!denial)
                 return true;
         autofree char *method = quote(message->method);
-        autofree char *what = str_format(" (%s)", method);
-        report_denied(what, denial);
+        filter_report_note("refused a request of the server to the client (%s): %s", method, denial);
         if (message->id.at)
                 put_error(&firewall->answers[SERVER], message->id, ERROR_METHOD, method, denial);
         return false;
 }
 
 /* ---- lists of tools ---- */
-
-static void begin_listing(struct firewall *firewall)
-{
-        firewall->listing.begun = true;
-        if (firewall->pins.on)
-                pins_list_begin(&firewall->pins);
-}
 
 static void warn_unused(const struct str_list *patterns, const bool *used, const char *option)
 {
@@ -385,8 +372,8 @@ static bool may_see(struct firewall *firewall, struct json_span tool)
         struct json_span name = json_member(tool, "name");
         if (!json_is_string(name))
                 return false;
-        autofree char *text = str_or_die(malloc(name.length));
-        size_t length = json_unescape(name.at, name.length, text);
+        size_t length;
+        autofree char *text = json_text_of(name, &length);
         note_used(&firewall->rules.allow, firewall->listing.allow_used, text, length);
         note_used(&firewall->rules.deny, firewall->listing.deny_used, text, length);
         bool allowed = !judge_name(&firewall->rules, text, length).why;
@@ -403,8 +390,11 @@ static size_t filter_list(struct firewall *firewall, const struct request *reque
         bool last = !cursor.at || *cursor.at == 'n';
         if (!json_is_array(tools))
                 return 0;
-        if (request->first_page)
-                begin_listing(firewall);
+        if (request->first_page) {
+                firewall->listing.begun = true;
+                if (firewall->pins.on)
+                        pins_list_begin(&firewall->pins);
+        }
         char *position = NULL, *out = tools.at + 1, *end = line + message->length;
         while (json_next(tools, &position, &key, &tool)) {
                 if (!may_see(firewall, tool))
@@ -444,7 +434,7 @@ static size_t judge_answer(struct firewall *firewall, const struct request *requ
         if (!denial && asks_by_error(&firewall->rules, message->error))
                 denial = "--deny-elicitation";
         if (denial) {
-                report_denied("", denial);
+                filter_report_note("refused a request of the server to the client: %s", denial);
                 refuse_answer(firewall, request, message->id, "a request of the server to the client",
                               denial);
                 return 0;

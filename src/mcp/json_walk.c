@@ -4,6 +4,7 @@
  */
 #include "mcp/json_walk.h"
 
+#include "lib/fd.h"
 #include "lib/json_text.h"
 #include "lib/str.h"
 
@@ -74,6 +75,14 @@ struct json_span json_member(struct json_span object, const char *wanted)
         return (struct json_span){0};
 }
 
+char *json_text_of(struct json_span string, size_t *length)
+{
+        char *text = str_or_die(malloc(string.length + 1));
+        *length = json_unescape(string.at, string.length, text);
+        text[*length] = 0;
+        return text;
+}
+
 bool json_text_is(struct json_span value, const char *text)
 {
         size_t length = strlen(text);
@@ -84,9 +93,7 @@ bool json_text_is(struct json_span value, const char *text)
         /* one byte of text is spelled with at most six bytes */
         if (value.length > 6 * length + 2)
                 return false;
-        char *plain = str_or_die(malloc(value.length));
-        bool same =
-            json_unescape(value.at, value.length, plain) == length && memcmp(plain, text, length) == 0;
-        free(plain);
-        return same;
+        size_t plain_length;
+        autofree char *plain = json_text_of(value, &plain_length);
+        return plain_length == length && memcmp(plain, text, length) == 0;
 }

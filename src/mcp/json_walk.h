@@ -37,6 +37,9 @@ static inline bool json_is_string(struct json_span value)
         return value.at && *value.at == '"';
 }
 
+/* The unescaped text of a string, with a NUL that *length does not count; the caller frees. */
+char *json_text_of(struct json_span string, size_t *length);
+
 /* True for a string with this text, however it is spelled; false for any other value. */
 bool json_text_is(struct json_span value, const char *text);
 

@@ -16,6 +16,7 @@
  */
 #include "mcp/jsonl.h"
 
+#include "lib/fd.h"
 #include "lib/json_text.h"
 #include "lib/str.h"
 #include "lib/utf8.h"
@@ -38,58 +39,59 @@ enum context {
         FAILURE_DATA,
 };
 
-/* The member of the envelope that a value is stored in. */
-enum field { NO_FIELD, FIELD_ID, FIELD_METHOD, FIELD_PARAMS, FIELD_RESULT, FIELD_ERROR, FIELD_VERSION };
+/* Where a message has the value: the offset of that part, of which none is 0. */
+#define PART(name) offsetof(struct jsonl_message, name)
+enum { NO_PART };
 
 struct known_key {
         enum context context;
         const char *key;
         enum context inside; /* of its value */
         bool is_text;        /* decisions depend on its value: if it is a string, it must be plain text */
-        enum field field;
+        size_t part;
 };
 
 static const struct known_key known_keys[] = {
-    {ENVELOPE, "jsonrpc", PAYLOAD, true, FIELD_VERSION},
-    {ENVELOPE, "id", PAYLOAD, true, FIELD_ID},
-    {ENVELOPE, "method", PAYLOAD, true, FIELD_METHOD},
-    {ENVELOPE, "params", PARAMS, false, FIELD_PARAMS},
-    {ENVELOPE, "result", RESULT, false, FIELD_RESULT},
-    {ENVELOPE, "error", FAILURE, false, FIELD_ERROR},
-    {PARAMS, "name", PAYLOAD, true, NO_FIELD},
-    {PARAMS, "arguments", PAYLOAD, false, NO_FIELD},
-    {PARAMS, "_meta", META, false, NO_FIELD},
-    {PARAMS, "task", PAYLOAD, false, NO_FIELD},
-    {PARAMS, "uri", PAYLOAD, false, NO_FIELD},
-    {PARAMS, "cursor", PAYLOAD, false, NO_FIELD},
-    {PARAMS, "requestId", PAYLOAD, true, NO_FIELD},
-    {PARAMS, "protocolVersion", PAYLOAD, true, NO_FIELD},
-    {PARAMS, "capabilities", PAYLOAD, false, NO_FIELD},
-    {PARAMS, "inputRequests", INPUTS, false, NO_FIELD},
-    {PARAMS, "inputResponses", PAYLOAD, false, NO_FIELD},
-    {PARAMS, "requestState", PAYLOAD, false, NO_FIELD},
-    {META, "io.modelcontextprotocol/protocolVersion", PAYLOAD, true, NO_FIELD},
-    {RESULT, "tools", TOOLS, false, NO_FIELD},
-    {RESULT, "nextCursor", PAYLOAD, false, NO_FIELD},
-    {RESULT, "resultType", PAYLOAD, true, NO_FIELD},
-    {RESULT, "content", PAYLOAD, false, NO_FIELD},
-    {RESULT, "isError", PAYLOAD, false, NO_FIELD},
-    {RESULT, "structuredContent", PAYLOAD, false, NO_FIELD},
-    {RESULT, "inputRequests", INPUTS, false, NO_FIELD},
-    {RESULT, "requestState", PAYLOAD, false, NO_FIELD},
-    {RESULT, "protocolVersion", PAYLOAD, true, NO_FIELD},
-    {TOOL, "name", PAYLOAD, true, NO_FIELD},
-    {TOOL, "title", PAYLOAD, false, NO_FIELD},
-    {TOOL, "description", PAYLOAD, false, NO_FIELD},
-    {TOOL, "inputSchema", PAYLOAD, false, NO_FIELD},
-    {TOOL, "outputSchema", PAYLOAD, false, NO_FIELD},
-    {TOOL, "annotations", PAYLOAD, false, NO_FIELD},
-    {INPUT, "method", PAYLOAD, true, NO_FIELD},
-    {INPUT, "params", PAYLOAD, false, NO_FIELD},
-    {FAILURE, "code", PAYLOAD, false, NO_FIELD},
-    {FAILURE, "message", PAYLOAD, false, NO_FIELD},
-    {FAILURE, "data", FAILURE_DATA, false, NO_FIELD},
-    {FAILURE_DATA, "elicitations", PAYLOAD, false, NO_FIELD},
+    {ENVELOPE, "jsonrpc", PAYLOAD, true, PART(version)},
+    {ENVELOPE, "id", PAYLOAD, true, PART(id)},
+    {ENVELOPE, "method", PAYLOAD, true, PART(method)},
+    {ENVELOPE, "params", PARAMS, false, PART(params)},
+    {ENVELOPE, "result", RESULT, false, PART(result)},
+    {ENVELOPE, "error", FAILURE, false, PART(error)},
+    {PARAMS, "name", PAYLOAD, true, NO_PART},
+    {PARAMS, "arguments", PAYLOAD, false, NO_PART},
+    {PARAMS, "_meta", META, false, NO_PART},
+    {PARAMS, "task", PAYLOAD, false, NO_PART},
+    {PARAMS, "uri", PAYLOAD, false, NO_PART},
+    {PARAMS, "cursor", PAYLOAD, false, NO_PART},
+    {PARAMS, "requestId", PAYLOAD, true, NO_PART},
+    {PARAMS, "protocolVersion", PAYLOAD, true, NO_PART},
+    {PARAMS, "capabilities", PAYLOAD, false, NO_PART},
+    {PARAMS, "inputRequests", INPUTS, false, NO_PART},
+    {PARAMS, "inputResponses", PAYLOAD, false, NO_PART},
+    {PARAMS, "requestState", PAYLOAD, false, NO_PART},
+    {META, "io.modelcontextprotocol/protocolVersion", PAYLOAD, true, NO_PART},
+    {RESULT, "tools", TOOLS, false, NO_PART},
+    {RESULT, "nextCursor", PAYLOAD, false, NO_PART},
+    {RESULT, "resultType", PAYLOAD, true, NO_PART},
+    {RESULT, "content", PAYLOAD, false, NO_PART},
+    {RESULT, "isError", PAYLOAD, false, NO_PART},
+    {RESULT, "structuredContent", PAYLOAD, false, NO_PART},
+    {RESULT, "inputRequests", INPUTS, false, NO_PART},
+    {RESULT, "requestState", PAYLOAD, false, NO_PART},
+    {RESULT, "protocolVersion", PAYLOAD, true, NO_PART},
+    {TOOL, "name", PAYLOAD, true, NO_PART},
+    {TOOL, "title", PAYLOAD, false, NO_PART},
+    {TOOL, "description", PAYLOAD, false, NO_PART},
+    {TOOL, "inputSchema", PAYLOAD, false, NO_PART},
+    {TOOL, "outputSchema", PAYLOAD, false, NO_PART},
+    {TOOL, "annotations", PAYLOAD, false, NO_PART},
+    {INPUT, "method", PAYLOAD, true, NO_PART},
+    {INPUT, "params", PAYLOAD, false, NO_PART},
+    {FAILURE, "code", PAYLOAD, false, NO_PART},
+    {FAILURE, "message", PAYLOAD, false, NO_PART},
+    {FAILURE, "data", FAILURE_DATA, false, NO_PART},
+    {FAILURE_DATA, "elicitations", PAYLOAD, false, NO_PART},
 };
 enum { KNOWN_KEYS = sizeof(known_keys) / sizeof(*known_keys), KNOWN_KEY_MAX = 64 };
 
@@ -301,12 +303,10 @@ static bool take_key(struct scan *scan)
                 return remember_key(scan, hash(scan->jsonl->seed, text, string.length - 2)) &&
                        find_known(scan, context, text, string.length - 2);
         }
-        char *text = str_or_die(malloc(string.length));
-        size_t length = json_unescape(string.at, string.length, text);
-        bool taken = remember_key(scan, hash(scan->jsonl->seed, text, length)) &&
-                     find_known(scan, context, text, length);
-        free(text);
-        return taken;
+        size_t length;
+        autofree char *text = json_text_of(string, &length);
+        return remember_key(scan, hash(scan->jsonl->seed, text, length)) &&
+               find_known(scan, context, text, length);
 }
 
 /* ---- everything else ---- */
@@ -385,27 +385,6 @@ static bool take_literal(struct scan *scan)
         return scan_refuse(scan, "it is not JSON");
 }
 
-static struct json_span *find_part(struct jsonl_message *message, enum field field)
-{
-        switch (field) {
-        case FIELD_ID:
-                return &message->id;
-        case FIELD_METHOD:
-                return &message->method;
-        case FIELD_PARAMS:
-                return &message->params;
-        case FIELD_RESULT:
-                return &message->result;
-        case FIELD_ERROR:
-                return &message->error;
-        case FIELD_VERSION:
-                return &message->version;
-        case NO_FIELD:
-                break;
-        }
-        return NULL;
-}
-
 /* The context of the next value. */
 static enum context context_inside(const struct scan *scan, enum context top)
 {
@@ -476,8 +455,9 @@ static bool read_up_to_value(struct scan *scan)
         if (!take_byte(scan, ':'))
                 return scan_refuse(scan, "a key has no value");
         if (scan->depth == 1) {
-                scan->part = scan->known ? find_part(scan->message, scan->known->field) : NULL;
-                if (scan->part)
+                bool is_part = scan->known && scan->known->part != NO_PART;
+                scan->part = is_part ? (void *)((char *)scan->message + scan->known->part) : NULL;
+                if (is_part)
                         *scan->part = (struct json_span){(char *)scan->out, 0};
         }
         return true;

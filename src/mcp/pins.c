@@ -20,11 +20,11 @@ static const char *const pinned_members[] = {"annotations",  "description", "inp
 
 /* ---- lists ---- */
 
-static struct pin *find_pin(const struct pin_list *list, const char *name, size_t length)
+static struct pin *find_pin(const struct pins *pins, const char *name, size_t length)
 {
-        for (size_t i = 0; i < list->count; i++)
-                if (list->pins[i].name_length == length && memcmp(list->pins[i].name, name, length) == 0)
-                        return &list->pins[i];
+        for (size_t i = 0; i < pins->pinned_count; i++)
+                if (pins->pinned[i].name_length == length && memcmp(pins->pinned[i].name, name, length) == 0)
+                        return &pins->pinned[i];
         return NULL;
 }
 
@@ -35,54 +35,36 @@ static void free_pin(struct pin *pin)
         *pin = (struct pin){0};
 }
 
-static void clear_list(struct pin_list *list)
-{
-        for (size_t i = 0; i < list->count; i++)
-                free_pin(&list->pins[i]);
-        free(list->pins);
-        *list = (struct pin_list){0};
-}
-
-/* Adds a pin, which the list then owns, and replaces an earlier pin with that name. False when the list is
+/* Adds a pin, which the pins then own, and replaces an earlier pin with that name. False when the list is
  * full. */
-static bool set_pin(struct pin_list *list, struct pin *pin)
+static bool set_pin(struct pins *pins, struct pin *pin)
 {
-        struct pin *earlier = find_pin(list, pin->name, pin->name_length);
+        struct pin *earlier = find_pin(pins, pin->name, pin->name_length);
         if (earlier) {
                 free_pin(earlier);
                 *earlier = *pin;
                 return true;
         }
-        if (list->count == PINS_MAX)
+        if (pins->pinned_count == PINS_MAX)
                 return false;
-        *array_add(list->pins, list->count) = *pin;
+        *array_add(pins->pinned, pins->pinned_count) = *pin;
         return true;
 }
 
-static void remove_pin(struct pin_list *list, struct pin *pin)
+static void remove_pin(struct pins *pins, struct pin *pin)
 {
         free_pin(pin);
-        *pin = list->pins[--list->count];
-}
-
-/* The unescaped text; the caller frees. */
-static char *text_of_string(struct json_span string, size_t *length)
-{
-        char *text = str_or_die(malloc(string.length));
-        *length = json_unescape(string.at, string.length, text);
-        return text;
-}
-
-static bool same_definition(const struct pin *a, const struct pin *b)
-{
-        return str_equal(a->hash, b->hash);
+        *pin = pins->pinned[--pins->pinned_count];
 }
 
 void pins_free(struct pins *pins)
 {
-        clear_list(&pins->pinned);
-        free(pins->names.bytes);
-        pins->names = (struct buf){0};
+        for (size_t i = 0; i < pins->pinned_count; i++)
+                free_pin(&pins->pinned[i]);
+        free(pins->pinned);
+        pins->pinned = NULL;
+        pins->pinned_count = 0;
+        buf_free(&pins->names);
 }
 
 /* ---- the file ---- */
@@ -104,11 +86,11 @@ static bool read_tool(struct pins *pins, struct json_span record, struct json_sp
         bool removed = json_member(record, "removed").at;
         if (!removed && !read_hash(json_member(record, "sha256"), pin.hash))
                 return false;
-        pin.name = text_of_string(name, &pin.name_length);
+        pin.name = json_text_of(name, &pin.name_length);
         if (removed) {
-                struct pin *earlier = find_pin(&pins->pinned, pin.name, pin.name_length);
+                struct pin *earlier = find_pin(pins, pin.name, pin.name_length);
                 if (earlier)
-                        remove_pin(&pins->pinned, earlier);
+                        remove_pin(pins, earlier);
                 free_pin(&pin);
                 return true;
         }
@@ -116,7 +98,7 @@ static bool read_tool(struct pins *pins, struct json_span record, struct json_sp
                 pin.definition = str_copy_n(definition.at, definition.length);
                 pin.definition_length = definition.length;
         }
-        if (set_pin(&pins->pinned, &pin))
+        if (set_pin(pins, &pin))
                 return true;
         free_pin(&pin);
         return false;
@@ -129,12 +111,11 @@ static bool read_record(struct pins *pins, struct jsonl *scanner, char *line, si
                 return false;
         struct json_span server = json_member(record, "server"), tool = json_member(record, "tool");
         autofree char *quoted = str_format("\"%s\"", pins->server);
-        size_t own_length, length_of_server;
-        autofree char *own = text_of_string((struct json_span){quoted, strlen(quoted)}, &own_length);
+        size_t own_length;
+        autofree char *own = json_text_of((struct json_span){quoted, strlen(quoted)}, &own_length);
         if (!json_is_string(server) || (tool.at && !json_is_string(tool)))
                 return false;
-        autofree char *text = text_of_string(server, &length_of_server);
-        if (length_of_server != own_length || memcmp(text, own, own_length) != 0)
+        if (!json_text_is(server, own))
                 return true;
         pins->known = true;
         return !tool.at || read_tool(pins, record, tool);
@@ -177,7 +158,7 @@ static void make_pin(struct pin *pin, struct json_span tool, struct json_span na
         *pin = (struct pin){0};
         canonical_put_members(&definition, tool, pinned_members);
         (void)SHA256Data((const uint8_t *)definition.bytes, definition.length, pin->hash);
-        pin->name = text_of_string(name, &pin->name_length);
+        pin->name = json_text_of(name, &pin->name_length);
         if (definition.length <= PINS_KEPT_MAX) {
                 pin->definition = definition.bytes;
                 pin->definition_length = definition.length;
@@ -236,8 +217,8 @@ static bool is_pinning(const struct pins *pins)
  * pins. */
 static bool pin_tool(struct pins *pins, const struct pin *was, struct pin *now)
 {
-        bool same = was && same_definition(was, now);
-        if (now->name_length >= FILTER_PIN_MAX / 8 || (!was && pins->pinned.count == PINS_MAX) ||
+        bool same = was && str_equal(was->hash, now->hash);
+        if (now->name_length >= FILTER_PIN_MAX / 8 || (!was && pins->pinned_count == PINS_MAX) ||
             pins->recorded > PINS_RECORDED_MAX) {
                 free_pin(now);
                 return refuse_surplus();
@@ -254,14 +235,14 @@ static bool pin_tool(struct pins *pins, const struct pin *was, struct pin *now)
                 add_change(pins, now);
         }
         now->seen = now->pinned_now = true;
-        return set_pin(&pins->pinned, now);
+        return set_pin(pins, now);
 }
 
 void pins_list_begin(struct pins *pins)
 {
         pins->listed = 0;
-        for (size_t i = 0; i < pins->pinned.count; i++)
-                pins->pinned.pins[i].seen = false;
+        for (size_t i = 0; i < pins->pinned_count; i++)
+                pins->pinned[i].seen = false;
 }
 
 bool pins_list_tool(struct pins *pins, struct json_span tool)
@@ -271,7 +252,7 @@ bool pins_list_tool(struct pins *pins, struct json_span tool)
                 return refuse_surplus();
         pins->listed++;
         make_pin(&now, tool, json_member(tool, "name"));
-        struct pin *pin = find_pin(&pins->pinned, now.name, now.name_length);
+        struct pin *pin = find_pin(pins, now.name, now.name_length);
         if (is_pinning(pins) && !(pin && pin->pinned_now))
                 return pin_tool(pins, pin, &now);
         if (!pin) {
@@ -283,7 +264,7 @@ bool pins_list_tool(struct pins *pins, struct json_span tool)
                 free_pin(&now);
                 return false;
         }
-        bool changed = !same_definition(pin, &now);
+        bool changed = !str_equal(pin->hash, now.hash);
         if (changed && !pin->changed)
                 report_change(pin, &now);
         pin->seen = true;
@@ -295,18 +276,18 @@ bool pins_list_tool(struct pins *pins, struct json_span tool)
 /* Ends the first listing, or the one that --pin-accept accepts. */
 static void end_pinning(struct pins *pins)
 {
-        for (size_t i = pins->pinned.count; i > 0; i--) {
-                struct pin *pin = &pins->pinned.pins[i - 1];
+        for (size_t i = pins->pinned_count; i > 0; i--) {
+                struct pin *pin = &pins->pinned[i - 1];
                 if (pin->seen)
                         continue;
                 (void)send_record(pin, true);
                 add_change(pins, pin);
-                remove_pin(&pins->pinned, pin);
+                remove_pin(pins, pin);
         }
         if (!pins->known && !pins->announced)
                 filter_report(FILTER_PIN, "", 0);
         if (!pins->known)
-                filter_report_line("pinned %zu tools of this server, as they are now", pins->pinned.count);
+                filter_report_line("pinned %zu tools of this server, as they are now", pins->pinned_count);
         else
                 filter_report_line(
                     "--pin-accept: %zu of this server's tools were added, changed or removed (leave "
@@ -323,8 +304,8 @@ void pins_list_end(struct pins *pins)
                 end_pinning(pins);
                 return;
         }
-        for (size_t i = 0; i < pins->pinned.count; i++) {
-                const struct pin *pin = &pins->pinned.pins[i];
+        for (size_t i = 0; i < pins->pinned_count; i++) {
+                const struct pin *pin = &pins->pinned[i];
                 if (pin->seen)
                         continue;
                 autofree char *name = json_shown(pin->name, pin->name_length, NAME_SHOWN_MAX);
@@ -334,7 +315,7 @@ void pins_list_end(struct pins *pins)
 
 const char *pins_refuse_call(const struct pins *pins, const char *name, size_t length)
 {
-        const struct pin *pin = find_pin(&pins->pinned, name, length);
+        const struct pin *pin = find_pin(pins, name, length);
         if (pin)
                 return pin->changed
                            ? "it differs from the one pinned; to accept it as it is now: --pin-accept"

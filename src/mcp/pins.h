@@ -39,11 +39,6 @@ struct pin {
         bool pinned_now; /* pinned in this run, so that it may not change in it */
 };
 
-struct pin_list {
-        struct pin *pins;
-        size_t count;
-};
-
 struct pins {
         bool on;        /* --pin */
         bool accept;    /* --pin-accept, until the first complete list */
@@ -51,7 +46,8 @@ struct pins {
         bool announced; /* the record that names this server was sent, or is not needed */
         char *file;     /* path of the file, for use in a sentence */
         char *server;   /* identity of the server, as JSON text without quotes */
-        struct pin_list pinned;
+        struct pin *pinned;
+        size_t pinned_count;
         size_t listed;    /* tools in the current listing */
         size_t recorded;  /* bytes sent for the file in this run */
         size_t changes;   /* pins added, changed or removed in this run */

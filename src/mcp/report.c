@@ -4,6 +4,8 @@
  */
 #include "mcp/report.h"
 
+#include "lib/str.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,24 +31,15 @@ void filter_report(enum filter_message_type type, const char *text, size_t lengt
 /* True for a text that was not reported before. */
 static bool is_new(const char *text)
 {
-        static uint64_t hashes[FILTER_REPORT_NOTES_MAX];
-        static size_t count;
-        uint64_t hash = 0xCBF29CE484222325;
-        for (const char *c = text; *c; c++)
-                hash = (hash ^ (unsigned char)*c) * 0x100000001B3;
-        for (size_t i = 0; i < count; i++)
-                if (hashes[i] == hash)
-                        return false;
-        if (count == FILTER_REPORT_NOTES_MAX)
+        static struct str_list reported;
+        static const char last[] = "the filter has reported enough; it does not report further refusals";
+        if (reported.count == FILTER_REPORT_NOTES_MAX || str_list_has(&reported, text))
                 return false;
-        hashes[count++] = hash;
-        if (count == FILTER_REPORT_NOTES_MAX) {
-                static const char last[] =
-                    "the filter has reported enough; it does not report further refusals";
-                filter_report(FILTER_NOTE, last, sizeof(last) - 1);
-                return false;
-        }
-        return true;
+        str_list_add(&reported, text);
+        if (reported.count < FILTER_REPORT_NOTES_MAX)
+                return true;
+        filter_report(FILTER_NOTE, last, sizeof(last) - 1);
+        return false;
 }
 
 void filter_report_text(bool once, const char *format, ...)

@@ -30,20 +30,14 @@ static struct request **find_bucket(const struct requests *requests, const char 
         return (struct request **)&requests->buckets[hash % REQUEST_BUCKETS];
 }
 
-static struct request *find(const struct requests *requests, const char *key, size_t length)
-{
-        for (struct request *request = *find_bucket(requests, key, length); request;
-             request = request->next_in_bucket)
-                if (request->id_length == length && memcmp(request->id, key, length) == 0)
-                        return request;
-        return NULL;
-}
-
 struct request *requests_find(const struct requests *requests, struct json_span id)
 {
         char key[JSONL_ID_MAX];
         size_t length = write_key(id, key);
-        return find(requests, key, length);
+        struct request *request = *find_bucket(requests, key, length);
+        while (request && (request->id_length != length || memcmp(request->id, key, length) != 0))
+                request = request->next_in_bucket;
+        return request;
 }
 
 void requests_remove(struct requests *requests, struct request *request)
@@ -55,7 +49,7 @@ void requests_remove(struct requests *requests, struct request *request)
         *(request->older ? &request->older->newer : &requests->oldest) = request->newer;
         *(request->newer ? &request->newer->older : &requests->newest) = request->older;
         requests->count--;
-        free(request->record);
+        buf_free(&request->record);
         free(request);
 }
 
@@ -63,7 +57,7 @@ struct request *requests_add(struct requests *requests, struct json_span id)
 {
         char key[JSONL_ID_MAX];
         size_t length = write_key(id, key);
-        struct request *earlier = find(requests, key, length);
+        struct request *earlier = requests_find(requests, id);
         if (!earlier && requests->count == REQUEST_MAX)
                 earlier = requests->oldest;
         if (earlier)

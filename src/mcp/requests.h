@@ -7,6 +7,7 @@
 #ifndef HUTCH_MCP_REQUESTS_H
 #define HUTCH_MCP_REQUESTS_H
 
+#include "lib/buf.h"
 #include "mcp/json_walk.h"
 
 #include <stdbool.h>
@@ -26,8 +27,7 @@ struct request {
         bool is_task;       /* of REQUEST_CALL: the answer is a task */
         long long began_ns; /* clock_now_ns() */
         size_t bytes;       /* the size of the request */
-        char *record;       /* of REQUEST_CALL: the beginning of its record in the log, or NULL */
-        size_t record_length;
+        struct buf record;  /* of REQUEST_CALL: the beginning of its record in the log */
         size_t id_length;
         char id[]; /* a number as spelled, or " and the unescaped text of a string */
 };

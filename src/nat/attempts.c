@@ -5,15 +5,14 @@
  */
 #include "nat/attempts.h"
 
-#include "lib/str.h"
 #include "nat/loop.h"
 #include "nat/report.h"
 #include "nat/target.h"
+#include "policy/addresses.h"
 
 #include <netinet/ip.h>
 #include <netinet/ip6.h>
 #include <string.h>
-#include <sys/epoll.h>
 
 enum {
         PER_TURN = 32,
@@ -28,9 +27,7 @@ static bool read_headers(const uint8_t *packet, size_t length, struct target *ta
         if (length >= sizeof(struct iphdr) && packet[0] >> 4 == 4) {
                 transport_at = (size_t)(packet[0] & 15) * 4;
                 protocol_at = offsetof(struct iphdr, protocol);
-                memset(&target->address, 0, 10);
-                memset(target->address.s6_addr + 10, 0xff, 2);
-                memcpy(target->address.s6_addr + 12, packet + offsetof(struct iphdr, daddr), 4);
+                target->address = address_mapped(packet + offsetof(struct iphdr, daddr));
         } else if (length >= sizeof(struct ip6_hdr) && packet[0] >> 4 == 6) {
                 transport_at = sizeof(struct ip6_hdr);
                 protocol_at = offsetof(struct ip6_hdr, ip6_nxt);
@@ -64,10 +61,9 @@ static void report_attempts(int most)
         }
 }
 
-static void attempts_ready(struct source *source, uint32_t events)
+static void attempts_ready(struct source *source)
 {
         (void)source;
-        (void)events;
         report_attempts(PER_TURN);
 }
 
@@ -78,6 +74,5 @@ void attempts_catch_up(void)
 
 void attempts_watch(int descriptor)
 {
-        if (!source_add(&attempts, descriptor, EPOLLIN, attempts_ready))
-                str_or_die(NULL);
+        source_serve(&attempts, descriptor, attempts_ready);
 }

@@ -69,7 +69,7 @@ static void stop_attempts(struct connecting *connecting)
         timer_stop(&connecting->attempt_timer);
 }
 
-static void end(struct connecting *connecting)
+void connect_cancel(struct connecting *connecting)
 {
         connecting->ended = true;
         stop_attempts(connecting);
@@ -79,14 +79,9 @@ static void end(struct connecting *connecting)
         loop_free_later(connecting);
 }
 
-void connect_cancel(struct connecting *connecting)
-{
-        end(connecting);
-}
-
 static void fail_connecting(struct connecting *connecting, int error, const char *why)
 {
-        end(connecting);
+        connect_cancel(connecting);
         connecting->done(connecting->context, error, NULL, why);
 }
 
@@ -110,7 +105,7 @@ static void got_tunnel(void *context, int result, const char *why)
                 fail_connecting(connecting, result, why);
                 return;
         }
-        end(connecting);
+        connect_cancel(connecting);
         connecting->done(connecting->context, result, &connecting->address, NULL);
 }
 
@@ -118,7 +113,7 @@ static void got_tunnel(void *context, int result, const char *why)
 static void use_connected(struct connecting *connecting, int connected, const struct in6_addr *address)
 {
         if (!connecting->proxied) {
-                end(connecting);
+                connect_cancel(connecting);
                 connecting->done(connecting->context, connected, address, NULL);
                 return;
         }
@@ -129,14 +124,11 @@ static void use_connected(struct connecting *connecting, int connected, const st
                 fail_connecting(connecting, -ENOMEM, strerror(ENOMEM));
 }
 
-static void finish_attempt(struct source *source, uint32_t events)
+static void finish_attempt(struct source *source)
 {
-        struct attempt *attempt = (struct attempt *)(void *)source;
+        struct attempt *attempt = OWNER(source, struct attempt, source);
         struct connecting *connecting = attempt->connecting;
-        int error = 0;
-        socklen_t length = sizeof(error);
-        (void)events;
-        (void)getsockopt(source->descriptor, SOL_SOCKET, SO_ERROR, &error, &length);
+        int error = source_error(source);
         if (error) {
                 source_close(source);
                 connecting->open--;
@@ -144,10 +136,7 @@ static void finish_attempt(struct source *source, uint32_t events)
                 try_next(connecting);
                 return;
         }
-        int connected = source->descriptor;
-        source_detach(source);
-        source->descriptor = -1;
-        use_connected(connecting, connected, &attempt->address);
+        use_connected(connecting, source_take(source), &attempt->address);
 }
 
 void connect_set_nodelay(int descriptor)
@@ -167,10 +156,13 @@ static int connect_once(int made, const struct sockaddr *destination, socklen_t 
         return -errno;
 }
 
-enum attempt_result { ATTEMPT_FAILED, ATTEMPT_GOES_ON, ATTEMPT_CONNECTED };
+static void attempt_due(struct timer *timer)
+{
+        try_next(OWNER(timer, struct connecting, attempt_timer));
+}
 
-/* Begins one attempt. */
-static enum attempt_result attempt_begin(struct connecting *connecting, const struct in6_addr *address)
+/* Begins one attempt. False when it has failed already. */
+static bool attempt_begin(struct connecting *connecting, const struct in6_addr *address)
 {
         struct attempt *attempt = &connecting->attempts[connecting->attempt_count];
         struct sockaddr_storage destination;
@@ -181,27 +173,23 @@ static enum attempt_result attempt_begin(struct connecting *connecting, const st
                 connecting->error = result;
                 if (made >= 0)
                         close(made);
-                return ATTEMPT_FAILED;
+                return false;
         }
         connect_set_nodelay(made);
         if (result == 0) {
                 use_connected(connecting, made, address);
-                return ATTEMPT_CONNECTED;
+                return true;
         }
         *attempt = (struct attempt){.connecting = connecting, .address = *address};
         if (!source_add(&attempt->source, made, EPOLLOUT, finish_attempt)) {
                 connecting->error = -errno;
                 source_close(&attempt->source);
-                return ATTEMPT_FAILED;
+                return false;
         }
         connecting->attempt_count++;
         connecting->open++;
-        return ATTEMPT_GOES_ON;
-}
-
-static void attempt_due(struct timer *timer)
-{
-        try_next(OWNER(timer, struct connecting, attempt_timer));
+        timer_start(&connecting->attempt_timer, TIMER_ATTEMPT, attempt_due);
+        return true;
 }
 
 /* Returns the next address, with the families in turn, or NULL when there is none now. */
@@ -223,15 +211,8 @@ static void try_next(struct connecting *connecting)
         timer_stop(&connecting->family_timer);
         timer_stop(&connecting->attempt_timer);
         while ((address = next_address(connecting)) != NULL)
-                switch (attempt_begin(connecting, address)) {
-                case ATTEMPT_FAILED:
-                        continue;
-                case ATTEMPT_GOES_ON:
-                        timer_start(&connecting->attempt_timer, TIMER_ATTEMPT, attempt_due);
+                if (attempt_begin(connecting, address))
                         return;
-                case ATTEMPT_CONNECTED:
-                        return;
-                }
         fail_if_over(connecting);
 }
 

@@ -78,16 +78,12 @@ static bool read_name(const uint8_t *message, size_t length, size_t at, char nam
 static void read_edns(struct bytes *rest, struct dns_question *question)
 {
         /* An OPT record of a query: an empty name, the type, the payload, version and flags, options. */
-        if (bytes_number(rest, 1) != 0 || bytes_number(rest, 2) != TYPE_OPT) {
-                question->problem = DNS_FORMAT_ERROR;
-                return;
-        }
-        uint32_t payload = bytes_number(rest, 2);
+        uint32_t name = bytes_number(rest, 1), type = bytes_number(rest, 2), payload = bytes_number(rest, 2);
         bytes_skip(rest, 1);
         question->edns_version = (uint8_t)bytes_number(rest, 1);
         bytes_skip(rest, 2);
         bytes_skip(rest, bytes_number(rest, 2));
-        if (rest->short_) {
+        if (name != 0 || type != TYPE_OPT || rest->short_) {
                 question->problem = DNS_FORMAT_ERROR;
                 return;
         }

@@ -84,15 +84,15 @@ static void answer(const struct asker *asker, const uint8_t *message, size_t len
 }
 
 static void answer_empty(const struct asker *asker, const uint8_t *query, const struct dns_question *question,
-                         enum dns_code code, bool truncated)
+                         enum dns_code code)
 {
         uint8_t out[DNS_UDP_PLAIN];
-        size_t length = dns_write_empty(query, question, code, truncated, out, sizeof(out));
+        size_t length = dns_write_empty(query, question, code, false, out, sizeof(out));
         if (length)
                 answer(asker, out, length);
 }
 
-static void got_forwarded_reply(void *context, const uint8_t *reply, size_t length)
+static void got_forwarded_reply(void *context, int status, int timeouts, uint8_t *reply, int length)
 {
         struct forwarded *forwarded = context;
         const struct dns_question *question = &forwarded->question;
@@ -101,6 +101,8 @@ static void got_forwarded_reply(void *context, const uint8_t *reply, size_t leng
                       : question->payload < DNS_UDP_MAX ? question->payload
                                                         : DNS_UDP_MAX;
         struct connection *connection = asker->connection;
+        (void)status; /* a negative reply is a reply */
+        (void)timeouts;
         forwarded_count--;
         if (connection)
                 connection->waiting--;
@@ -109,11 +111,11 @@ static void got_forwarded_reply(void *context, const uint8_t *reply, size_t leng
                 free(forwarded);
                 return;
         }
-        if (!reply) {
-                answer_empty(asker, forwarded->query, question, DNS_SERVER_FAILURE, false);
+        if (!reply || length <= 0) {
+                answer_empty(asker, forwarded->query, question, DNS_SERVER_FAILURE);
         } else {
-                size_t written = dns_write_forwarded(forwarded->query, question, reply, length, &nat.rules,
-                                                     nat.buffer, most);
+                size_t written = dns_write_forwarded(forwarded->query, question, reply, (size_t)length,
+                                                     &nat.rules, nat.buffer, most);
                 if (written)
                         answer(asker, nat.buffer, written);
         }
@@ -125,7 +127,7 @@ static void got_forwarded_reply(void *context, const uint8_t *reply, size_t leng
 static void forward(const struct asker *asker, const uint8_t *query, const struct dns_question *question)
 {
         if (forwarded_count >= FORWARDED_MAX || question->question_end > DNS_UDP_PLAIN) {
-                answer_empty(asker, query, question, DNS_SERVER_FAILURE, false);
+                answer_empty(asker, query, question, DNS_SERVER_FAILURE);
                 return;
         }
         struct forwarded *forwarded = str_or_die(calloc(1, sizeof(*forwarded)));
@@ -149,7 +151,7 @@ static void answer_address(const struct asker *asker, const uint8_t *query,
                     "network: no address for %s: the sandbox has asked for %d names, as many as hutch has "
                     "addresses for",
                     question->name, NAMES_MAX);
-                answer_empty(asker, query, question, DNS_SERVER_FAILURE, false);
+                answer_empty(asker, query, question, DNS_SERVER_FAILURE);
                 return;
         }
         if (question->type == DNS_A)
@@ -167,7 +169,7 @@ static void answer_question(const struct asker *asker, const uint8_t *query,
 {
         enum { CLASS_IN = 1 };
         if (question->problem != DNS_OK) {
-                answer_empty(asker, query, question, question->problem, false);
+                answer_empty(asker, query, question, question->problem);
                 return;
         }
         if (question->class_ != CLASS_IN || !question->printable ||
@@ -175,35 +177,22 @@ static void answer_question(const struct asker *asker, const uint8_t *query,
                 if (question->printable && (question->type == DNS_A || question->type == DNS_AAAA))
                         report_name(question->name);
                 report_question(question->printable ? question->name : "?", question->type, false);
-                answer_empty(asker, query, question, DNS_NO_NAME, false);
+                answer_empty(asker, query, question, DNS_NO_NAME);
                 return;
         }
         report_question(question->name, question->type, true);
-        switch (question->type) {
-        case DNS_AAAA:
-                if (!nat.v6) {
-                        answer_empty(asker, query, question, DNS_OK, false);
-                        return;
-                }
+        if (question->type == DNS_A || (question->type == DNS_AAAA && nat.v6))
                 answer_address(asker, query, question);
-                return;
-        case DNS_A:
-                answer_address(asker, query, question);
-                return;
-        case DNS_HTTPS:
-        case DNS_SVCB:
-        case DNS_ANY:
-                answer_empty(asker, query, question, DNS_OK, false);
-                return;
-        default:
+        else if (question->type == DNS_AAAA || question->type == DNS_HTTPS || question->type == DNS_SVCB ||
+                 question->type == DNS_ANY)
+                answer_empty(asker, query, question, DNS_OK);
+        else
                 forward(asker, query, question);
-        }
 }
 
-static void udp_ready(struct source *source, uint32_t events)
+static void udp_ready(struct source *source)
 {
         static uint8_t message[DNS_MESSAGE_MAX];
-        (void)events;
         for (int i = 0; i < PER_TURN; i++) {
                 struct asker asker = {.descriptor = source->descriptor};
                 struct dns_question question;
@@ -239,10 +228,9 @@ static void answer_questions(struct connection *connection)
         }
 }
 
-static void tcp_ready(struct source *source, uint32_t events)
+static void tcp_ready(struct source *source)
 {
         struct connection *connection = OWNER(source, struct connection, source);
-        (void)events;
         ssize_t length = recv(source->descriptor, connection->bytes + connection->length,
                               sizeof(connection->bytes) - connection->length, MSG_DONTWAIT);
         if (length < 0 && (errno == EAGAIN || errno == EINTR))
@@ -261,9 +249,8 @@ static void tcp_ready(struct source *source, uint32_t events)
         answer_questions(connection);
 }
 
-static void tcp_accept(struct source *source, uint32_t events)
+static void tcp_accept(struct source *source)
 {
-        (void)events;
         int accepted = acceptor_next(OWNER(source, struct acceptor, source));
         if (accepted < 0)
                 return;
@@ -280,13 +267,11 @@ static void tcp_accept(struct source *source, uint32_t events)
 void dns_server_add_udp(int descriptor)
 {
         struct source *source = str_or_die(calloc(1, sizeof(*source)));
-        if (!source_add(source, descriptor, EPOLLIN, udp_ready))
-                str_or_die(NULL);
+        source_serve(source, descriptor, udp_ready);
 }
 
 void dns_server_add_tcp(int descriptor)
 {
         struct acceptor *acceptor = str_or_die(calloc(1, sizeof(*acceptor)));
-        if (!source_add(&acceptor->source, descriptor, EPOLLIN, tcp_accept))
-                str_or_die(NULL);
+        source_serve(&acceptor->source, descriptor, tcp_accept);
 }

@@ -19,13 +19,12 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-static void filter_ready(struct source *source, uint32_t events)
+static void filter_ready(struct source *source)
 {
         struct {
                 struct nat_asked head;
                 char text[NAT_TEXT_MAX];
         } answer;
-        (void)events;
         ssize_t got = recv(source->descriptor, &answer.head, sizeof(answer.head), MSG_DONTWAIT);
         if (got < 0 && (errno == EAGAIN || errno == EINTR))
                 return;

@@ -16,6 +16,7 @@
  */
 #include "nat/flow.h"
 
+#include "lib/fd.h"
 #include "lib/str.h"
 #include "nat/client_hello.h"
 #include "nat/connect.h"
@@ -67,10 +68,9 @@ struct late_reset {
 static struct flow *open_flows;
 static size_t late_resets;
 
-static void reset_now(struct source *source)
+static void reset_now(int descriptor)
 {
-        struct relay_end end = {.source = {.descriptor = source->descriptor}};
-        source->descriptor = -1;
+        struct relay_end end = {.source = {.descriptor = descriptor}};
         relay_close(&end, true);
 }
 
@@ -78,13 +78,12 @@ static void end_late_reset(struct late_reset *late_reset)
 {
         late_resets--;
         timer_stop(&late_reset->timer);
-        reset_now(&late_reset->source);
+        reset_now(fd_take(&late_reset->source.descriptor));
         loop_free_later(late_reset);
 }
 
-static void late_reset_ready(struct source *source, uint32_t events)
+static void late_reset_ready(struct source *source)
 {
-        (void)events;
         end_late_reset(OWNER(source, struct late_reset, source));
 }
 
@@ -96,12 +95,11 @@ static void late_reset_due(struct timer *timer)
 /* Resets a connection that is not in the loop, and takes it over. */
 static void refuse_connection(int descriptor)
 {
-        struct source source = {.descriptor = descriptor};
         bool room = late_resets < LATE_RESETS_MAX && nat.flows + late_resets < nat.flows_max;
         struct late_reset *late_reset = room ? calloc(1, sizeof(*late_reset)) : NULL;
         if (!late_reset || !source_add(&late_reset->source, descriptor, EPOLLIN, late_reset_ready)) {
                 free(late_reset);
-                reset_now(&source);
+                reset_now(descriptor);
                 return;
         }
         late_resets++;
@@ -147,16 +145,11 @@ static void end_flow(struct flow *flow, bool reset, const char *why)
 static void relay(struct flow *flow, struct relay_end *end, uint32_t events)
 {
         struct relay_end *other = end == &flow->client ? &flow->server : &flow->client;
-        switch (relay_move(end, other, events)) {
-        case RELAY_GOES_ON:
-                return;
-        case RELAY_ENDED:
+        enum relay_result result = relay_move(end, other, events);
+        if (result == RELAY_ENDED)
                 end_flow(flow, false, NULL);
-                return;
-        case RELAY_BROKEN:
+        else if (result == RELAY_BROKEN)
                 end_flow(flow, true, strerror(errno));
-                return;
-        }
 }
 
 /* Relays once the server is connected and the client's first bytes may be sent. */
@@ -203,27 +196,14 @@ static void judge_head(struct flow *flow)
                 what = "HTTP Host";
                 sniff = http_head_name(flow->head, flow->head_length, named, &end);
         }
-        switch (sniff) {
-        case SNIFF_OTHER:
+        if (sniff == SNIFF_MORE && !flow->client.input_ended)
+                return;
+        bool is_named = sniff == SNIFF_NAME && str_equal(named, flow->target.name);
+        bool is_silent = sniff == SNIFF_MORE && flow->head_length == 0;
+        if (sniff == SNIFF_OTHER || is_named || is_silent)
                 pass_head(flow);
-                return;
-        case SNIFF_NAME:
-                if (str_equal(named, flow->target.name))
-                        pass_head(flow);
-                else
-                        refuse_head(flow, what, named);
-                return;
-        case SNIFF_NO_NAME:
-        case SNIFF_BAD:
-                refuse_head(flow, what, NULL);
-                return;
-        case SNIFF_MORE:
-                if (flow->client.input_ended && flow->head_length == 0)
-                        pass_head(flow);
-                else if (flow->client.input_ended)
-                        refuse_head(flow, what, NULL); /* a lenient server might act on a partial head */
-                return;
-        }
+        else /* also a partial head, on which a lenient server might act */
+                refuse_head(flow, what, sniff == SNIFF_NAME ? named : NULL);
 }
 
 /* Reads first bytes of the client. */
@@ -258,12 +238,12 @@ static void read_head(struct flow *flow)
         judge_head(flow);
 }
 
-static void client_ready(struct source *source, uint32_t events)
+static void client_ready(struct source *source)
 {
         struct flow *flow = OWNER(source, struct flow, client.source);
         if (flow->connected && flow->judged)
-                relay(flow, &flow->client, events);
-        else if (events & EPOLLERR)
+                relay(flow, &flow->client, source->reported);
+        else if (source->reported & EPOLLERR)
                 end_flow(flow, true, "the client went away");
         else if (!flow->judged)
                 read_head(flow);
@@ -271,14 +251,14 @@ static void client_ready(struct source *source, uint32_t events)
                 source_want(&flow->client.source, 0);
 }
 
-static void server_ready(struct source *source, uint32_t events)
+static void server_ready(struct source *source)
 {
         struct flow *flow = OWNER(source, struct flow, server.source);
         if (flow->judged) {
-                relay(flow, &flow->server, events);
+                relay(flow, &flow->server, source->reported);
                 return;
         }
-        if (events & EPOLLERR) {
+        if (source->reported & EPOLLERR) {
                 end_flow(flow, true, "the server went away");
                 return;
         }
@@ -296,12 +276,8 @@ static void connected(void *context, int result, const struct in6_addr *address,
         if (result < 0) {
                 if (!proxy_for(&flow->target)) /* proxy.c or connect.c has reported it */
                         report_failed(&flow->target, why);
-                if (flow->client.taken == 0) {
-                        int client = flow->client.source.descriptor;
-                        source_detach(&flow->client.source);
-                        flow->client.source.descriptor = -1;
-                        refuse_connection(client);
-                }
+                if (flow->client.taken == 0)
+                        refuse_connection(source_take(&flow->client.source));
                 end_flow(flow, true, why);
                 return;
         }
@@ -356,8 +332,9 @@ static void open_flow(int descriptor, const struct target *target)
         if (!flow->ended && !flow->connected)
                 flow->connecting = connecting;
         /* A client that speaks first has usually done so by now. */
+        flow->client.source.reported = EPOLLIN;
         if (!flow->ended && (flow->connected || !flow->judged))
-                client_ready(&flow->client.source, EPOLLIN);
+                client_ready(&flow->client.source);
 }
 
 void flow_join(int sandbox, int host, const struct target *target)
@@ -396,10 +373,9 @@ static void judge_flow(int accepted)
         refuse_connection(accepted);
 }
 
-static void accept_flows(struct source *source, uint32_t events)
+static void accept_flows(struct source *source)
 {
         struct listener *listener = OWNER(source, struct listener, acceptor.source);
-        (void)events;
         for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
                 int accepted = acceptor_next(&listener->acceptor);
                 if (accepted < 0)
@@ -417,20 +393,9 @@ static void accept_flows(struct source *source, uint32_t events)
         }
 }
 
-static void serve_listener(int descriptor, uint16_t host_port)
+void flow_serve(int descriptor, uint16_t host_port)
 {
         struct listener *listener = str_or_die(calloc(1, sizeof(*listener)));
         listener->host_port = host_port;
-        if (!source_add(&listener->acceptor.source, descriptor, EPOLLIN, accept_flows))
-                str_or_die(NULL);
-}
-
-void flow_serve(int descriptor)
-{
-        serve_listener(descriptor, 0);
-}
-
-void flow_serve_host_port(int descriptor, uint16_t host_port)
-{
-        serve_listener(descriptor, host_port);
+        source_serve(&listener->acceptor.source, descriptor, accept_flows);
 }

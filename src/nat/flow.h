@@ -7,10 +7,9 @@
 
 #include "nat/target.h"
 
-/* Accepts the flows of a listener, and takes it over: one of the gateway, or one of the sandbox's loopback
- * for a port of the host's loopback. */
-void flow_serve(int descriptor);
-void flow_serve_host_port(int descriptor, uint16_t host_port);
+/* Accepts the flows of a listener, and takes it over: one of the gateway (`host_port` 0), or one of the
+ * sandbox's loopback for this port of the host's loopback. */
+void flow_serve(int descriptor, uint16_t host_port);
 
 /* Relays between two connected sockets and takes them over: for --publish, where the host connects first. */
 void flow_join(int sandbox, int host, const struct target *target);

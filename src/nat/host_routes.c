@@ -6,7 +6,6 @@
  */
 #include "nat/host_routes.h"
 
-#include <errno.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <stddef.h>

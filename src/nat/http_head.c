@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * See http_head.h. Strict where servers differ: a head that two parsers could read as two hosts is refused.
+ * The fields of a reply are checked for form and otherwise ignored: what follows the head of a 2xx reply is
+ * the tunnel, whatever Content-Length says (RFC 9110, 9.3.6).
  */
 #include "nat/http_head.h"
 
+#include "lib/fd.h"
+#include "lib/str.h"
 #include "policy/addresses.h"
 
 #include <ctype.h>
@@ -201,6 +205,21 @@ static enum sniff read_request_line(struct piece line, char name[NAME_MAX_LENGTH
         return read_request_target(target, name);
 }
 
+/* Splits "KEY: VALUE". False unless the key is a token: there may be no white space before the colon, as in a
+ * folded line. */
+static bool split_field(struct piece line, struct piece *key, struct piece *value)
+{
+        const char *colon = memchr(line.at, ':', line.length);
+        if (!colon || colon == line.at)
+                return false;
+        *key = (struct piece){line.at, (size_t)(colon - line.at)};
+        *value = trim((struct piece){colon + 1, line.length - key->length - 1});
+        for (size_t i = 0; i < key->length; i++)
+                if (!is_token_byte((uint8_t)key->at[i]))
+                        return false;
+        return true;
+}
+
 struct fields {
         size_t hosts;
         char host[NAME_MAX_LENGTH + 1];
@@ -209,16 +228,11 @@ struct fields {
 
 static void read_field(struct piece line, struct fields *fields)
 {
-        const char *colon = memchr(line.at, ':', line.length);
-        struct piece key = {line.at, colon ? (size_t)(colon - line.at) : 0};
-        if (key.length == 0) {
+        struct piece key, value;
+        if (!split_field(line, &key, &value)) {
                 fields->bad = true;
                 return;
         }
-        for (size_t i = 0; i < key.length; i++)
-                if (!is_token_byte((uint8_t)key.at[i]))
-                        fields->bad = true; /* as in white space before the colon, or a folded line */
-        struct piece value = trim((struct piece){colon + 1, line.length - key.length - 1});
         if (equals(key, "Host")) {
                 fields->hosts++;
                 if (!copy_authority(value, fields->host))
@@ -261,4 +275,44 @@ enum sniff http_head_name(const uint8_t *bytes, size_t length, char name[NAME_MA
                 return SNIFF_NO_NAME;
         memcpy(name, fields.host, sizeof(fields.host));
         return SNIFF_NAME;
+}
+
+size_t http_reply_end(const uint8_t *bytes, size_t length)
+{
+        const uint8_t *end = memmem(bytes, length, "\r\n\r\n", 4);
+        return end ? (size_t)(end - bytes) + 4 : 0;
+}
+
+static bool is_text(struct piece piece)
+{
+        for (size_t i = 0; i < piece.length; i++)
+                if (piece.at[i] != '\t' && ((uint8_t)piece.at[i] < 0x20 || piece.at[i] == 0x7f))
+                        return false;
+        return true;
+}
+
+/* Reads "HTTP/1.x 200", then nothing, or a space and text. The status, or -1. */
+static int read_status(struct piece line)
+{
+        enum { STATUS_AT = 9, STATUS_END = 12 };
+        uint64_t status;
+        if (line.length < STATUS_END ||
+            (memcmp(line.at, "HTTP/1.0 ", STATUS_AT) != 0 && memcmp(line.at, "HTTP/1.1 ", STATUS_AT) != 0) ||
+            (line.length > STATUS_END && line.at[STATUS_END] != ' ') || !is_text(line))
+                return -1;
+        autofree char *digits = str_copy_n(line.at + STATUS_AT, STATUS_END - STATUS_AT);
+        return str_read_number(digits, 599, &status) && status >= 100 ? (int)status : -1;
+}
+
+int http_reply_status(const uint8_t *head, size_t length)
+{
+        struct piece rest = {(const char *)head, length}, line, key, value;
+        int status = next_line(&rest, &line) ? read_status(line) : -1;
+        while (status >= 0 && next_line(&rest, &line)) {
+                if (line.length == 0)
+                        return rest.length == 0 ? status : -1;
+                if (!split_field(line, &key, &value) || !is_text(value))
+                        return -1;
+        }
+        return -1;
 }

@@ -107,10 +107,10 @@ static bool make_tproxy(int link, bool v6)
  * port has no listener. */
 enum {
         PER_PORT = 2, /* instructions for one port */
-        PER_FAMILY = 3 * PER_PORT * (NETWORK_PORTS_MAX + 1) + 20,
+        BESIDES = 40, /* what does not depend on the ports */
 };
 struct filter {
-        struct sock_filter code[2 * PER_FAMILY + 20];
+        struct sock_filter code[3 * PER_PORT * (NETWORK_PORTS_MAX + 1) + BESIDES];
         unsigned short length;
 };
 
@@ -141,12 +141,30 @@ static void emit_drop_ports(struct filter *filter, uint32_t offset, const uint16
         emit_drop(filter);
 }
 
-/* One address family: `protocol_at` is the offset of the protocol field, and X holds the offset of the
- * transport header. */
-static void emit_family(struct filter *filter, const struct gateway_plan *plan, uint32_t protocol_at)
+/* Loads the protocol, and the offset of the transport header into X; drops what is neither IPv4 nor IPv6, and
+ * the later fragments of a datagram: they have no header, and the first one was passed. Attempts with
+ * extension headers are rare, and are not reported. */
+static const struct sock_filter network_header[] = {
+    BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 0),
+    BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xf0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x60, 8, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x40, 1, 0),
+    BPF_STMT(BPF_RET | BPF_K, 0),
+    BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 6),
+    BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x1fff, 0, 1),
+    BPF_STMT(BPF_RET | BPF_K, 0),
+    BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 0),
+    BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 9),
+    BPF_STMT(BPF_JMP | BPF_JA, 2),
+    BPF_STMT(BPF_LDX | BPF_W | BPF_IMM, 40), /* NOLINT(misc-redundant-expression): both are 0 */
+    BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 6),
+};
+
+static void write_filter(struct filter *filter, const struct gateway_plan *plan)
 {
         enum { SOURCE = 0, DESTINATION = 2, FLAGS = 13, SYN = 0x02, ACK = 0x10 };
-        emit(filter, BPF_LD | BPF_B | BPF_ABS, protocol_at, 0, 0);
+        memcpy(filter->code, network_header, sizeof(network_header));
+        filter->length = sizeof(network_header) / sizeof(*network_header);
         emit(filter, BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_UDP, 1, 0);
         unsigned short jump = filter->length;
         emit(filter, BPF_JMP | BPF_JA, 0, 0, 0);
@@ -167,30 +185,6 @@ static void emit_family(struct filter *filter, const struct gateway_plan *plan, 
         }
         emit_drop_ports(filter, DESTINATION, plan->tcp_ports, plan->tcp_count);
         emit_keep(filter);
-}
-
-static void write_filter(struct filter *filter, const struct gateway_plan *plan)
-{
-        struct filter four = {0};
-        /* Later fragments of a datagram have no header; the first one was passed. */
-        emit(&four, BPF_LD | BPF_H | BPF_ABS, 6, 0, 0);
-        emit(&four, BPF_JMP | BPF_JSET | BPF_K, 0x1fff, 0, 1);
-        emit_drop(&four);
-        emit(&four, BPF_LDX | BPF_B | BPF_MSH, 0, 0, 0);
-        emit_family(&four, plan, 9);
-
-        emit(filter, BPF_LD | BPF_B | BPF_ABS, 0, 0, 0);
-        emit(filter, BPF_ALU | BPF_AND | BPF_K, 0xf0, 0, 0);
-        emit(filter, BPF_JMP | BPF_JEQ | BPF_K, 0x40, 0, 1);
-        emit(filter, BPF_JMP | BPF_JA, 3, 0, 0);
-        emit(filter, BPF_JMP | BPF_JEQ | BPF_K, 0x60, 1, 0);
-        emit_drop(filter);
-        emit(filter, BPF_JMP | BPF_JA, four.length, 0, 0);
-        memcpy(filter->code + filter->length, four.code, four.length * sizeof(*four.code));
-        filter->length = (unsigned short)(filter->length + four.length);
-        /* Extension headers are rare, and attempts with them are not reported. */
-        emit(filter, BPF_LDX | BPF_W | BPF_IMM, 40, 0, 0); /* NOLINT(misc-redundant-expression): both are 0 */
-        emit_family(filter, plan, 6);
 }
 
 static bool watch_attempts(const struct gateway_plan *plan, int link, struct setup_failure *failure)

@@ -39,12 +39,17 @@ static struct {
         void (*hook)(void);
 } loop;
 
-bool source_add(struct source *source, int descriptor, uint32_t events,
-                void (*ready)(struct source *source, uint32_t events))
+bool source_add(struct source *source, int descriptor, uint32_t events, void (*ready)(struct source *source))
 {
         *source = (struct source){.descriptor = descriptor, .events = events, .ready = ready};
         struct epoll_event event = {.events = events, .data.ptr = source};
         return epoll_ctl(loop.epoll, EPOLL_CTL_ADD, descriptor, &event) == 0;
+}
+
+void source_serve(struct source *source, int descriptor, void (*ready)(struct source *source))
+{
+        if (!source_add(source, descriptor, EPOLLIN, ready))
+                str_or_die(NULL);
 }
 
 void source_want(struct source *source, uint32_t events)
@@ -62,15 +67,25 @@ void source_detach(struct source *source)
         source->events = 0;
 }
 
+int source_take(struct source *source)
+{
+        source_detach(source);
+        return fd_take(&source->descriptor);
+}
+
 void source_close(struct source *source)
 {
-        if (source->descriptor >= 0) {
-                /* close() is not enough: while pid 1 or a child holds a copy, epoll keeps reporting the
-                 * source. */
-                source_detach(source);
-                close(source->descriptor);
-        }
-        source->descriptor = -1;
+        /* close() is not enough: while pid 1 or a child holds a copy, epoll keeps reporting the source. */
+        if (source->descriptor >= 0)
+                close(source_take(source));
+}
+
+int source_error(const struct source *source)
+{
+        int error = 0;
+        socklen_t length = sizeof(error);
+        (void)getsockopt(source->descriptor, SOL_SOCKET, SO_ERROR, &error, &length);
+        return error;
 }
 
 void timer_stop(struct timer *timer)
@@ -203,8 +218,9 @@ void loop_turn(void)
         for (int i = 0; i < count; i++) {
                 struct source *source = events[i].data.ptr;
                 /* An earlier event of this turn may have closed it. */
+                source->reported = events[i].events;
                 if (source->descriptor >= 0)
-                        source->ready(source, events[i].events);
+                        source->ready(source);
         }
         fire_timers();
         if (loop.hook)

@@ -13,22 +13,28 @@
 /* The structure that `pointer` is a member of. */
 #define OWNER(pointer, type, member) ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
-/* A descriptor in the loop, embedded in the structure it belongs to. The loop calls `ready` with the events
- * of epoll. */
+/* A descriptor in the loop, embedded in the structure it belongs to. The loop calls `ready` when epoll
+ * reports events. */
 struct source {
-        int descriptor; /* -1: none */
-        uint32_t events;
-        void (*ready)(struct source *source, uint32_t events);
+        int descriptor;    /* -1: none */
+        uint32_t events;   /* that the source waits for */
+        uint32_t reported; /* by epoll, before `ready` is called */
+        void (*ready)(struct source *source);
 };
 
 /* Adds a descriptor, changes the events it waits for, removes it. source_detach() leaves the descriptor open;
- * source_close() closes it. source_add() returns false with errno when the kernel refuses; the descriptor
- * stays the caller's. */
-bool source_add(struct source *source, int descriptor, uint32_t events,
-                void (*ready)(struct source *source, uint32_t events));
+ * source_take() does so too, and gives it to the caller; source_close() closes it. source_add() returns false
+ * with errno when the kernel refuses; the descriptor stays the caller's. source_serve() ends the process
+ * then, for a descriptor without which the sandbox has no network. */
+bool source_add(struct source *source, int descriptor, uint32_t events, void (*ready)(struct source *source));
+void source_serve(struct source *source, int descriptor, void (*ready)(struct source *source));
 void source_want(struct source *source, uint32_t events);
 void source_detach(struct source *source);
+int source_take(struct source *source);
 void source_close(struct source *source);
+
+/* The error that waits in a socket (SO_ERROR): 0 when there is none. */
+int source_error(const struct source *source);
 
 /* The kinds of timers. All timers of one kind run equally long, so the queue of a kind stays in
  * order. */

@@ -31,7 +31,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
@@ -47,22 +46,15 @@ static struct port_pair {
 } host_ports[65536 / 64];
 static size_t host_port_count;
 
-/* What the supervisor wants beyond the network itself. */
-struct features {
+/* What the supervisor wants beyond the network itself. Only the lines of the start count. */
+static struct {
         bool log, explain;
-};
+} features;
 
 static _Noreturn void die(const char *what)
 {
         report_note("the network helper (hutch-nat) cannot start: %s: %s", what, strerror(errno));
         _exit(EXIT_SETUP);
-}
-
-/* Returns the rest of a line that begins with `word` and a space, or NULL. */
-static const char *argument_of(const char *line, const char *word)
-{
-        size_t length = strlen(word);
-        return strncmp(line, word, length) == 0 && line[length] == ' ' ? line + length + 1 : NULL;
 }
 
 static void add_rule(struct destinations *list, enum destination_use use, const char *text)
@@ -83,31 +75,31 @@ static void add_host_port(const char *text)
         host_ports[host_port_count++] = (struct port_pair){(uint16_t)inside, (uint16_t)host};
 }
 
-static void apply_line(const char *line, struct features *features)
+static void apply_line(const char *line)
 {
         const char *rest;
-        if ((rest = argument_of(line, "nameserver")))
+        if ((rest = str_after_word(line, "nameserver")))
                 resolve_add_server(rest);
-        else if ((rest = argument_of(line, "host")))
+        else if ((rest = str_after_word(line, "host")))
                 resolve_add_host(rest);
-        else if ((rest = argument_of(line, "allow")))
+        else if ((rest = str_after_word(line, "allow")))
                 add_rule(&nat.rules.allow, DESTINATION_ALLOW, rest);
-        else if ((rest = argument_of(line, "deny")))
+        else if ((rest = str_after_word(line, "deny")))
                 add_rule(&nat.rules.deny, DESTINATION_DENY, rest);
-        else if ((rest = argument_of(line, "host-port")))
+        else if ((rest = str_after_word(line, "host-port")))
                 add_host_port(rest);
-        else if ((rest = argument_of(line, "proxy")))
+        else if ((rest = str_after_word(line, "proxy")))
                 proxy_configure(rest);
-        else if ((rest = argument_of(line, "no-proxy")))
+        else if ((rest = str_after_word(line, "no-proxy")))
                 proxy_except(rest);
         else if (str_equal(line, "log"))
-                features->log = true;
+                features.log = true;
         else if (str_equal(line, "explain"))
-                features->explain = true;
+                features.explain = true;
 }
 
 /* Applies every line of a memory file and closes it. */
-static void read_configuration(int descriptor, struct features *features)
+static void read_configuration(int descriptor)
 {
         autofree char *lines = NULL;
         ssize_t length =
@@ -120,7 +112,7 @@ static void read_configuration(int descriptor, struct features *features)
         char *position = NULL;
         resolve_configure_begin();
         for (char *line = strtok_r(lines, "\n", &position); line; line = strtok_r(NULL, "\n", &position))
-                apply_line(line, features);
+                apply_line(line);
         resolve_configure_end();
 }
 
@@ -143,13 +135,13 @@ static void serve_socket(const struct nat_socket *head, int descriptor)
                 dns_server_add_tcp(descriptor);
                 return;
         case NAT_SOCKET_TCP:
-                flow_serve(descriptor);
+                flow_serve(descriptor, 0);
                 return;
         case NAT_SOCKET_UDP:
                 udp_serve(descriptor, port);
                 return;
         case NAT_SOCKET_HOST_PORT:
-                flow_serve_host_port(descriptor, host_port_of(port));
+                flow_serve(descriptor, host_port_of(port));
                 return;
         case NAT_SOCKET_ATTEMPTS:
                 attempts_watch(descriptor);
@@ -177,12 +169,10 @@ static void receive_sockets(void)
         close(NAT_SETUP);
 }
 
-static void supervisor_ready(struct source *source, uint32_t events)
+static void supervisor_ready(struct source *source)
 {
         struct nat_message head;
         int descriptor;
-        struct features features; /* only those of the start count */
-        (void)events;
         if (packet_receive_descriptor(source->descriptor, &head, sizeof(head), &descriptor) != sizeof(head))
                 _exit(0); /* hutch has ended, and the sandbox with it */
         if (head.type == NAT_FINISH) {
@@ -192,7 +182,7 @@ static void supervisor_ready(struct source *source, uint32_t events)
                 _exit(0);
         }
         if (head.type == NAT_RESOLVER && descriptor >= 0)
-                read_configuration(descriptor, &features);
+                read_configuration(descriptor);
         else if (descriptor >= 0)
                 close(descriptor);
 }
@@ -239,10 +229,9 @@ static void prepare(void)
 int main(void)
 {
         static struct source supervisor;
-        struct features features = {0};
         report_start(NAT_SUPERVISOR, false);
         prepare();
-        read_configuration(NAT_RULES, &features);
+        read_configuration(NAT_RULES);
         report_start(NAT_SUPERVISOR, features.log);
         if (!source_add(&supervisor, NAT_SUPERVISOR, EPOLLIN, supervisor_ready) ||
             (features.explain && !explain_serve()))

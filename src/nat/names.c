@@ -6,6 +6,7 @@
 #include "nat/names.h"
 
 #include "lib/str.h"
+#include "policy/addresses.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -66,9 +67,7 @@ int names_number(struct names *names, const char *name)
 void names_address4(int number, struct in6_addr *address)
 {
         uint32_t value = htonl(first4 + (uint32_t)number);
-        memset(address, 0, 10);
-        memset(address->s6_addr + 10, 0xff, 2);
-        memcpy(address->s6_addr + 12, &value, sizeof(value));
+        *address = address_mapped(&value);
 }
 
 void names_address6(int number, struct in6_addr *address)

@@ -4,6 +4,7 @@
  */
 #include "nat/packets.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 ssize_t packet_receive(int descriptor, uint8_t *bytes, size_t size, struct packet_ends *ends)
@@ -53,23 +54,16 @@ void packet_answer(int descriptor, const struct packet_ends *ends, const uint8_t
             .msg_iovlen = 1,
             .msg_control = control.bytes,
         };
-        struct cmsghdr *header = &control.align;
-        if (ends->client.ss_family == AF_INET) {
-                struct in_pktinfo source = {0};
-                memcpy(&source.ipi_spec_dst, ends->asked.s6_addr + 12, 4);
-                header->cmsg_level = IPPROTO_IP;
-                header->cmsg_type = IP_PKTINFO;
-                header->cmsg_len = CMSG_LEN(sizeof(source));
-                memcpy(CMSG_DATA(header), &source, sizeof(source));
-                out.msg_controllen = CMSG_SPACE(sizeof(source));
-        } else {
-                struct in6_pktinfo source = {.ipi6_addr = ends->asked};
-                header->cmsg_level = IPPROTO_IPV6;
-                header->cmsg_type = IPV6_PKTINFO;
-                header->cmsg_len = CMSG_LEN(sizeof(source));
-                memcpy(CMSG_DATA(header), &source, sizeof(source));
-                out.msg_controllen = CMSG_SPACE(sizeof(source));
-        }
+        struct in_pktinfo four = {0};
+        struct in6_pktinfo six = {.ipi6_addr = ends->asked};
+        memcpy(&four.ipi_spec_dst, ends->asked.s6_addr + 12, 4);
+        bool is_four = ends->client.ss_family == AF_INET;
+        size_t size = is_four ? sizeof(four) : sizeof(six);
+        control.align.cmsg_level = is_four ? IPPROTO_IP : IPPROTO_IPV6;
+        control.align.cmsg_type = is_four ? IP_PKTINFO : IPV6_PKTINFO;
+        control.align.cmsg_len = CMSG_LEN(size);
+        memcpy(CMSG_DATA(&control.align), is_four ? (void *)&four : &six, size);
+        out.msg_controllen = CMSG_SPACE(size);
         (void)sendmsg(descriptor, &out, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 

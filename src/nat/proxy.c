@@ -5,9 +5,10 @@
  */
 #include "nat/proxy.h"
 
+#include "lib/buf.h"
 #include "lib/str.h"
+#include "nat/http_head.h"
 #include "nat/loop.h"
-#include "nat/proxy_reply.h"
 #include "nat/relay.h"
 #include "nat/report.h"
 #include "policy/addresses.h"
@@ -25,10 +26,9 @@ struct tunnel {
         struct target target;
         proxy_done *done;
         void *context;
-        char *request;
-        size_t request_length, sent;
+        struct buf request;
         size_t received; /* bytes of the head of the reply */
-        uint8_t head[PROXY_REPLY_MAX];
+        uint8_t head[HTTP_REPLY_MAX];
 };
 
 static struct {
@@ -86,23 +86,18 @@ static char *make_request(const struct target *target)
                           proxy.credentials ? proxy.credentials : "", proxy.credentials ? "\r\n" : "");
 }
 
-static void tunnel_free(struct tunnel *tunnel)
+void proxy_cancel(struct tunnel *tunnel)
 {
-        explicit_bzero(tunnel->request, tunnel->request_length);
-        free(tunnel->request);
+        explicit_bzero(tunnel->request.bytes, tunnel->request.length);
+        buf_free(&tunnel->request);
         source_close(&tunnel->source);
         relay_release(sizeof(*tunnel));
         loop_free_later(tunnel);
 }
 
-void proxy_cancel(struct tunnel *tunnel)
-{
-        tunnel_free(tunnel);
-}
-
 static void tunnel_fail(struct tunnel *tunnel, int error, const char *why)
 {
-        tunnel_free(tunnel);
+        proxy_cancel(tunnel);
         report_proxy(proxy.shown, &tunnel->target, why);
         tunnel->done(tunnel->context, error, why);
 }
@@ -128,15 +123,13 @@ static void refuse_reply(struct tunnel *tunnel, int status)
 /* The head of the reply is complete. */
 static void judge_reply(struct tunnel *tunnel)
 {
-        int status = proxy_reply_status(tunnel->head, tunnel->received);
+        int status = http_reply_status(tunnel->head, tunnel->received);
         if (status < 200 || status > 299) {
                 refuse_reply(tunnel, status);
                 return;
         }
-        int connected = tunnel->source.descriptor;
-        source_detach(&tunnel->source);
-        tunnel->source.descriptor = -1;
-        tunnel_free(tunnel);
+        int connected = source_take(&tunnel->source);
+        proxy_cancel(tunnel);
         tunnel->done(tunnel->context, connected, NULL);
 }
 
@@ -153,7 +146,7 @@ static void read_reply(struct tunnel *tunnel)
                 tunnel_fail(tunnel, -ECONNRESET, "it closed the connection");
                 return;
         }
-        size_t end = proxy_reply_end(tunnel->head, tunnel->received + (size_t)length);
+        size_t end = http_reply_end(tunnel->head, tunnel->received + (size_t)length);
         size_t taken = end ? end - tunnel->received : (size_t)length;
         if (recv(from, into, taken, 0) != (ssize_t)taken) {
                 tunnel_fail(tunnel, -ECONNRESET, "it closed the connection");
@@ -166,22 +159,22 @@ static void read_reply(struct tunnel *tunnel)
                 refuse_reply(tunnel, -1);
 }
 
-static void tunnel_ready(struct source *source, uint32_t events)
+static void tunnel_ready(struct source *source)
 {
         struct tunnel *tunnel = OWNER(source, struct tunnel, source);
-        (void)events;
-        if (tunnel->sent == tunnel->request_length) {
+        struct buf *request = &tunnel->request;
+        if (request->sent == request->length) {
                 read_reply(tunnel);
                 return;
         }
-        ssize_t sent = send(source->descriptor, tunnel->request + tunnel->sent,
-                            tunnel->request_length - tunnel->sent, MSG_NOSIGNAL);
+        ssize_t sent = send(source->descriptor, request->bytes + request->sent,
+                            request->length - request->sent, MSG_NOSIGNAL);
         if (sent < 0 && errno != EAGAIN && errno != EINTR) {
                 tunnel_fail(tunnel, -errno, "it closed the connection");
                 return;
         }
-        tunnel->sent += sent > 0 ? (size_t)sent : 0;
-        if (tunnel->sent == tunnel->request_length)
+        request->sent += sent > 0 ? (size_t)sent : 0;
+        if (request->sent == request->length)
                 source_want(source, EPOLLIN);
 }
 
@@ -195,10 +188,10 @@ struct tunnel *proxy_begin(int connected, const struct target *target, proxy_don
         tunnel->target = *target;
         tunnel->done = done;
         tunnel->context = context;
-        tunnel->request = make_request(target);
-        tunnel->request_length = strlen(tunnel->request);
+        tunnel->request.bytes = make_request(target);
+        tunnel->request.length = strlen(tunnel->request.bytes);
         if (!source_add(&tunnel->source, connected, EPOLLOUT, tunnel_ready)) {
-                tunnel_free(tunnel);
+                proxy_cancel(tunnel);
                 return NULL;
         }
         if (target->name && !proxy.noted)

@@ -5,6 +5,7 @@
  */
 #include "nat/publish.h"
 
+#include "lib/fd.h"
 #include "lib/str.h"
 #include "nat/connect.h"
 #include "nat/flow.h"
@@ -76,29 +77,20 @@ static bool request_socket(struct joining *joining)
         return true;
 }
 
-static void sandbox_ready(struct source *source, uint32_t events)
+static void sandbox_ready(struct source *source)
 {
         struct joining *joining = OWNER(source, struct joining, source);
-        int error = 0;
-        socklen_t length = sizeof(error);
-        (void)events;
-        (void)getsockopt(source->descriptor, SOL_SOCKET, SO_ERROR, &error, &length);
-        if (error) {
+        if (source_error(source)) {
                 source_close(source);
                 /* The server may listen on the other loopback address. */
-                if (joining->v6 || !nat.v6) {
-                        drop_joining(joining);
-                        return;
-                }
+                bool other = !joining->v6 && nat.v6;
                 joining->v6 = true;
-                if (!request_socket(joining))
+                if (!other || !request_socket(joining))
                         drop_joining(joining);
                 return;
         }
         struct target target = {.host_loopback = true, .port = joining->port, .transport = TRANSPORT_TCP};
-        int sandbox = source->descriptor;
-        source_detach(source);
-        source->descriptor = -1;
+        int sandbox = source_take(source);
         timer_stop(&joining->patience);
         connect_set_nodelay(sandbox);
         flow_join(sandbox, joining->host, &target);
@@ -106,11 +98,10 @@ static void sandbox_ready(struct source *source, uint32_t events)
         loop_free_later(joining);
 }
 
-static void dialler_ready(struct source *source, uint32_t events)
+static void dialler_ready(struct source *source)
 {
         struct nat_dial answer;
         int made;
-        (void)events;
         ssize_t length = packet_receive_descriptor(source->descriptor, &answer, sizeof(answer), &made);
         if (length < 0)
                 return;
@@ -126,8 +117,7 @@ static void dialler_ready(struct source *source, uint32_t events)
         joining->queued = false;
         if (!joining->over && made >= 0 && source_add(&joining->source, made, EPOLLOUT, sandbox_ready))
                 return;
-        if (made >= 0)
-                close(made);
+        fd_close(&made);
         joining->source.descriptor = -1;
         if (joining->over)
                 loop_free_later(joining);
@@ -135,10 +125,9 @@ static void dialler_ready(struct source *source, uint32_t events)
                 drop_joining(joining);
 }
 
-static void host_ready(struct source *source, uint32_t events)
+static void host_ready(struct source *source)
 {
         struct published *published = OWNER(source, struct published, acceptor.source);
-        (void)events;
         if (dialler.waiting >= WAITING_MAX) {
                 acceptor_pause(&published->acceptor);
                 return;
@@ -161,8 +150,7 @@ void publish_serve(int descriptor, uint16_t port)
 {
         struct published *published = str_or_die(calloc(1, sizeof(*published)));
         published->port = port;
-        if (!source_add(&published->acceptor.source, descriptor, EPOLLIN, host_ready) ||
-            (dialler.source.descriptor < 0 &&
-             !source_add(&dialler.source, NAT_DIALLER, EPOLLIN, dialler_ready)))
-                str_or_die(NULL);
+        source_serve(&published->acceptor.source, descriptor, host_ready);
+        if (dialler.source.descriptor < 0)
+                source_serve(&dialler.source, NAT_DIALLER, dialler_ready);
 }

@@ -198,15 +198,6 @@ static uint32_t wanted(const struct relay_end *end, const struct relay_end *othe
         return events;
 }
 
-static bool is_broken(const struct relay_end *end)
-{
-        int error = 0;
-        socklen_t length = sizeof(error);
-        (void)getsockopt(end->source.descriptor, SOL_SOCKET, SO_ERROR, &error, &length);
-        errno = error;
-        return error != 0;
-}
-
 /* Waits for what an end can still do. An end that has ended both ways while the other goes on is detached,
  * because epoll would report its hang-up in every turn. */
 static void wait_for(struct relay_end *end, const struct relay_end *other)
@@ -220,7 +211,7 @@ static void wait_for(struct relay_end *end, const struct relay_end *other)
 enum relay_result relay_move(struct relay_end *end, struct relay_end *other, uint32_t events)
 {
         /* epoll reports an error whatever the source waits for, in every turn. */
-        if ((events & EPOLLERR) && is_broken(end))
+        if ((events & EPOLLERR) && (errno = source_error(&end->source)) != 0)
                 return RELAY_BROKEN;
         bool had_pending = end->pending;
         if (had_pending && !flush(end))

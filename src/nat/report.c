@@ -15,7 +15,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -64,6 +63,13 @@ void report_ready(void)
         (void)send_text(NAT_READY, "");
 }
 
+static struct json begin_record(struct buf *text, const char *event)
+{
+        struct json members = {.out = text, .ascii = true};
+        json_text(&members, "event", event);
+        return members;
+}
+
 /* Sends one record of the log, unless there are too many. */
 static void record(enum record_kind kind, struct json *members)
 {
@@ -86,9 +92,8 @@ static void record(enum record_kind kind, struct json *members)
 void report_finish(void)
 {
         autobuf text = {0};
-        struct json members = {.out = &text, .ascii = true};
+        struct json members = begin_record(&text, "dropped");
         report.last = true;
-        json_text(&members, "event", "dropped");
         if (report.dropped)
                 record(RECORD_FLOW, &members);
 }
@@ -118,38 +123,26 @@ static bool is_new_report(const char *destination)
         return report.reported.count < REPORTED_MAX;
 }
 
-static void send_sentence(enum nat_message_type type, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-static void send_sentence(enum nat_message_type type, const char *format, ...)
-{
-        char text[NAT_TEXT_MAX];
-        va_list values;
-        va_start(values, format);
-        vsnprintf(text, sizeof(text), format, values);
-        va_end(values);
-        (void)send_text(type, text);
-}
-
-#define send_denied(...) send_sentence(NAT_DENIED, __VA_ARGS__)
-
-void report_note(const char *format, ...)
+void report_sentence(enum nat_message_type type, bool once, const char *format, ...)
 {
         autofree char *text = NULL;
         va_list values;
-        if (str_list_has(&report.noted, format))
+        if (once && str_list_has(&report.noted, format))
                 return;
-        str_list_add(&report.noted, format);
+        if (once)
+                str_list_add(&report.noted, format);
         va_start(values, format);
         int length = vasprintf(&text, format, values);
         va_end(values);
-        (void)send_text(NAT_NOTE, str_or_die(length < 0 ? NULL : text));
+        (void)send_text(type, str_or_die(length < 0 ? NULL : text));
 }
+
+#define send_denied(...) report_sentence(NAT_DENIED, false, __VA_ARGS__)
 
 static void record_denied(const char *destination, const char *reason)
 {
         autobuf text = {0};
-        struct json members = {.out = &text, .ascii = true};
-        json_text(&members, "event", "connection");
+        struct json members = begin_record(&text, "connection");
         json_text(&members, "decision", "denied");
         json_text(&members, "destination", destination);
         json_text(&members, "reason", reason);
@@ -158,41 +151,30 @@ static void record_denied(const char *destination, const char *reason)
         refusals_keep(refusal);
 }
 
-static const char *reason_of(enum verdict verdict)
-{
-        switch (verdict) {
-        case VERDICT_NO_RULE:
-                return "no rule allows it";
-        case VERDICT_DENIED:
-                return "--network-deny names it";
-        case VERDICT_PORT:
-                return "the rules allow it on other ports only";
-        case VERDICT_SPECIAL:
-                return "the address is private, or this machine's own";
-        case VERDICT_METADATA:
-                return "the address is a cloud's metadata service";
-        case VERDICT_RESERVED:
-                return "the address is reserved";
-        case VERDICT_ALLOWED:
-                break;
-        }
-        return "";
-}
+static const char *const reasons[] = {
+    [VERDICT_ALLOWED] = "",
+    [VERDICT_NO_RULE] = "no rule allows it",
+    [VERDICT_DENIED] = "--network-deny names it",
+    [VERDICT_PORT] = "the rules allow it on other ports only",
+    [VERDICT_SPECIAL] = "the address is private, or this machine's own",
+    [VERDICT_METADATA] = "the address is a cloud's metadata service",
+    [VERDICT_RESERVED] = "the address is reserved",
+};
 
 void report_denied(const struct target *target, enum verdict verdict)
 {
         autofree char *destination = format_target(target);
-        record_denied(destination, reason_of(verdict));
+        record_denied(destination, reasons[verdict]);
         if (!is_new_report(destination))
                 return;
         if (verdict == VERDICT_DENIED || verdict == VERDICT_METADATA || verdict == VERDICT_RESERVED) {
-                send_denied("network: refused %s: %s", destination, reason_of(verdict));
+                send_denied("network: refused %s: %s", destination, reasons[verdict]);
                 return;
         }
         autofree char *suggestion =
             rules_suggest(&nat.rules, target->name, &target->address, target->port, target->transport);
         send_denied("network: refused %s: %s; to permit it: --network-allow %s", destination,
-                    reason_of(verdict), suggestion);
+                    reasons[verdict], suggestion);
 }
 
 void report_denied_address(const struct target *target, const struct in6_addr *address, enum verdict verdict)
@@ -200,16 +182,16 @@ void report_denied_address(const struct target *target, const struct in6_addr *a
         char text[ADDRESS_TEXT];
         autofree char *destination = format_target(target);
         address_format(address, text);
-        record_denied(destination, reason_of(verdict));
+        record_denied(destination, reasons[verdict]);
         if (!is_new_report(destination))
                 return;
         if (verdict == VERDICT_SPECIAL)
                 send_denied(
                     "network: refused %s: it leads to %s, and %s; to permit it: --network-allow %s/private",
-                    destination, text, reason_of(verdict), destination);
+                    destination, text, reasons[verdict], destination);
         else
                 send_denied("network: refused %s: it leads to %s, and %s", destination, text,
-                            reason_of(verdict));
+                            reasons[verdict]);
 }
 
 void report_mismatch(const struct target *target, const char *what, const char *named)
@@ -234,7 +216,7 @@ void report_name(const char *name)
         if (!is_new_report(name))
                 return;
         if (rules_judge_name(&nat.rules, name, 443, TRANSPORT_TCP) == VERDICT_DENIED) {
-                send_denied("network: refused to look up %s: %s", name, reason_of(VERDICT_DENIED));
+                send_denied("network: refused to look up %s: %s", name, reasons[VERDICT_DENIED]);
                 return;
         }
         autofree char *suggestion = rules_suggest(&nat.rules, name, NULL, 443, TRANSPORT_TCP);
@@ -246,7 +228,7 @@ void report_failed(const struct target *target, const char *why)
 {
         autofree char *destination = format_target(target);
         if (is_new_report(destination))
-                send_sentence(NAT_NOTE, "network: cannot reach %s: %s", destination, why);
+                report_sentence(NAT_NOTE, false, "network: cannot reach %s: %s", destination, why);
 }
 
 void report_proxy(const char *proxy, const struct target *target, const char *why)
@@ -264,8 +246,7 @@ void report_proxy(const char *proxy, const struct target *target, const char *wh
 void report_question(const char *name, uint16_t type, bool allowed)
 {
         autobuf text = {0};
-        struct json members = {.out = &text, .ascii = true};
-        json_text(&members, "event", "dns");
+        struct json members = begin_record(&text, "dns");
         json_text(&members, "name", name);
         json_number(&members, "type", type);
         json_text(&members, "decision", allowed ? "allowed" : "denied");
@@ -281,10 +262,9 @@ void report_flow(const struct flow_report *flow)
         char address[ADDRESS_TEXT] = "";
         autofree char *destination = format_target(flow->target);
         autobuf text = {0};
-        struct json members = {.out = &text, .ascii = true};
+        struct json members = begin_record(&text, "connection");
         if (flow->address)
                 address_format(flow->address, address);
-        json_text(&members, "event", "connection");
         json_text(&members, "decision", "allowed");
         json_text(&members, "destination", destination);
         json_text(&members, flow->proxied ? "proxy_address" : "address", address);

@@ -7,6 +7,7 @@
 #define HUTCH_NAT_REPORT_H
 
 #include "nat/target.h"
+#include "nat/wire.h"
 
 /* Sets the socket of the supervisor, and whether it wants records (NAT_RECORD). */
 void report_start(int supervisor, bool log);
@@ -30,8 +31,10 @@ void report_failed(const struct target *target, const char *why);
 /* The proxy gave no connection: to this target, or (NULL) at all. */
 void report_proxy(const char *proxy, const struct target *target, const char *why);
 /* Any other sentence. Each format is used once in a run, whatever its values: the sandbox can cause it
- * without end. */
-void report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+ * without end. report_sentence() repeats it unless `once`. */
+#define report_note(...) report_sentence(NAT_NOTE, true, __VA_ARGS__)
+void report_sentence(enum nat_message_type type, bool once, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* A question to the sandbox's resolver, for the log. */
 void report_question(const char *name, uint16_t type, bool allowed);

@@ -89,11 +89,11 @@ static struct {
         struct answer cache[CACHE_SIZE];
 } resolver;
 
-static void ares_ready(struct source *source, uint32_t events)
+static void ares_ready(struct source *source)
 {
         ares_socket_t none = ARES_SOCKET_BAD, own = source->descriptor;
-        ares_process_fd(resolver.channel, events & ~(uint32_t)EPOLLOUT ? own : none,
-                        events & EPOLLOUT ? own : none);
+        ares_process_fd(resolver.channel, source->reported & ~(uint32_t)EPOLLOUT ? own : none,
+                        source->reported & EPOLLOUT ? own : none);
 }
 
 /* c-ares reports what it waits for. Nothing at all means that it is about to close the descriptor. */
@@ -109,8 +109,7 @@ static void ares_wants(void *context, ares_socket_t descriptor, int readable, in
                 source_want(&found->source, events);
         } else if (found) {
                 *link = found->next;
-                source_detach(&found->source);
-                found->source.descriptor = -1;
+                (void)source_take(&found->source);
                 loop_free_later(found);
         } else if (events) {
                 found = str_or_die(calloc(1, sizeof(*found)));
@@ -300,24 +299,21 @@ struct resolving *resolve_begin(const char *name, int family, resolve_done *done
                 done(context, NULL, 0, "too many names are being looked up");
                 return NULL;
         }
-        struct resolving *resolving = str_or_die(calloc(1, sizeof(*resolving)));
-        *resolving = (struct resolving){.done = done, .context = context, .lookup = lookup};
-        if (lookup) {
-                resolving->next = lookup->waiting;
-                lookup->waiting = resolving;
-                return resolving;
+        if (!lookup) {
+                lookup = str_or_die(calloc(1, sizeof(*lookup)));
+                memcpy(lookup->name, name, strnlen(name, NAME_MAX_LENGTH));
+                lookup->family = family;
+                lookup->next = resolver.lookups;
+                resolver.lookups = lookup;
+                resolver.lookup_count++;
+                /* c-ares calls back at once when it cannot even send. The turn of the loop comes after
+                 * resolve_begin() has returned. */
+                lookup->again = true;
         }
-        lookup = str_or_die(calloc(1, sizeof(*lookup)));
-        memcpy(lookup->name, name, strnlen(name, NAME_MAX_LENGTH));
-        lookup->family = family;
+        struct resolving *resolving = str_or_die(malloc(sizeof(*resolving)));
+        *resolving =
+            (struct resolving){.next = lookup->waiting, .lookup = lookup, .done = done, .context = context};
         lookup->waiting = resolving;
-        lookup->next = resolver.lookups;
-        resolver.lookups = lookup;
-        resolver.lookup_count++;
-        resolving->lookup = lookup;
-        /* c-ares calls back at once when it cannot even send. The turn of the loop comes after
-         * resolve_begin() has returned. */
-        lookup->again = true;
         return resolving;
 }
 
@@ -331,29 +327,12 @@ void resolve_cancel(struct resolving *resolving)
                 }
 }
 
-struct query {
-        query_done *done;
-        void *context;
-};
-
-static void got_query_reply(void *context, int status, int timeouts, unsigned char *reply, int length)
-{
-        struct query *query = context;
-        (void)status; /* a negative reply is a reply */
-        (void)timeouts;
-        query->done(query->context, reply, reply && length > 0 ? (size_t)length : 0);
-        free(query);
-}
-
 void resolve_query(const char *name, uint16_t type, query_done *done, void *context)
 {
-        if (!*resolver.servers) {
-                done(context, NULL, 0);
-                return;
-        }
-        struct query *query = str_or_die(malloc(sizeof(*query)));
-        *query = (struct query){.done = done, .context = context};
-        ares_query(resolver.channel, name, ns_c_in, type, got_query_reply, query);
+        if (*resolver.servers)
+                ares_query(resolver.channel, name, ns_c_in, type, done, context);
+        else
+                done(context, ARES_ENODATA, 0, NULL, 0);
 }
 
 void resolve_configure_begin(void)
@@ -415,26 +394,28 @@ void resolve_configure_end(void)
         resolver.changing = false;
 }
 
+/* The first lookup that is to be asked, or NULL. */
+static struct lookup *next_lookup(void)
+{
+        struct lookup *lookup = resolver.lookups;
+        while (lookup && !lookup->again)
+                lookup = lookup->next;
+        return lookup;
+}
+
 static int resolve_timeout(void)
 {
         struct timeval left, *soonest;
-        for (const struct lookup *lookup = resolver.lookups; lookup; lookup = lookup->next)
-                if (lookup->again)
-                        return 0;
+        if (next_lookup())
+                return 0;
         soonest = ares_timeout(resolver.channel, NULL, &left);
         return soonest ? (int)(soonest->tv_sec * 1000 + (soonest->tv_usec + 999) / 1000) : -1;
 }
 
 static void resolve_turn(void)
 {
-        for (;;) {
-                struct lookup *lookup = resolver.lookups;
-                while (lookup && !lookup->again)
-                        lookup = lookup->next;
-                if (!lookup)
-                        break;
+        for (struct lookup *lookup; (lookup = next_lookup());)
                 start_lookup(lookup);
-        }
         ares_process_fd(resolver.channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
 }
 

@@ -31,8 +31,8 @@ typedef void resolve_done(void *context, const struct in6_addr *addresses, size_
 struct resolving *resolve_begin(const char *name, int family, resolve_done *done, void *context);
 void resolve_cancel(struct resolving *resolving);
 
-/* `reply` is the name server's message as it arrived, or NULL. */
-typedef void query_done(void *context, const uint8_t *reply, size_t length);
+/* `reply` is the name server's message as it arrived, or NULL. The form is that of c-ares. */
+typedef void query_done(void *context, int status, int timeouts, uint8_t *reply, int length);
 
 /* Sends any other question about a name to the name servers. Calls `done` exactly once, perhaps before
  * resolve_query() returns. */

@@ -53,8 +53,7 @@ static struct ifinfomsg *add_link(struct netlink_batch *batch, uint16_t flags, i
 static void add_up(struct netlink_batch *batch, int index)
 {
         struct ifinfomsg *link = add_link(batch, 0, index);
-        link->ifi_flags = IFF_UP;
-        link->ifi_change = IFF_UP;
+        link->ifi_flags = link->ifi_change = IFF_UP;
 }
 
 /* No link-local address: the kernel would announce it and wait for it. */
@@ -68,8 +67,9 @@ static void add_no_own_addresses(struct netlink_batch *batch, int index)
         mnl_attr_nest_end(batch->last, families);
 }
 
-static void describe_end(struct nlmsghdr *header, const char *name)
+static void describe_end(struct nlmsghdr *header, struct ifinfomsg *link, const char *name)
 {
+        link->ifi_flags = link->ifi_change = IFF_NOARP;
         mnl_attr_put_strz(header, IFLA_IFNAME, name);
         mnl_attr_put(header, IFLA_ADDRESS, sizeof(hardware_address), hardware_address);
         /* As large as possible, like that of lo: no network between the ends limits the size of packets. */
@@ -79,19 +79,15 @@ static void describe_end(struct nlmsghdr *header, const char *name)
 static void add_pair(struct netlink_batch *batch, int gateway)
 {
         struct ifinfomsg *link = add_link(batch, NLM_F_CREATE | NLM_F_EXCL, SANDBOX_LINK);
-        link->ifi_flags = IFF_NOARP;
-        link->ifi_change = IFF_NOARP;
         struct nlmsghdr *header = batch->last;
-        describe_end(header, "eth0");
+        describe_end(header, link, "eth0");
         struct nlattr *info = mnl_attr_nest_start(header, IFLA_LINKINFO);
         mnl_attr_put_strz(header, IFLA_INFO_KIND, SETUP_LINK_KIND);
         struct nlattr *data = mnl_attr_nest_start(header, IFLA_INFO_DATA);
         struct nlattr *peer = mnl_attr_nest_start(header, VETH_INFO_PEER);
         struct ifinfomsg *other = mnl_nlmsg_put_extra_header(header, sizeof(*other));
         other->ifi_index = GATEWAY_LINK;
-        other->ifi_flags = IFF_NOARP;
-        other->ifi_change = IFF_NOARP;
-        describe_end(header, "gw0");
+        describe_end(header, other, "gw0");
         mnl_attr_put_u32(header, IFLA_NET_NS_FD, (uint32_t)gateway);
         mnl_attr_nest_end(header, peer);
         mnl_attr_nest_end(header, data);
@@ -147,10 +143,13 @@ static bool setup_fail(struct setup_failure *failure, const char *what, int erro
         return false;
 }
 
-static int run_batch(int socket_, struct netlink_batch *batch)
+/* `what`: what the user reads when a request fails. */
+static bool run_batch(int socket_, struct netlink_batch *batch, struct setup_failure *failure,
+                      const char *what)
 {
         uint32_t failed;
-        return netlink_run(socket_, batch, &failed);
+        int error = netlink_run(socket_, batch, &failed);
+        return error == 0 || setup_fail(failure, what, error);
 }
 
 int setup_loopback(void)
@@ -159,8 +158,9 @@ int setup_loopback(void)
         if (socket_ < 0)
                 return socket_;
         struct netlink_batch batch = {0};
+        uint32_t failed;
         add_up(&batch, LOOPBACK);
-        return run_batch(socket_, &batch);
+        return netlink_run(socket_, &batch, &failed);
 }
 
 /* Addresses, routes and the link of the gateway, once the pair exists; address_sandbox() does the same for
@@ -179,8 +179,7 @@ static bool address_gateway(int socket_, bool v6, struct setup_failure *failure)
                           NULL);
                 add_route(&batch, AF_INET6, RT_TABLE_MAIN, RTN_LOCAL, LOOPBACK, NULL, 0, NULL);
         }
-        int error = run_batch(socket_, &batch);
-        return error == 0 || setup_fail(failure, "cannot set up the gateway's routes", error);
+        return run_batch(socket_, &batch, failure, "cannot set up the gateway's routes");
 }
 
 static bool address_sandbox(int socket_, bool v6, struct setup_failure *failure)
@@ -200,8 +199,7 @@ static bool address_sandbox(int socket_, bool v6, struct setup_failure *failure)
                 add_route(&batch, AF_INET6, RT_TABLE_MAIN, RTN_UNICAST, SANDBOX_LINK, NULL, 0,
                           NETWORK_GATEWAY6);
         }
-        int error = run_batch(socket_, &batch);
-        return error == 0 || setup_fail(failure, "cannot set up the sandbox's routes", error);
+        return run_batch(socket_, &batch, failure, "cannot set up the sandbox's routes");
 }
 
 static int note_state(const struct nlattr *attribute, void *state)
@@ -315,8 +313,7 @@ static bool share_gateway(const struct gateway *gateway, struct setup_failure *f
         add_route(&batch, AF_INET, RT_TABLE_LOCAL, RTN_LOCAL, LOOPBACK, NULL, 0, NULL);
         if (gateway->v6)
                 add_route(&batch, AF_INET6, RT_TABLE_MAIN, RTN_LOCAL, LOOPBACK, NULL, 0, NULL);
-        int error = run_batch(gateway->requests, &batch);
-        return error == 0 || setup_fail(failure, "cannot set up the gateway's routes", error);
+        return run_batch(gateway->requests, &batch, failure, "cannot set up the gateway's routes");
 }
 
 /* Moves the caller from the gateway into a new namespace for the sandbox and connects both. */
@@ -332,7 +329,8 @@ static bool join_sandbox(const struct gateway *gateway, struct setup_failure *fa
         struct netlink_batch batch = {0};
         add_up(&batch, LOOPBACK);
         add_pair(&batch, gateway->namespace);
-        int error = run_batch(requests, &batch);
+        uint32_t failed;
+        int error = netlink_run(requests, &batch, &failed);
         if (error == -EOPNOTSUPP)
                 return share_gateway(gateway, failure);
         if (error < 0)

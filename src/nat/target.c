@@ -43,9 +43,7 @@ void target_load(const struct sockaddr_storage *stored, struct in6_addr *address
 {
         if (stored->ss_family == AF_INET) {
                 const struct sockaddr_in *four = (const struct sockaddr_in *)stored;
-                memset(address, 0, 10);
-                memset(address->s6_addr + 10, 0xff, 2);
-                memcpy(address->s6_addr + 12, &four->sin_addr, 4);
+                *address = address_mapped(&four->sin_addr);
                 *port = ntohs(four->sin_port);
                 return;
         }

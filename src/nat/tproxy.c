@@ -15,7 +15,6 @@
 #include "nat/netlink.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>

@@ -44,6 +44,7 @@ struct udp_flow {
         struct target target;
         struct in6_addr address; /* that the socket on the host is connected to */
         struct resolving *resolving;
+        int family; /* that is looked up: first IPv4, then IPv6 */
         struct timer idle;
         bool connected, ended;
         uint8_t *first;
@@ -117,10 +118,9 @@ static void idle_due(struct timer *timer)
         end_udp_flow(OWNER(timer, struct udp_flow, idle), NULL);
 }
 
-static void host_ready(struct source *source, uint32_t events)
+static void host_ready(struct source *source)
 {
         struct udp_flow *flow = OWNER(source, struct udp_flow, source);
-        (void)events;
         for (int i = 0; i < PER_TURN; i++) {
                 /* An error is an ICMP message. The destination may come back: silence ends the flow. */
                 ssize_t length = recv(source->descriptor, nat.buffer, NAT_BUFFER, MSG_DONTWAIT);
@@ -183,24 +183,25 @@ static void got_addresses(struct udp_flow *flow, const struct in6_addr *addresse
         flow->first = NULL;
 }
 
-static void got_ipv6(void *context, const struct in6_addr *addresses, size_t count, const char *why)
+static void got_answer(void *context, const struct in6_addr *addresses, size_t count, const char *why);
+
+/* The answer may come before resolve_begin() returns. */
+static void look_up(struct udp_flow *flow, int family)
 {
-        struct udp_flow *flow = context;
-        flow->resolving = NULL;
-        got_addresses(flow, addresses, count, why);
+        flow->family = family;
+        struct resolving *resolving = resolve_begin(flow->target.name, family, got_answer, flow);
+        if (resolving)
+                flow->resolving = resolving;
 }
 
-static void got_ipv4(void *context, const struct in6_addr *addresses, size_t count, const char *why)
+static void got_answer(void *context, const struct in6_addr *addresses, size_t count, const char *why)
 {
         struct udp_flow *flow = context;
         flow->resolving = NULL;
-        if (count) {
+        if (count == 0 && flow->family == AF_INET)
+                look_up(flow, AF_INET6);
+        else
                 got_addresses(flow, addresses, count, why);
-                return;
-        }
-        struct resolving *resolving = resolve_begin(flow->target.name, AF_INET6, got_ipv6, flow);
-        if (!flow->ended && !flow->connected)
-                flow->resolving = resolving;
 }
 
 static void begin_udp_flow(int gateway, const struct packet_ends *ends, const struct target *target,
@@ -230,13 +231,10 @@ static void begin_udp_flow(int gateway, const struct packet_ends *ends, const st
                 memcpy(flow->first, bytes, length);
                 flow->first_length = length;
         }
-        if (!target->name) {
+        if (target->name)
+                look_up(flow, AF_INET);
+        else
                 got_addresses(flow, &target->address, 1, NULL);
-                return;
-        }
-        struct resolving *resolving = resolve_begin(target->name, AF_INET, got_ipv4, flow);
-        if (!flow->ended && !flow->connected && !flow->resolving)
-                flow->resolving = resolving;
 }
 
 /* Whether a datagram claims to come from a socket of the gateway. With IPV6_FREEBIND the sandbox may choose
@@ -275,10 +273,9 @@ static void handle_datagram(int gateway, uint16_t port, const struct packet_ends
                 report_denied(&target, verdict);
 }
 
-static void gateway_ready(struct source *source, uint32_t events)
+static void gateway_ready(struct source *source)
 {
         const struct gateway_socket *gateway = OWNER(source, struct gateway_socket, source);
-        (void)events;
         for (int i = 0; i < PER_TURN; i++) {
                 struct packet_ends ends;
                 ssize_t length = packet_receive(source->descriptor, nat.buffer, NAT_BUFFER, &ends);
@@ -295,6 +292,5 @@ void udp_serve(int descriptor, uint16_t port)
         gateway->port = port;
         gateway->next = gateways;
         gateways = gateway;
-        if (!source_add(&gateway->source, descriptor, EPOLLIN, gateway_ready))
-                str_or_die(NULL);
+        source_serve(&gateway->source, descriptor, gateway_ready);
 }

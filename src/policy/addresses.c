@@ -16,23 +16,11 @@
         {                                                                                                    \
                 .s6_addr = { [10] = 0xff, [11] = 0xff, [12] = (a), [13] = (b), [14] = (c), [15] = (d) }      \
         }
-#define HIGH(group) (uint8_t)((group) >> 8)
-#define LOW(group)  (uint8_t)((group)&0xff)
+#define GROUP(group) (uint8_t)((group) >> 8), (uint8_t)((group)&0xff)
 /* The first three groups and the last two; those between are zero. */
 #define V6(a, b, c, g, h)                                                                                    \
         {                                                                                                    \
-                .s6_addr = {                                                                                 \
-                        HIGH(a),                                                                             \
-                        LOW(a),                                                                              \
-                        HIGH(b),                                                                             \
-                        LOW(b),                                                                              \
-                        HIGH(c),                                                                             \
-                        LOW(c),                                                                              \
-                        [12] = HIGH(g),                                                                      \
-                        LOW(g),                                                                              \
-                        HIGH(h),                                                                             \
-                        LOW(h)                                                                               \
-                }                                                                                            \
+                .s6_addr = { GROUP(a), GROUP(b), GROUP(c), [12] = GROUP(g), GROUP(h) }                       \
         }
 #define BITS4(prefix) (96 + (prefix))
 
@@ -101,6 +89,13 @@ static const struct {
     {{V6(0x2002, 0, 0, 0, 0), 16}, 2},
 };
 
+struct in6_addr address_mapped(const void *four)
+{
+        struct in6_addr address = V4(0, 0, 0, 0);
+        memcpy(address.s6_addr + 12, four, 4);
+        return address;
+}
+
 bool address_parse(const char *text, struct in6_addr *address)
 {
         memset(address, 0, sizeof(*address));
@@ -141,13 +136,6 @@ static enum address_class classify_plain(const struct in6_addr *address)
         return special[row].class_;
 }
 
-static struct in6_addr read_inner(const struct in6_addr *address, size_t at)
-{
-        struct in6_addr inner = V4(0, 0, 0, 0);
-        memcpy(inner.s6_addr + 12, address->s6_addr + at, 4);
-        return inner;
-}
-
 /* A local network may use shorter prefixes of 64:ff9b:1::/48. The IPv4 address then comes earlier, around the
  * eighth byte, and the bytes after it are ignored (RFC 6052, 2.2). */
 static size_t read_shorter(const struct in6_addr *address, struct in6_addr *inner)
@@ -180,10 +168,10 @@ size_t address_carried(const struct in6_addr *address, struct in6_addr inner[ADD
         /* None of the ranges overlaps another. */
         for (size_t i = 0; i < sizeof(carrying) / sizeof(*carrying); i++)
                 if (lies_in(address, &carrying[i].range))
-                        inner[count++] = read_inner(address, carrying[i].at);
+                        inner[count++] = address_mapped(address->s6_addr + carrying[i].at);
         count += read_shorter(address, inner + count);
         if (is_isatap(address))
-                inner[count++] = read_inner(address, 12);
+                inner[count++] = address_mapped(address->s6_addr + 12);
         return count;
 }
 

@@ -39,6 +39,9 @@ bool address_is_documentation(const struct in6_addr *address);
  * what inet_pton() does: no octal, no short forms, no zone. */
 bool address_parse(const char *text, struct in6_addr *address);
 
+/* The mapped form of the four bytes of an IPv4 address. */
+struct in6_addr address_mapped(const void *four);
+
 enum { ADDRESS_TEXT = 46 };
 /* The usual text; a mapped address as IPv4. Returns `text`. */
 char *address_format(const struct in6_addr *address, char text[ADDRESS_TEXT]);

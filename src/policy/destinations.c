@@ -57,14 +57,19 @@ static const char *suffixes_of(const struct destination *made)
         return made->private_too ? (udp ? "/udp/private" : "/private") : (udp ? "/udp" : "");
 }
 
+static void make_lower(char *text)
+{
+        for (; *text; text++)
+                *text = (char)tolower((unsigned char)*text);
+}
+
 /* Whether they differ by one inserted, missing or changed letter, or two swapped neighbours, ignoring case.
  */
 static bool is_slip(const char *text, const char *word)
 {
         size_t length = strlen(text), same = 0;
         autofree char *lower = str_copy(text);
-        for (char *at = lower; *at; at++)
-                *at = (char)tolower((unsigned char)*at);
+        make_lower(lower);
         if (str_distance(lower, word) <= 1)
                 return true;
         while (lower[same] && lower[same] == word[same])
@@ -130,68 +135,22 @@ bool destination_is_name(const char *text)
 
 /* Second-level registries of countries, and hosts of users' pages: the entries of the Public Suffix List that
  * are likely in practice. Every top-level domain is a public suffix anyway. */
-static const char *const country_levels[] = {
-    "ac",  "asso", "biz", "co", "com", "edu", "gob", "go",  "gouv", "gov",  "gv",  "info",
-    "int", "ltd",  "mil", "ne", "net", "nom", "or",  "org", "plc",  "priv", "sch", "web",
-};
-static const char *const shared_hosts[] = {
-    "appspot.com",
-    "azurestaticapps.net",
-    "azurewebsites.net",
-    "blogspot.com",
-    "cloudapp.net",
-    "cloudfront.net",
-    "cloudfunctions.net",
-    "codeberg.page",
-    "ddns.net",
-    "deno.dev",
-    "duckdns.org",
-    "elasticbeanstalk.com",
-    "firebaseapp.com",
-    "fly.dev",
-    "github.io",
-    "gitlab.io",
-    "glitch.me",
-    "herokuapp.com",
-    "myshopify.com",
-    "netlify.app",
-    "ngrok.io",
-    "no-ip.org",
-    "now.sh",
-    "ondigitalocean.app",
-    "onrender.com",
-    "pages.dev",
-    "pythonanywhere.com",
-    "r2.dev",
-    "readthedocs.io",
-    "repl.co",
-    "run.app",
-    "s3.amazonaws.com",
-    "streamlit.app",
-    "supabase.co",
-    "translate.goog",
-    "trycloudflare.com",
-    "ts.net",
-    "vercel.app",
-    "vercel.dev",
-    "web.app",
-    "workers.dev",
-};
+static const char country_levels[] =
+    "ac asso biz co com edu gob go gouv gov gv info int ltd mil ne net nom or org plc priv sch web";
+static const char shared_hosts[] =
+    "appspot.com azurestaticapps.net azurewebsites.net blogspot.com cloudapp.net cloudfront.net "
+    "cloudfunctions.net codeberg.page ddns.net deno.dev duckdns.org elasticbeanstalk.com "
+    "firebaseapp.com fly.dev github.io gitlab.io glitch.me herokuapp.com myshopify.com netlify.app "
+    "ngrok.io no-ip.org now.sh ondigitalocean.app onrender.com pages.dev pythonanywhere.com r2.dev "
+    "readthedocs.io repl.co run.app s3.amazonaws.com streamlit.app supabase.co translate.goog "
+    "trycloudflare.com ts.net vercel.app vercel.dev web.app workers.dev";
 
 bool destination_is_public_suffix(const char *name)
 {
-        const char *dot = strchr(name, '.');
-        if (!dot)
+        size_t label = strcspn(name, ".");
+        if (!name[label] || str_words_have(shared_hosts, name, strlen(name)))
                 return true;
-        for (size_t i = 0; i < sizeof(shared_hosts) / sizeof(*shared_hosts); i++)
-                if (str_equal(name, shared_hosts[i]))
-                        return true;
-        if (strlen(dot + 1) != 2)
-                return false;
-        for (size_t i = 0; i < sizeof(country_levels) / sizeof(*country_levels); i++)
-                if (strlen(country_levels[i]) == (size_t)(dot - name) && str_starts(name, country_levels[i]))
-                        return true;
-        return false;
+        return strlen(name + label + 1) == 2 && str_words_have(country_levels, name, label);
 }
 
 /* Names that always mean the local machine (RFC 6761). */
@@ -213,8 +172,7 @@ static bool read_name(struct reading *reading, char *host)
                 if ((unsigned char)*at >= 0x80)
                         return refuse(reading, "a name outside of ASCII",
                                       "it as the resolver asks for it (xn--…, Punycode)");
-        for (char *at = name; *at; at++)
-                *at = (char)tolower((unsigned char)*at);
+        make_lower(name);
         if (strchr(name, '*'))
                 return refuse(reading, "* replaces whole labels at the front only", "*.example.com");
         if (!destination_is_name(name))
@@ -337,14 +295,10 @@ static bool read_ports(struct reading *reading, const char *text)
 static void set_default_ports(struct reading *reading)
 {
         struct destination *made = reading->made;
-        if (reading->use == DESTINATION_DENY) {
-                made->ports[0] = (struct port_range){1, PORT_MAX};
-                made->port_count = 1;
-                return;
-        }
-        made->ports[0] = (struct port_range){443, 443};
+        bool all = reading->use == DESTINATION_DENY;
+        made->ports[0] = all ? (struct port_range){1, PORT_MAX} : (struct port_range){443, 443};
         made->ports[1] = (struct port_range){80, 80};
-        made->port_count = 2;
+        made->port_count = all ? 1 : 2;
 }
 
 /* ---- one destination ---- */
@@ -561,8 +515,7 @@ static bool read_destination(struct reading *reading)
         if (ports && !read_ports(reading, ports))
                 return false;
         if (strcasecmp(host, "public") == 0 || strcasecmp(host, "localhost") == 0) {
-                for (char *at = host; *at; at++)
-                        *at = (char)tolower((unsigned char)*at);
+                make_lower(host);
                 return read_word(reading, host, ports != NULL);
         }
         if (!read_address(reading, host, &is_address))

@@ -26,18 +26,9 @@ static bool is_localhost(const char *name)
 
 static bool matches_name(const struct destination *rule, const char *name)
 {
-        switch (rule->kind) {
-        case DESTINATION_NAME:
-                return str_equal(name, rule->name);
-        case DESTINATION_BELOW:
-                return is_below(name, rule->name);
-        case DESTINATION_PUBLIC:
-                return strchr(name, '.') != NULL;
-        case DESTINATION_ADDRESS:
-        case DESTINATION_LOCALHOST:
-                break;
-        }
-        return false;
+        return (rule->kind == DESTINATION_NAME && str_equal(name, rule->name)) ||
+               (rule->kind == DESTINATION_BELOW && is_below(name, rule->name)) ||
+               (rule->kind == DESTINATION_PUBLIC && strchr(name, '.'));
 }
 
 static bool matches_port(const struct destination *rule, uint16_t port, enum transport transport)
@@ -68,79 +59,78 @@ bool rules_cover_name(const struct rules *rules, const char *name)
         return false;
 }
 
-enum verdict rules_judge_name(const struct rules *rules, const char *name, uint16_t port,
-                              enum transport transport)
-{
-        enum verdict verdict = VERDICT_NO_RULE;
-        for (size_t i = 0; i < rules->deny.count; i++)
-                if (matches_name(&rules->deny.items[i], name) &&
-                    matches_port(&rules->deny.items[i], port, transport))
-                        return VERDICT_DENIED;
-        for (size_t i = 0; i < rules->allow.count; i++) {
-                const struct destination *rule = &rules->allow.items[i];
-                if (!matches_name(rule, name))
-                        continue;
-                if (matches_port(rule, port, transport))
-                        return VERDICT_ALLOWED;
-                verdict = VERDICT_PORT;
-        }
-        return verdict;
-}
+/* A flow that is judged: by its name, or by an address of that class where the name is NULL. */
+struct flow {
+        const char *name;
+        const struct in6_addr *address;
+        enum address_class class_;
+        uint16_t port;
+        enum transport transport;
+};
 
 static bool covers_address(const struct destination *rule, const struct in6_addr *address)
 {
         return rule->kind == DESTINATION_ADDRESS && address_in(address, &rule->address, rule->prefix);
 }
 
-/* Whether a rule of --network-deny covers the address, also as the IPv4 address that a gateway would take out
- * of an IPv6 one. */
-static bool forbids_address(const struct destination *rule, const struct in6_addr *address,
-                            enum address_class class_)
+/* Whether a rule of --network-deny covers the flow: also the IPv4 address that a gateway would take out of an
+ * IPv6 one. */
+static bool forbids(const struct destination *rule, const struct flow *flow)
 {
         struct in6_addr inner[ADDRESS_CARRIED_MAX];
+        if (flow->name)
+                return matches_name(rule, flow->name);
         if (rule->kind == DESTINATION_PUBLIC)
-                return class_ == ADDRESS_PUBLIC;
-        if (covers_address(rule, address))
+                return flow->class_ == ADDRESS_PUBLIC;
+        if (covers_address(rule, flow->address))
                 return true;
-        size_t count = address_carried(address, inner);
+        size_t count = address_carried(flow->address, inner);
         for (size_t i = 0; i < count; i++)
                 if (covers_address(rule, &inner[i]))
                         return true;
         return false;
 }
 
-static bool denies_address(const struct rules *rules, const struct in6_addr *address, uint16_t port,
-                           enum transport transport, enum address_class class_)
+/* Whether a rule of --network-allow covers the flow: of an address, a literal rule that permits its class. */
+static bool permits(const struct destination *rule, const struct flow *flow)
+{
+        if (flow->name)
+                return matches_name(rule, flow->name);
+        if (rule->kind == DESTINATION_PUBLIC)
+                return flow->class_ == ADDRESS_PUBLIC;
+        return covers_address(rule, flow->address) &&
+               (flow->class_ != ADDRESS_METADATA || rule->prefix == 128);
+}
+
+static bool is_denied(const struct rules *rules, const struct flow *flow)
 {
         for (size_t i = 0; i < rules->deny.count; i++)
-                if (matches_port(&rules->deny.items[i], port, transport) &&
-                    forbids_address(&rules->deny.items[i], address, class_))
+                if (matches_port(&rules->deny.items[i], flow->port, flow->transport) &&
+                    forbids(&rules->deny.items[i], flow))
                         return true;
         return false;
 }
 
-/* Whether a literal rule permits an address of this class. */
-static bool permits_address(const struct destination *rule, const struct in6_addr *address,
-                            enum address_class class_)
+/* The verdict of the allow rules: `otherwise` where none covers the flow on any port. */
+static enum verdict judge_allowed(const struct rules *rules, const struct flow *flow, enum verdict otherwise)
 {
-        if (rule->kind == DESTINATION_PUBLIC)
-                return class_ == ADDRESS_PUBLIC;
-        return covers_address(rule, address) && (class_ != ADDRESS_METADATA || rule->prefix == 128);
-}
-
-static enum verdict judge_literal(const struct rules *rules, const struct in6_addr *address, uint16_t port,
-                                  enum transport transport, enum address_class class_)
-{
-        enum verdict verdict = class_ == ADDRESS_METADATA ? VERDICT_METADATA : VERDICT_NO_RULE;
+        enum verdict verdict = otherwise;
         for (size_t i = 0; i < rules->allow.count; i++) {
                 const struct destination *rule = &rules->allow.items[i];
-                if (!permits_address(rule, address, class_))
+                if (!permits(rule, flow))
                         continue;
-                if (matches_port(rule, port, transport))
+                if (matches_port(rule, flow->port, flow->transport))
                         return VERDICT_ALLOWED;
                 verdict = VERDICT_PORT;
         }
         return verdict;
+}
+
+enum verdict rules_judge_name(const struct rules *rules, const char *name, uint16_t port,
+                              enum transport transport)
+{
+        const struct flow flow = {.name = name, .port = port, .transport = transport};
+        return is_denied(rules, &flow) ? VERDICT_DENIED : judge_allowed(rules, &flow, VERDICT_NO_RULE);
 }
 
 /* Whether a rule for the name permits private addresses for it. */
@@ -159,15 +149,16 @@ enum verdict rules_judge_address(const struct rules *rules, const char *name, co
                                  uint16_t port, enum transport transport)
 {
         enum address_class class_ = address_classify(address);
+        const struct flow flow = {.address = address, .class_ = class_, .port = port, .transport = transport};
         if (class_ == ADDRESS_RESERVED)
                 return VERDICT_RESERVED;
-        if (denies_address(rules, address, port, transport, class_))
+        if (is_denied(rules, &flow))
                 return VERDICT_DENIED;
-        if (name && class_ == ADDRESS_PUBLIC)
+        if (name && (class_ == ADDRESS_PUBLIC ||
+                     (class_ == ADDRESS_PRIVATE && permits_private(rules, name, port, transport))))
                 return VERDICT_ALLOWED;
-        if (name && class_ == ADDRESS_PRIVATE && permits_private(rules, name, port, transport))
-                return VERDICT_ALLOWED;
-        enum verdict verdict = judge_literal(rules, address, port, transport, class_);
+        enum verdict verdict =
+            judge_allowed(rules, &flow, class_ == ADDRESS_METADATA ? VERDICT_METADATA : VERDICT_NO_RULE);
         if (!name || verdict == VERDICT_ALLOWED || verdict == VERDICT_METADATA)
                 return verdict;
         return VERDICT_SPECIAL;

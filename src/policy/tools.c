@@ -65,10 +65,8 @@ void tool_rules_copy(struct tool_rules *copy, const struct tool_rules *rules)
         *copy = *rules;
         copy->allow = copy->deny = (struct str_list){0};
         copy->pins = NULL;
-        for (size_t i = 0; i < rules->allow.count; i++)
-                str_list_add(&copy->allow, rules->allow.values[i]);
-        for (size_t i = 0; i < rules->deny.count; i++)
-                str_list_add(&copy->deny, rules->deny.values[i]);
+        str_list_add_all(&copy->allow, &rules->allow);
+        str_list_add_all(&copy->deny, &rules->deny);
 }
 
 void tool_rules_free(struct tool_rules *rules)

@@ -28,26 +28,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#if defined(__x86_64__) && !defined(__ILP32__)
-#define NATIVE AUDIT_ARCH_X86_64
-#elif defined(__aarch64__) && defined(__AARCH64EL__)
-#define NATIVE AUDIT_ARCH_AARCH64
-#elif defined(__riscv) && __riscv_xlen == 64
-#define NATIVE AUDIT_ARCH_RISCV64
-#elif defined(__powerpc64__) && defined(__LITTLE_ENDIAN__)
-#define NATIVE AUDIT_ARCH_PPC64LE
-#elif defined(__powerpc64__)
-#define NATIVE AUDIT_ARCH_PPC64
-#elif defined(__s390x__)
-#define NATIVE AUDIT_ARCH_S390X
-#elif defined(__loongarch64)
-#define NATIVE AUDIT_ARCH_LOONGARCH64
-#elif defined(__i386__)
-#define NATIVE AUDIT_ARCH_I386
-#elif defined(__arm__) && defined(__ARMEL__)
-#define NATIVE AUDIT_ARCH_ARM
-#else
-#error "the argument filter needs the audit name of this architecture"
+#if defined(__x86_64__) && defined(__ILP32__)
+#error "the argument filter does not know the calls of x32"
 #endif
 
 /* The half of argument `n` that the kernel uses for a parameter of 32 bits. */
@@ -89,11 +71,12 @@
 /* One instruction per line. */
 /* clang-format off */
 
-/* Calls of foreign architectures have other numbers, and the profile answers them with ENOSYS. x32 has the
- * native architecture and other numbers, none of which is below. */
+/* SECCOMP_NATIVE, which the build defines, is the audit name of the architecture. Calls of foreign ones have
+ * other numbers, and the profile answers them with ENOSYS. x32 has the native architecture and other numbers,
+ * none of which is below. */
 #define BEGIN                                                                                       \
         LOAD(offsetof(struct seccomp_data, arch)),                                                  \
-        IF_SKIP(NATIVE, 1),                                                                         \
+        IF_SKIP(SECCOMP_NATIVE, 1),                                                                 \
         PERMIT,                                                                                     \
         LOAD(offsetof(struct seccomp_data, nr))
 

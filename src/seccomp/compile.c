@@ -21,7 +21,6 @@
 enum {
         ARGUMENTS = 6,
         PROLOGUE = 3, /* instructions of write_prologue() */
-        NOT_VALID = -1,
 };
 
 struct compiler {
@@ -58,32 +57,28 @@ static const char *const operators[] = {
 };
 
 /* Every refusal has the same form: the name of the profile, and what is wrong. */
-#define refuse_profile(compiler, ...) error_set((compiler)->error, EXIT_SETUP, "seccomp profile " __VA_ARGS__)
+#define refuse_profile(compiler, format, ...)                                                                \
+        error_set((compiler)->error, EXIT_SETUP, "seccomp profile %s" format, (compiler)->name, ##__VA_ARGS__)
+
+/* Steps through the items of a list, or of nothing. NOLINTNEXTLINE(bugprone-macro-parentheses) */
+#define foreach(item, list) for (const cJSON *item = (list) ? (list)->child : NULL; item; item = item->next)
 
 static bool is_member(const char *wanted, const cJSON *list)
 {
-        const cJSON *item;
-
-        cJSON_ArrayForEach(item, list)
-        {
+        foreach (item, list)
                 if (cJSON_IsString(item) && strcmp(item->valuestring, wanted) == 0)
                         return true;
-        }
         return false;
 }
 
 /* True when `list` is absent (or null, as some engines write it) or an array of strings. */
 static bool is_string_list(const cJSON *list)
 {
-        const cJSON *item;
-
         if (list && !cJSON_IsNull(list) && !cJSON_IsArray(list))
                 return false;
-        cJSON_ArrayForEach(item, list)
-        {
+        foreach (item, list)
                 if (!cJSON_IsString(item))
                         return false;
-        }
         return true;
 }
 
@@ -104,8 +99,8 @@ static bool read_number(const struct compiler *compiler, const cJSON *object, co
          * doubles, which are exact up to 2^53; a larger one could change, so it is refused. */
         if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0) || item->valuedouble > highest ||
             item->valuedouble != (double)(uint64_t)item->valuedouble)
-                return refuse_profile(compiler, "%s: \"%s\" must be a whole number from 0 to %.0f",
-                                      compiler->name, key, highest);
+                return refuse_profile(compiler, ": \"%s\" must be a whole number from 0 to %.0f", key,
+                                      highest);
         *value = (uint64_t)item->valuedouble;
         return true;
 }
@@ -129,7 +124,7 @@ static bool read_action(const struct compiler *compiler, const cJSON *object, co
         char quoted[64];
 
         if (!cJSON_IsString(item))
-                return refuse_profile(compiler, "%s: \"%s\" is missing or not a string", compiler->name, key);
+                return refuse_profile(compiler, ": \"%s\" is missing or not a string", key);
         if (strcmp(item->valuestring, "SCMP_ACT_ERRNO") == 0) {
                 uint64_t number = EPERM;
                 if (!read_number(compiler, object, errno_key, 4095, &number))
@@ -141,34 +136,28 @@ static bool read_action(const struct compiler *compiler, const cJSON *object, co
             strcmp(item->valuestring, "SCMP_ACT_NOTIFY") == 0)
                 return refuse_profile(
                     compiler,
-                    "%s: %s needs another process that answers, which hutch does not have; use "
+                    ": %s needs another process that answers, which hutch does not have; use "
                     "SCMP_ACT_ERRNO",
-                    compiler->name, item->valuestring);
-        for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++) {
+                    item->valuestring);
+        for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++)
                 if (strcmp(item->valuestring, actions[i].name) == 0) {
                         *action = actions[i].action;
                         return true;
                 }
-        }
-        return refuse_profile(compiler, "%s: unknown action \"%s\"", compiler->name,
-                              quote(quoted, item->valuestring));
+        return refuse_profile(compiler, ": unknown action \"%s\"", quote(quoted, item->valuestring));
 }
 
 /* A condition of the engines, `includes` or `excludes`. */
 struct condition {
         bool names_caps;
-        bool names_arches;
-        bool is_our_arch;
-        bool names_kernel;
-        bool is_our_kernel;
+        enum { ANY, OTHERS, OURS } architecture, kernel; /* which it names */
 };
 
 static const char *engine_name(uint32_t architecture)
 {
-        for (size_t i = 0; i < sizeof(engine_names) / sizeof(engine_names[0]); i++) {
+        for (size_t i = 0; i < sizeof(engine_names) / sizeof(engine_names[0]); i++)
                 if (engine_names[i].token == architecture)
                         return engine_names[i].name;
-        }
         return "";
 }
 
@@ -193,89 +182,75 @@ static bool read_condition(const struct compiler *compiler, const cJSON *rule, c
         const cJSON *arches = cJSON_GetObjectItemCaseSensitive(object, "arches");
         const cJSON *kernel = cJSON_GetObjectItemCaseSensitive(object, "minKernel");
 
-        *condition = (struct condition){0};
+        bool is_ours = false;
         if (!is_string_list(caps) || !is_string_list(arches))
                 return refuse_profile(compiler,
-                                      "%s: \"caps\" and \"arches\" in \"%s\" must be lists of strings",
-                                      compiler->name, key);
-        condition->names_caps = cJSON_GetArraySize(caps) > 0;
-        condition->names_arches = cJSON_GetArraySize(arches) > 0;
-        condition->is_our_arch = is_member(engine_name(compiler->architecture), arches);
-        condition->names_kernel = kernel != NULL;
-        if (kernel &&
-            (!cJSON_IsString(kernel) || !read_kernel(kernel->valuestring, &condition->is_our_kernel)))
-                return refuse_profile(compiler, "%s: \"minKernel\" must look like \"5.14\"", compiler->name);
+                                      ": \"caps\" and \"arches\" in \"%s\" must be lists of strings", key);
+        if (kernel && (!cJSON_IsString(kernel) || !read_kernel(kernel->valuestring, &is_ours)))
+                return refuse_profile(compiler, ": \"minKernel\" must look like \"5.14\"");
+        *condition = (struct condition){
+            .names_caps = cJSON_GetArraySize(caps) > 0,
+            .architecture = is_member(engine_name(compiler->architecture), arches) ? OURS
+                            : cJSON_GetArraySize(arches) > 0                       ? OTHERS
+                                                                                   : ANY,
+            .kernel = is_ours  ? OURS
+                      : kernel ? OTHERS
+                               : ANY,
+        };
         return true;
 }
 
 static bool judge_rule(const struct compiler *compiler, const cJSON *rule, bool *applies)
 {
-        struct condition includes;
-        struct condition excludes;
-
+        struct condition includes, excludes;
         if (!read_condition(compiler, rule, "includes", &includes) ||
             !read_condition(compiler, rule, "excludes", &excludes))
                 return false;
-        *applies = !includes.names_caps && (!includes.names_arches || includes.is_our_arch) &&
-                   (!includes.names_kernel || includes.is_our_kernel) && !excludes.is_our_arch &&
-                   !excludes.is_our_kernel;
+        *applies = !includes.names_caps && includes.architecture != OTHERS && includes.kernel != OTHERS &&
+                   excludes.architecture != OURS && excludes.kernel != OURS;
         return true;
 }
 
-/* Reads `args` of a rule and returns the number of comparisons, or NOT_VALID. There is at most one for each
- * argument: libseccomp joins them by "and" and refuses a second one. */
-static int read_arguments(const struct compiler *compiler, const cJSON *rule, const char *call,
-                          struct scmp_arg_cmp comparisons[ARGUMENTS])
+/* Reads `args` of a rule. There is at most one comparison for each argument: libseccomp joins them by "and"
+ * and refuses a second one. */
+static bool read_arguments(const struct compiler *compiler, const cJSON *rule, const char *call,
+                           struct scmp_arg_cmp comparisons[ARGUMENTS], unsigned *count)
 {
         static const double exact = 9007199254740992; /* 2^53 */
         const cJSON *list = cJSON_GetObjectItemCaseSensitive(rule, "args");
-        const cJSON *item;
         char quoted[64];
         bool seen[ARGUMENTS] = {false};
-        int count = 0;
 
-        if (list && !cJSON_IsArray(list) && !cJSON_IsNull(list)) {
-                refuse_profile(compiler, "%s: \"args\" of %s is not a list", compiler->name,
-                               quote(quoted, call));
-                return NOT_VALID;
-        }
-        cJSON_ArrayForEach(item, list)
-        {
+        *count = 0;
+        quote(quoted, call);
+        if (list && !cJSON_IsArray(list) && !cJSON_IsNull(list))
+                return refuse_profile(compiler, ": \"args\" of %s is not a list", quoted);
+        foreach (item, list) {
                 const cJSON *name = cJSON_GetObjectItemCaseSensitive(item, "op");
-                uint64_t index = UINT64_MAX;
-                uint64_t value = 0;
-                uint64_t second = 0;
+                uint64_t index = UINT64_MAX, value = 0, second = 0;
                 enum scmp_compare how = _SCMP_CMP_MIN;
 
                 if (!read_number(compiler, item, "index", ARGUMENTS - 1, &index) ||
                     !read_number(compiler, item, "value", exact, &value) ||
                     !read_number(compiler, item, "valueTwo", exact, &second))
-                        return NOT_VALID;
-                if (index == UINT64_MAX) {
-                        refuse_profile(compiler, "%s: a comparison for %s has no \"index\"", compiler->name,
-                                       quote(quoted, call));
-                        return NOT_VALID;
-                }
-                if (seen[index]) {
-                        refuse_profile(compiler,
-                                       "%s: one rule for %s compares argument %d twice; write two rules",
-                                       compiler->name, quote(quoted, call), (int)index);
-                        return NOT_VALID;
-                }
-                for (size_t i = SCMP_CMP_NE; i < sizeof(operators) / sizeof(operators[0]); i++) {
+                        return false;
+                if (index == UINT64_MAX)
+                        return refuse_profile(compiler, ": a comparison for %s has no \"index\"", quoted);
+                if (seen[index])
+                        return refuse_profile(compiler,
+                                              ": one rule for %s compares argument %d twice; write two rules",
+                                              quoted, (int)index);
+                for (size_t i = SCMP_CMP_NE; i < sizeof(operators) / sizeof(operators[0]); i++)
                         if (cJSON_IsString(name) && strcmp(name->valuestring, operators[i]) == 0)
                                 how = (enum scmp_compare)i;
-                }
-                if (how == _SCMP_CMP_MIN) {
-                        refuse_profile(compiler, "%s: a comparison for %s has an unknown \"op\"",
-                                       compiler->name, quote(quoted, call));
-                        return NOT_VALID;
-                }
+                if (how == _SCMP_CMP_MIN)
+                        return refuse_profile(compiler, ": a comparison for %s has an unknown \"op\"",
+                                              quoted);
                 seen[index] = true;
-                comparisons[count++] = (struct scmp_arg_cmp){
+                comparisons[(*count)++] = (struct scmp_arg_cmp){
                     .arg = (unsigned)index, .op = how, .datum_a = value, .datum_b = second};
         }
-        return count;
+        return true;
 }
 
 static bool is_permission(uint32_t action)
@@ -289,7 +264,6 @@ static bool add_call(struct compiler *compiler, const char *call, uint32_t actio
         int number = seccomp_syscall_resolve_name(call);
         int real_number = seccomp_syscall_resolve_name_arch(compiler->architecture, call);
         char quoted[64];
-        int status;
 
         if (number == __NR_SCMP_ERROR)
                 return true;
@@ -303,90 +277,68 @@ static bool add_call(struct compiler *compiler, const char *call, uint32_t actio
         }
         if (action == compiler->default_action) /* libseccomp refuses such a rule */
                 return true;
-        status = seccomp_rule_add_array(compiler->filter, action, number, count, comparisons);
-        if (status < 0)
-                return refuse_profile(compiler, "%s: libseccomp refuses the rule for %s: %s", compiler->name,
-                                      quote(quoted, call), strerror(-status));
-        return true;
+        int status = seccomp_rule_add_array(compiler->filter, action, number, count, comparisons);
+        return status >= 0 || refuse_profile(compiler, ": libseccomp refuses the rule for %s: %s",
+                                             quote(quoted, call), strerror(-status));
 }
 
-static bool add_rule(struct compiler *compiler, const cJSON *rule, const cJSON *replaced)
+static const cJSON *rules_of(const cJSON *root)
+{
+        return cJSON_GetObjectItemCaseSensitive(root, "syscalls");
+}
+
+/* True when a rule of `root` (or NULL) names the call. */
+static bool names_call(const cJSON *root, const char *call)
+{
+        foreach (rule, rules_of(root))
+                if (is_member(call, cJSON_GetObjectItemCaseSensitive(rule, "names")))
+                        return true;
+        return false;
+}
+
+static bool add_rule(struct compiler *compiler, const cJSON *rule, const cJSON *changes)
 {
         const cJSON *names = cJSON_GetObjectItemCaseSensitive(rule, "names");
-        const cJSON *first = cJSON_GetArrayItem(names, 0);
-        const cJSON *name;
         struct scmp_arg_cmp comparisons[ARGUMENTS];
         uint32_t action = SCMP_ACT_ERRNO(EPERM);
         bool applies = false;
-        int count;
+        unsigned count;
 
-        if (!cJSON_IsArray(names) || !is_string_list(names) || !first)
-                return refuse_profile(compiler, "%s: every rule needs \"names\", a list of calls",
-                                      compiler->name);
+        if (!cJSON_IsArray(names) || !is_string_list(names) || !names->child)
+                return refuse_profile(compiler, ": every rule needs \"names\", a list of calls");
         if (!read_action(compiler, rule, "action", "errnoRet", &action) ||
-            !judge_rule(compiler, rule, &applies))
+            !judge_rule(compiler, rule, &applies) ||
+            !read_arguments(compiler, rule, names->child->valuestring, comparisons, &count))
                 return false;
-        count = read_arguments(compiler, rule, first->valuestring, comparisons);
-        if (count == NOT_VALID)
-                return false;
-        cJSON_ArrayForEach(name, names)
-        {
-                if (applies && !is_member(name->valuestring, replaced) &&
-                    !add_call(compiler, name->valuestring, action, comparisons, (unsigned)count))
+        foreach (name, names)
+                if (applies && !names_call(changes, name->valuestring) &&
+                    !add_call(compiler, name->valuestring, action, comparisons, count))
                         return false;
-        }
         return true;
 }
 
-/* Adds the rules of `root`, but none for the calls in `replaced` (a list of strings, or NULL). */
-static bool add_rules(struct compiler *compiler, const cJSON *root, const cJSON *replaced)
+/* Adds the rules of `root`, but none for the calls that `changes` (or NULL) names. */
+static bool add_rules(struct compiler *compiler, const cJSON *root, const cJSON *changes)
 {
-        const cJSON *rules = cJSON_GetObjectItemCaseSensitive(root, "syscalls");
-        const cJSON *rule;
+        const cJSON *rules = rules_of(root);
 
         if (rules && !cJSON_IsArray(rules))
-                return refuse_profile(compiler, "%s: \"syscalls\" is not a list", compiler->name);
-        cJSON_ArrayForEach(rule, rules)
-        {
-                if (!add_rule(compiler, rule, replaced))
+                return refuse_profile(compiler, ": \"syscalls\" is not a list");
+        foreach (rule, rules)
+                if (!add_rule(compiler, rule, changes))
                         return false;
-        }
         return true;
-}
-
-/* All calls that the rules of `root` name, as one list; NULL without memory. */
-static cJSON *collect_names(const cJSON *root)
-{
-        const cJSON *rule;
-        const cJSON *name;
-        cJSON *all = cJSON_CreateArray();
-
-        cJSON_ArrayForEach(rule, cJSON_GetObjectItemCaseSensitive(root, "syscalls"))
-        {
-                cJSON_ArrayForEach(name, cJSON_GetObjectItemCaseSensitive(rule, "names"))
-                {
-                        if (cJSON_IsString(name))
-                                cJSON_AddItemToArray(all, cJSON_CreateString(name->valuestring));
-                }
-        }
-        return all;
 }
 
 /* True for the names of the OCI runtime specification, whether this libseccomp knows them or not. */
 static bool is_architecture(const char *name)
 {
-        static const char *const names[] = {
-            "X86",         "X86_64",   "X32",         "ARM",   "AARCH64", "MIPS", "MIPS64",   "MIPS64N32",
-            "MIPSEL",      "MIPSEL64", "PPC",         "PPC64", "PPC64LE", "S390", "S390X",    "PARISC",
-            "MIPSEL64N32", "RISCV64",  "LOONGARCH64", "M68K",  "SH",      "SHEB", "PARISC64",
-        };
+        static const char names[] = "X86 X86_64 X32 ARM AARCH64 MIPS MIPS64 MIPS64N32 MIPSEL MIPSEL64 "
+                                    "MIPSEL64N32 PPC PPC64 PPC64LE S390 "
+                                    "S390X PARISC PARISC64 RISCV64 LOONGARCH64 M68K SH SHEB";
         static const char prefix[] = "SCMP_ARCH_";
-        if (strncmp(name, prefix, strlen(prefix)) != 0)
-                return false;
-        for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-                if (strcmp(name + strlen(prefix), names[i]) == 0)
-                        return true;
-        return false;
+        const char *rest = name + strlen(prefix);
+        return str_starts(name, prefix) && str_words_have(names, rest, strlen(rest));
 }
 
 /* Checks the form of `architectures`. The list changes nothing: the native architecture is always filtered,
@@ -394,18 +346,14 @@ static bool is_architecture(const char *name)
 static bool check_architectures(const struct compiler *compiler, const cJSON *root)
 {
         const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "architectures");
-        const cJSON *item;
+        char quoted[64];
 
         if (!is_string_list(list))
-                return refuse_profile(compiler, "%s: \"architectures\" must be a list of strings",
-                                      compiler->name);
-        cJSON_ArrayForEach(item, list)
-        {
-                char quoted[64];
+                return refuse_profile(compiler, ": \"architectures\" must be a list of strings");
+        foreach (item, list)
                 if (!is_architecture(item->valuestring))
-                        return refuse_profile(compiler, "%s: unknown architecture \"%s\"", compiler->name,
+                        return refuse_profile(compiler, ": unknown architecture \"%s\"",
                                               quote(quoted, item->valuestring));
-        }
         return true;
 }
 
@@ -428,11 +376,9 @@ static bool start_filter(struct compiler *compiler)
          * every call number, for its cache of calls that are always allowed, so this shortens loading too. */
         if (status == 0)
                 status = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
-        if (status < 0)
-                return refuse_profile(compiler,
-                                      "%s: libseccomp cannot make a filter for this architecture: %s",
-                                      compiler->name, strerror(-status));
-        return true;
+        return status >= 0 ||
+               refuse_profile(compiler, ": libseccomp cannot make a filter for this architecture: %s",
+                              strerror(-status));
 }
 
 /* A profile knows the calls of its time. A newer call must get ENOSYS; after any other error a libc that
@@ -456,30 +402,28 @@ static bool export_program(const struct compiler *compiler, struct seccomp_progr
         size_t before = write_prologue(compiler, prologue);
         autoclose int fd = memfd_create("seccomp", MFD_CLOEXEC);
         autofree char *exported = NULL;
-        struct sock_filter *code;
         ssize_t size = -errno;
-        size_t count;
 
         if (fd >= 0) {
                 /* All versions of libseccomp can export to a descriptor, and only newer ones to memory. */
                 int status = seccomp_export_bpf(compiler->filter, fd);
                 size = status < 0 ? status : lseek(fd, 0, SEEK_SET) < 0 ? -errno : 0;
                 if (size == 0)
-                        size = fd_read_all(fd, BPF_MAXINSNS * sizeof(*code), &exported);
+                        size = fd_read_all(fd, BPF_MAXINSNS * sizeof(*prologue), &exported);
         }
-        count = size < 0 ? 0 : (size_t)size / sizeof(*code);
+        size_t count = size < 0 ? 0 : (size_t)size / sizeof(*prologue);
         if (size == -EFBIG || before + count > BPF_MAXINSNS)
                 return refuse_profile(
                     compiler,
-                    "%s: more than the %d instructions that the kernel accepts; use fewer rules with "
+                    ": more than the %d instructions that the kernel accepts; use fewer rules with "
                     "\"args\"",
-                    compiler->name, BPF_MAXINSNS);
+                    BPF_MAXINSNS);
         if (!exported || count == 0)
-                return refuse_profile(compiler, "%s: cannot export the program from libseccomp: %s",
-                                      compiler->name, strerror((int)-size));
-        code = malloc((before + count) * sizeof(*code));
+                return refuse_profile(compiler, ": cannot export the program from libseccomp: %s",
+                                      strerror((int)-size));
+        struct sock_filter *code = malloc((before + count) * sizeof(*code));
         if (!code)
-                return refuse_profile(compiler, "%s: %s", compiler->name, strerror(ENOMEM));
+                return refuse_profile(compiler, ": %s", strerror(ENOMEM));
         memcpy(code, prologue, before * sizeof(*code));
         memcpy(code + before, exported, count * sizeof(*code));
         *program =
@@ -492,20 +436,21 @@ static bool check_start(const struct compiler *compiler)
 {
         if (compiler->can_execute && compiler->can_exit)
                 return true;
-        return refuse_profile(compiler, "%s does not permit %s, so no program could run under it",
-                              compiler->name, compiler->can_execute ? "exit_group" : "execve");
+        return refuse_profile(compiler, " does not permit %s, so no program could run under it",
+                              compiler->can_execute ? "exit_group" : "execve");
 }
 
-static bool compile(struct compiler *compiler, const cJSON *root, const cJSON *changes, const cJSON *replaced,
+/* `changes` may be NULL. */
+static bool compile(struct compiler *compiler, const cJSON *root, const cJSON *changes,
                     struct seccomp_program *program)
 {
         if (!cJSON_IsObject(root))
-                return refuse_profile(compiler, "%s is not a JSON object", compiler->name);
+                return refuse_profile(compiler, " is not a JSON object");
         if (!read_action(compiler, root, "defaultAction", "defaultErrnoRet", &compiler->default_action) ||
             !check_architectures(compiler, root) || !start_filter(compiler))
                 return false;
         compiler->can_execute = compiler->can_exit = is_permission(compiler->default_action);
-        return add_rules(compiler, root, replaced) && add_rules(compiler, changes, NULL) &&
+        return add_rules(compiler, root, changes) && add_rules(compiler, changes, NULL) &&
                (!compiler->must_start_programs || check_start(compiler)) && export_program(compiler, program);
 }
 
@@ -535,17 +480,12 @@ bool seccomp_compile_for(uint32_t architecture, const struct seccomp_source *pro
                                     .error = error};
         cJSON *root = parse(profile);
         cJSON *changes_root = changes ? parse(changes) : NULL;
-        cJSON *replaced = collect_names(changes_root);
-        bool done;
-
-        if (!root || (changes && !changes_root))
-                done =
-                    refuse_profile(&compiler, "%s is not valid JSON", root ? changes->name : profile->name);
-        else
-                done = compile(&compiler, root, changes_root, replaced, program);
+        bool valid = root && (!changes || changes_root);
+        bool done = valid ? compile(&compiler, root, changes_root, program)
+                          : error_set(error, EXIT_SETUP, "seccomp profile %s is not valid JSON",
+                                      root ? changes->name : profile->name);
         if (compiler.filter)
                 seccomp_release(compiler.filter);
-        cJSON_Delete(replaced);
         cJSON_Delete(changes_root);
         cJSON_Delete(root);
         return done;

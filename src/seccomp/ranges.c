@@ -66,14 +66,8 @@ static bool is_comparison(uint16_t code)
 
 static bool compare(uint16_t code, uint32_t value, uint32_t constant)
 {
-        switch (BPF_OP(code)) {
-        case BPF_JEQ:
-                return value == constant;
-        case BPF_JGT:
-                return value > constant;
-        default:
-                return value >= constant;
-        }
+        return (BPF_OP(code) != BPF_JGT && value == constant) ||
+               (BPF_OP(code) != BPF_JEQ && value > constant);
 }
 
 /* Follows the program for one number, of the native architecture or of any other. False when it meets an
@@ -163,12 +157,13 @@ static bool find_ranges(const struct seccomp_program *program, uint32_t architec
 }
 
 /* Puts one instruction in front of the program and returns its place. */
-static size_t prepend(struct writer *writer, struct sock_filter one)
+static size_t prepend(struct writer *writer, uint16_t code, uint32_t operand, size_t if_true, size_t if_false)
 {
         if (writer->start == 0)
                 writer->full = true;
         else
-                writer->code[--writer->start] = one;
+                writer->code[--writer->start] =
+                    (struct sock_filter){code, (uint8_t)if_true, (uint8_t)if_false, operand};
         return writer->start;
 }
 
@@ -218,7 +213,7 @@ static void copy_tails(struct writer *writer, const struct seccomp_program *prog
                         one.jt = (uint8_t)skip_to(writer, writer->copies[i + 1 + one.jt]);
                         one.jf = (uint8_t)skip_to(writer, writer->copies[i + 1 + one.jf]);
                 }
-                writer->copies[i] = prepend(writer, one);
+                writer->copies[i] = prepend(writer, one.code, one.k, one.jt, one.jf);
         }
 }
 
@@ -227,7 +222,7 @@ static size_t write_answer(struct writer *writer, uint32_t value)
         for (size_t i = 0; i < writer->answer_count; i++)
                 if (writer->answers[i].value == value)
                         return writer->answers[i].place;
-        size_t place = prepend(writer, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, value));
+        size_t place = prepend(writer, BPF_RET | BPF_K, value, 0, 0);
         writer->answers[writer->answer_count].value = value;
         writer->answers[writer->answer_count++].place = place;
         return place;
@@ -238,8 +233,7 @@ static size_t bring_near(struct writer *writer, size_t target)
 {
         if (skip_to(writer, target) <= FARTHEST)
                 return target;
-        return prepend(writer,
-                       (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, (uint32_t)skip_to(writer, target)));
+        return prepend(writer, BPF_JMP | BPF_JA, (uint32_t)skip_to(writer, target), 0, 0);
 }
 
 /* Writes the binary search among `count` ranges and returns its place. */
@@ -253,9 +247,8 @@ static size_t write_search(struct writer *writer, const struct range *ranges, si
         size_t below = write_search(writer, ranges, half);
         above = bring_near(writer, above);
         below = bring_near(writer, below);
-        size_t skip_above = skip_to(writer, above), skip_below = skip_to(writer, below);
-        return prepend(writer, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, ranges[half].first,
-                                                            (uint8_t)skip_above, (uint8_t)skip_below));
+        return prepend(writer, BPF_JMP | BPF_JGE | BPF_K, ranges[half].first, skip_to(writer, above),
+                       skip_to(writer, below));
 }
 
 static void write_program(struct writer *writer, const struct seccomp_program *program,
@@ -268,14 +261,11 @@ static void write_program(struct writer *writer, const struct seccomp_program *p
                         write_answer(writer, ranges->list[i].outcome.value);
         size_t search = bring_near(writer, write_search(writer, ranges->list, ranges->count));
         if (search != writer->start) /* a single range has no search */
-                prepend(writer,
-                        (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, (uint32_t)skip_to(writer, search)));
-        prepend(writer,
-                (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)));
-        prepend(writer, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, foreign->value));
-        prepend(writer, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, architecture, 1, 0));
-        prepend(writer,
-                (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)));
+                prepend(writer, BPF_JMP | BPF_JA, (uint32_t)skip_to(writer, search), 0, 0);
+        prepend(writer, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
+        prepend(writer, BPF_RET | BPF_K, foreign->value, 0, 0);
+        prepend(writer, BPF_JMP | BPF_JEQ | BPF_K, architecture, 1, 0);
+        prepend(writer, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch), 0, 0);
 }
 
 /* True when every jump ends inside of the program and it ends with an answer. The kernel requires that too,

@@ -2,7 +2,7 @@
  *
  * What is read of the proxy variables, of NO_PROXY and of a proxy's answer.
  */
-#include "nat/proxy_reply.h"
+#include "nat/http_head.h"
 #include "policy/addresses.h"
 #include "policy/no_proxy.h"
 #include "resolve/network.h"
@@ -201,8 +201,8 @@ static void test_no_proxy(void **state)
 
 static int reply(const char *text)
 {
-        size_t length = strlen(text), end = proxy_reply_end((const uint8_t *)text, length);
-        return end ? proxy_reply_status((const uint8_t *)text, end) : 0;
+        size_t length = strlen(text), end = http_reply_end((const uint8_t *)text, length);
+        return end ? http_reply_status((const uint8_t *)text, end) : 0;
 }
 
 static void test_replies(void **state)
