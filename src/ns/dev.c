@@ -2,8 +2,10 @@
  *
  * See dev.h.
  *
- * /dev holds the six devices that every program may expect, a private devpts, and links. No other device of
- * the host appears, whoever the caller is. /dev/shm is an ordinary memory directory of the box.
+ * /dev holds the devices that every program may expect, a private devpts, and links. No other device of the
+ * host appears, whoever the caller is. /dev/shm is an ordinary memory directory of the box. A server has no
+ * /dev/tty: it has no terminal to open, and inotify(7) on this one file tells when any program of the machine
+ * reads a key from its own terminal.
  */
 #include "ns/dev.h"
 
@@ -26,6 +28,8 @@ static const struct {
 } devices[] = {
     {"null", 1, 3}, {"zero", 1, 5}, {"full", 1, 7}, {"random", 1, 8}, {"urandom", 1, 9}, {"tty", 5, 0},
 };
+
+enum { DEVICES = sizeof(devices) / sizeof(*devices), DEVICES_OF_SERVERS = DEVICES - 1 };
 
 static const struct {
         const char *name, *text;
@@ -112,7 +116,8 @@ void dev_mount(const struct entering *entering, const char *destination)
         char inside[256];
         if (mkdirat(entering->root, destination + 1, 0755) < 0)
                 entering_fail(entering, STAGE_DEVICES, errno, destination);
-        for (size_t i = 0; i < sizeof(devices) / sizeof(*devices); i++)
+        size_t count = entering->box->kind == BOX_MCP ? DEVICES_OF_SERVERS : DEVICES;
+        for (size_t i = 0; i < count; i++)
                 mount_device(entering, destination, i);
         snprintf(inside, sizeof(inside), "%s/pts", destination);
         mount_pts(entering, inside);

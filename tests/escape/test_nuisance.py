@@ -80,6 +80,47 @@ def test_flags_of_the_callers_terminal(hutch):
         os.close(master)
 
 
+WATCH_KEYS = """
+import ctypes, os, select, sys
+libc = ctypes.CDLL(None, use_errno=True)
+notify = libc.inotify_init1(0)
+if libc.inotify_add_watch(notify, b"/dev/tty", 1) < 0:
+    print("no /dev/tty:", os.strerror(ctypes.get_errno()), file=sys.stderr)
+    sys.exit()
+print("watching", file=sys.stderr, flush=True)
+if select.select([notify], [], [], 20)[0]:
+    print("GOT-OUT: a key was read", file=sys.stderr)
+"""
+
+
+def type_a_key():
+    """Somebody else's program asks at its terminal, and gets an answer."""
+    child, master = os.forkpty()
+    if child == 0:
+        with open("/dev/tty", "rb", buffering=0) as terminal:
+            terminal.readline()
+        os._exit(0)
+    os.write(master, b"x\n")
+    os.waitpid(child, 0)
+    os.close(master)
+
+
+@pytest.mark.parametrize("inside", [False, True], ids=["outside", "inside"])
+def test_the_keys_that_others_type(hutch, inside):
+    """A server has no terminal, so it needs no /dev/tty to listen on."""
+    command = [PYTHON, "-c", WATCH_KEYS]
+    with subprocess.Popen([*hutch.argv("mcp"), "--", *command] if inside else command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, text=True, env=hutch.environment, cwd=hutch.directory) as watcher:
+        line = next(line for line in watcher.stderr if "/dev/tty" in line or "watching" in line)
+        if not inside:
+            assert "watching" in line
+            type_a_key()
+            assert "GOT-OUT" in watcher.stderr.readline()
+        watcher.stdin.close()
+        assert watcher.wait(20) == 0
+    assert not inside or "no /dev/tty: No such file or directory" in line
+
+
 @pytest.mark.root
 @pytest.mark.parametrize("name", ["null", "zero", "full", "random", "urandom", "tty"])
 @pytest.mark.parametrize("what", ["chmod('/dev/NAME', os.stat('/dev/NAME').st_mode & 0o777)", "utime('/dev/NAME')",
