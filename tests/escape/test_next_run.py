@@ -123,6 +123,23 @@ def test_a_granted_directory_is_swapped_while_hutch_judges_it(hutch):
     assert not [done for done in ends if "CANARY" in done.out]
 
 
+def test_an_environment_is_exchanged_with_a_link_while_hutch_starts(hutch, private):
+    """What was judged is what is mounted: .venv and a link to somebody's directory change places all the time."""
+    project = hutch.directory / "proj"
+    (project / ".venv/bin").mkdir(parents=True)
+    (project / ".venv/bin/python").symlink_to(PYTHON)
+    (project / ".venv/pyvenv.cfg").write_text(f"home = {os.path.dirname(PYTHON)}\n")
+    (project / "server.py").write_text(f"try: print(open({str(private / 'key')!r}).read())\nexcept OSError: print('none')\n")
+    (private / "bin").mkdir()
+    (private / "bin/python").symlink_to(PYTHON)
+    (project / "other").symlink_to(private)
+    assert hutch("run", "--", project / ".venv/bin/python", project / "server.py").out == "none\n"
+    with flipping(project / ".venv", project / "other") as flips:
+        ends = [hutch("run", "--", project / ".venv/bin/python", project / "server.py") for _ in range(100)]
+    assert len(flips) > 1000 and set(flips) == {0}
+    assert not [done for done in ends if "CANARY" in done.out]
+
+
 def test_two_dots_behind_a_link_that_the_server_made(hutch, private):
     """`../server/index.js` from a working directory that is a link by now is another directory's."""
     (private / "sub").mkdir()
