@@ -101,12 +101,8 @@ static void got_tunnel(void *context, int result, const char *why)
 {
         struct connecting *connecting = context;
         connecting->tunnel = NULL;
-        if (result < 0) {
-                fail_connecting(connecting, result, why);
-                return;
-        }
         connect_cancel(connecting);
-        connecting->done(connecting->context, result, &connecting->address, NULL);
+        connecting->done(connecting->context, result, result < 0 ? NULL : &connecting->address, why);
 }
 
 /* An attempt has succeeded. */
