@@ -43,7 +43,7 @@ enum { LINES_MAX = 64 << 20 }; /* bytes of configuration: a hosts file may be lo
 /* The ports of the host's loopback that ports of the sandbox's loopback reach. */
 static struct port_pair {
         uint16_t inside, host;
-} host_ports[65536 / 64];
+} * host_ports;
 static size_t host_port_count;
 
 /* What the supervisor wants beyond the network itself. Only the lines of the start count. */
@@ -67,10 +67,9 @@ static void add_rule(struct destinations *list, enum destination_use use, const 
 static void add_host_port(const char *text)
 {
         unsigned inside, host;
-        if (sscanf(text, "%u %u", &inside, &host) != 2 ||
-            host_port_count == sizeof(host_ports) / sizeof(*host_ports))
+        if (sscanf(text, "%u %u", &inside, &host) != 2)
                 die("a host-port line is malformed", errno);
-        host_ports[host_port_count++] = (struct port_pair){(uint16_t)inside, (uint16_t)host};
+        *array_add(host_ports, host_port_count) = (struct port_pair){(uint16_t)inside, (uint16_t)host};
 }
 
 static void apply_line(const char *line)

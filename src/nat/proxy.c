@@ -36,7 +36,6 @@ static struct {
         char *shown;
         char *credentials;
         struct str_list except;
-        bool noted; /* the user knows that names are not checked behind the proxy */
 } proxy;
 
 void proxy_configure(const char *text)
@@ -194,10 +193,9 @@ struct tunnel *proxy_begin(int connected, const struct target *target, proxy_don
                 proxy_cancel(tunnel);
                 return NULL;
         }
-        if (target->name && !proxy.noted)
+        if (target->name)
                 report_note("network: connections go through the proxy %s, which looks the names up: hutch "
                             "cannot check whether a name leads to a private address",
                             proxy.shown);
-        proxy.noted |= target->name != NULL;
         return tunnel;
 }
