@@ -164,13 +164,6 @@ static void pass_head(struct flow *flow)
         begin_relay(flow);
 }
 
-static void refuse_head(struct flow *flow, const char *what, const char *named)
-{
-        report_mismatch(&flow->report.target, what, named);
-        flow->refused = true;
-        end_flow(flow, true, "its first bytes were refused");
-}
-
 static void patience_due(struct timer *timer)
 {
         struct flow *flow = OWNER(timer, struct flow, patience);
@@ -192,10 +185,14 @@ static void judge_head(struct flow *flow)
                 return;
         bool is_named = sniff == SNIFF_NAME && str_equal(named, flow->report.target.name);
         bool is_silent = sniff == SNIFF_MORE && flow->head_length == 0;
-        if (sniff == SNIFF_OTHER || is_named || is_silent)
+        if (sniff == SNIFF_OTHER || is_named || is_silent) {
                 pass_head(flow);
-        else /* also a partial head, on which a lenient server might act */
-                refuse_head(flow, what, sniff == SNIFF_NAME ? named : NULL);
+                return;
+        }
+        /* Refused is also a partial head, on which a lenient server might act. */
+        report_mismatch(&flow->report.target, what, sniff == SNIFF_NAME ? named : NULL);
+        flow->refused = true;
+        end_flow(flow, true, "its first bytes were refused");
 }
 
 /* Reads first bytes of the client. */

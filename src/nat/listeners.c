@@ -203,15 +203,10 @@ static bool watch_attempts(const struct gateway_plan *plan, int link, struct set
         return true;
 }
 
-static bool have_v6(void)
-{
-        autoclose int probe = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-        return probe >= 0;
-}
-
 bool listeners_make(const struct gateway_plan *plan, int link, bool *v6, struct setup_failure *failure)
 {
-        *v6 = have_v6();
+        autoclose int probe = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        *v6 = probe >= 0;
         if (!make_and_send(link, NAT_SOCKET_DNS_UDP, SOCK_DGRAM, *v6, false, DNS_PORT) ||
             !make_and_send(link, NAT_SOCKET_DNS_TCP, SOCK_STREAM, *v6, false, DNS_PORT))
                 return listeners_fail(failure, "cannot make the resolver's sockets", 0);

@@ -178,8 +178,8 @@ static void supervisor_ready(struct source *source)
         }
         if (head.type == NAT_RESOLVER && descriptor >= 0)
                 read_configuration(descriptor);
-        else if (descriptor >= 0)
-                close(descriptor);
+        else
+                fd_close(&descriptor);
 }
 
 /* hutch-nat keeps no capability of a caller that is root. */
