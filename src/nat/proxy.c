@@ -6,6 +6,7 @@
 #include "nat/proxy.h"
 
 #include "lib/buf.h"
+#include "lib/fd.h"
 #include "lib/str.h"
 #include "nat/http_head.h"
 #include "nat/loop.h"
@@ -103,7 +104,6 @@ static void tunnel_fail(struct tunnel *tunnel, int error, const char *why)
 
 static void refuse_reply(struct tunnel *tunnel, int status)
 {
-        char why[96];
         if (status == 407) {
                 tunnel_fail(tunnel, -EACCES,
                             proxy.credentials
@@ -112,10 +112,8 @@ static void refuse_reply(struct tunnel *tunnel, int status)
                                   "http://USER:PASSWORD@HOST:PORT (407)");
                 return;
         }
-        if (status < 0)
-                snprintf(why, sizeof(why), "its answer is not that of an HTTP proxy");
-        else
-                snprintf(why, sizeof(why), "it refuses with status %d", status);
+        autofree char *why = status < 0 ? str_copy("its answer is not that of an HTTP proxy")
+                                        : str_format("it refuses with status %d", status);
         tunnel_fail(tunnel, -ECONNREFUSED, why);
 }
 
