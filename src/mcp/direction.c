@@ -244,8 +244,17 @@ static void end_input(struct direction *direction)
         close_finished(direction);
 }
 
-static void read_some(struct direction *direction)
+void direction_read(struct direction *direction, const struct pollfd polls[DIRECTION_POLLS])
 {
+        enum { ERRORS = POLLERR | POLLHUP | POLLNVAL };
+        if (polls[1].revents & ERRORS)
+                lose_reader(direction);
+        if (direction->done || !polls[0].revents)
+                return;
+        if (polls[0].revents & (ERRORS | POLLRDHUP))
+                note_hang_up(direction);
+        if (!can_read(direction))
+                return;
         make_room(direction);
         ssize_t got = endpoint_read(&direction->in, direction->bytes + direction->used,
                                     direction->room - direction->used - 1);
@@ -257,19 +266,6 @@ static void read_some(struct direction *direction)
                 direction->used += (size_t)got;
                 judge_lines(direction);
         }
-}
-
-void direction_read(struct direction *direction, const struct pollfd polls[DIRECTION_POLLS])
-{
-        enum { ERRORS = POLLERR | POLLHUP | POLLNVAL };
-        if (polls[1].revents & ERRORS)
-                lose_reader(direction);
-        if (direction->done || !polls[0].revents)
-                return;
-        if (polls[0].revents & (ERRORS | POLLRDHUP))
-                note_hang_up(direction);
-        if (can_read(direction))
-                read_some(direction);
 }
 
 /* ---- writing ---- */

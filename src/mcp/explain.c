@@ -22,9 +22,12 @@ struct answer {
         char text[NAT_TEXT_MAX];
 };
 
-/* Reads the answer to the last question; returns the length of its text, 0 for none. */
-static size_t read_answer(const struct explain *explain, struct answer *answer)
+/* Asks for the refusals since then; returns the length of the text, 0 for none. */
+static size_t ask_nat(struct explain *explain, long long since, struct answer *answer)
 {
+        struct nat_asked question = {.number = ++explain->asked, .since = since};
+        if (write(FILTER_NAT, &question, sizeof(question)) != sizeof(question))
+                return 0;
         long long until = clock_now_ms() + EXPLAIN_WAIT_MS, left = EXPLAIN_WAIT_MS;
         struct pollfd nat = {.fd = FILTER_NAT, .events = POLLIN};
         for (; left >= 0 && poll(&nat, 1, (int)left) > 0; left = until - clock_now_ms()) {
@@ -36,14 +39,6 @@ static size_t read_answer(const struct explain *explain, struct answer *answer)
                         return (size_t)got - sizeof(answer->head);
         }
         return 0;
-}
-
-static size_t ask_nat(struct explain *explain, long long since, struct answer *answer)
-{
-        struct nat_asked question = {.number = ++explain->asked, .since = since};
-        if (write(FILTER_NAT, &question, sizeof(question)) != sizeof(question))
-                return 0;
-        return read_answer(explain, answer);
 }
 
 /* Writes the half sentences, each of which ends with an LF, as one list. */

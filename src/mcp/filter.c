@@ -28,12 +28,11 @@ enum { RULES_MAX = 64 << 20 };
 static struct firewall firewall;
 static struct endpoint input, output; /* the client's */
 
-/* Reports why the filter cannot start, with errno unless it is 0. */
-static _Noreturn void die(const char *what)
+/* Reports why the filter cannot start; `error` is an errno, or 0. */
+static _Noreturn void die(const char *what, int error)
 {
-        const char *why = errno ? strerror(errno) : "";
-        filter_report_note("the MCP firewall (hutch-filter) cannot start: %s%s%s", what, errno ? ": " : "",
-                           why);
+        filter_report_note("the MCP firewall (hutch-filter) cannot start: %s%s%s", what, error ? ": " : "",
+                           error ? strerror(error) : "");
         _exit(EXIT_SETUP);
 }
 
@@ -96,7 +95,7 @@ static void read_rule(const char *line)
         else if ((rest = str_after_word(line, "secret")))
                 read_secret(rest);
         else
-                die(line);
+                die(line, 0);
 }
 
 /* Reads a descriptor to its end and closes it. The caller frees. */
@@ -105,10 +104,8 @@ static char *read_and_close(int descriptor, size_t most, size_t *length)
         char *text = NULL;
         ssize_t got = lseek(descriptor, 0, SEEK_SET) < 0 ? -errno : fd_read_all(descriptor, most, &text);
         close(descriptor);
-        if (got < 0) {
-                errno = (int)-got;
-                die("cannot read its rules or pins");
-        }
+        if (got < 0)
+                die("cannot read its rules or pins", (int)-got);
         *length = (size_t)got;
         return text;
 }
@@ -120,10 +117,8 @@ static void read_rules(void)
         char *position = NULL;
         for (char *line = strtok_r(lines, "\n", &position); line; line = strtok_r(NULL, "\n", &position))
                 read_rule(line);
-        if (firewall.rules.message_max == 0) {
-                errno = 0;
-                die("its rules are incomplete");
-        }
+        if (firewall.rules.message_max == 0)
+                die("its rules are incomplete", 0);
 }
 
 static void read_pins(void)
@@ -145,12 +140,10 @@ static void confine(void)
         struct seccomp_program filter = {.code = program_filter,
                                          .length = sizeof(program_filter) / sizeof(*program_filter)};
         if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-                die("cannot confine itself");
+                die("cannot confine itself", errno);
         int error = seccomp_install(&filter);
-        if (error < 0) {
-                errno = -error;
-                die("cannot load its system call filter");
-        }
+        if (error < 0)
+                die("cannot load its system call filter", -error);
 }
 
 static void prepare(void)
@@ -160,7 +153,7 @@ static void prepare(void)
         (void)prctl(PR_SET_NAME, "hutch-filter", 0, 0, 0);
         if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ||
             getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
-                die("prctl");
+                die("prctl", errno);
         read_rules();
         firewall.pins.on = firewall.pins.file != NULL;
         firewall_begin(&firewall, seed);

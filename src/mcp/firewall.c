@@ -3,8 +3,8 @@
  * See firewall.h.
  */
 #include "mcp/firewall.h"
-#include "lib/clock.h"
 
+#include "lib/clock.h"
 #include "lib/fd.h"
 #include "lib/json.h"
 #include "lib/json_text.h"
@@ -12,7 +12,6 @@
 #include "lib/str.h"
 #include "mcp/report.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 enum {
@@ -151,10 +150,9 @@ bool firewall_takes(enum side from, const char *line, size_t length)
 void firewall_refuse_long(struct firewall *firewall, enum side from, char *head, size_t head_length,
                           char *tail, size_t tail_length)
 {
-        char why[96];
         struct jsonl_message message;
-        snprintf(why, sizeof(why), "it is longer than --max-message permits (%zu bytes)",
-                 firewall->rules.message_max);
+        autofree char *why =
+            str_format("it is longer than --max-message permits (%zu bytes)", firewall->rules.message_max);
         (void)jsonl_scan(&firewall->scanner, head, head_length, false, &message);
         refuse_line(firewall, from, why, &message, tail, tail_length);
 }

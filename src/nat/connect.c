@@ -101,12 +101,8 @@ static void got_tunnel(void *context, int result, const char *why)
 {
         struct connecting *connecting = context;
         connecting->tunnel = NULL;
-        if (result < 0) {
-                fail_connecting(connecting, result, why);
-                return;
-        }
         connect_cancel(connecting);
-        connecting->done(connecting->context, result, &connecting->address, NULL);
+        connecting->done(connecting->context, result, result < 0 ? NULL : &connecting->address, why);
 }
 
 /* An attempt has succeeded. */
@@ -294,18 +290,6 @@ static void begin_loopback(struct connecting *connecting)
         try_next(connecting);
 }
 
-/* Judges a literal address before the proxy is asked to connect to it. */
-static bool judge_literal_address(struct connecting *connecting)
-{
-        const struct target *target = &connecting->target;
-        enum verdict verdict = target_judge_address(target, &target->address);
-        if (verdict == VERDICT_ALLOWED)
-                return true;
-        report_denied_address(target, &target->address, verdict);
-        fail_connecting(connecting, -EACCES, "the rules refuse the address");
-        return false;
-}
-
 struct connecting *connect_begin(const struct target *target, connect_done *done, void *context)
 {
         struct connecting *connecting = str_or_die(calloc(1, sizeof(*connecting)));
@@ -316,8 +300,15 @@ struct connecting *connect_begin(const struct target *target, connect_done *done
         connecting->proxied = proxy != NULL;
         connecting->place = proxy ? *proxy : *target;
         timer_start(&connecting->connect_timer, TIMER_CONNECT, connect_due);
-        if (connecting->proxied && !target->name && !judge_literal_address(connecting))
+        /* A literal address is judged before the proxy is asked to connect to it. */
+        enum verdict verdict = connecting->proxied && !target->name
+                                   ? target_judge_address(target, &target->address)
+                                   : VERDICT_ALLOWED;
+        if (verdict != VERDICT_ALLOWED) {
+                report_denied_address(target, &target->address, verdict);
+                fail_connecting(connecting, -EACCES, "the rules refuse the address");
                 return NULL;
+        }
         if (connecting->place.host_loopback) {
                 begin_loopback(connecting);
                 return connecting->ended ? NULL : connecting;

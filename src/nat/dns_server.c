@@ -39,17 +39,18 @@ struct connection {
         bool closed;
 };
 
-/* Where an answer goes. */
-struct asker {
+/* A question, and where its answer goes. */
+struct asked {
         struct connection *connection; /* NULL: the question came by UDP */
         int descriptor;                /* the UDP socket */
         struct packet_ends ends;
+        const uint8_t *query; /* the message that the question was read from */
+        struct dns_question question;
 };
 
 /* A question that was forwarded. */
 struct forwarded {
-        struct asker asker;
-        struct dns_question question;
+        struct asked asked;
         uint8_t query[DNS_UDP_PLAIN];
 };
 
@@ -67,11 +68,11 @@ static void close_connection(struct connection *connection)
                 loop_free_later(connection);
 }
 
-static void answer(const struct asker *asker, const uint8_t *message, size_t length)
+static void answer(const struct asked *asked, const uint8_t *message, size_t length)
 {
-        struct connection *connection = asker->connection;
+        struct connection *connection = asked->connection;
         if (!connection) {
-                packet_answer(asker->descriptor, &asker->ends, message, length);
+                packet_answer(asked->descriptor, &asked->ends, message, length);
                 return;
         }
         uint8_t head[2] = {(uint8_t)(length >> 8), (uint8_t)length};
@@ -83,24 +84,23 @@ static void answer(const struct asker *asker, const uint8_t *message, size_t len
                 close_connection(connection);
 }
 
-static void answer_empty(const struct asker *asker, const uint8_t *query, const struct dns_question *question,
-                         enum dns_code code)
+static void answer_empty(const struct asked *asked, enum dns_code code)
 {
         uint8_t out[DNS_UDP_PLAIN];
-        size_t length = dns_write_empty(query, question, code, false, out, sizeof(out));
+        size_t length = dns_write_empty(asked->query, &asked->question, code, false, out, sizeof(out));
         if (length)
-                answer(asker, out, length);
+                answer(asked, out, length);
 }
 
 static void got_forwarded_reply(void *context, int status, int timeouts, uint8_t *reply, int length)
 {
         struct forwarded *forwarded = context;
-        const struct dns_question *question = &forwarded->question;
-        struct asker *asker = &forwarded->asker;
-        size_t most = asker->connection                 ? DNS_MESSAGE_MAX
+        const struct asked *asked = &forwarded->asked;
+        const struct dns_question *question = &asked->question;
+        size_t most = asked->connection                 ? DNS_MESSAGE_MAX
                       : question->payload < DNS_UDP_MAX ? question->payload
                                                         : DNS_UDP_MAX;
-        struct connection *connection = asker->connection;
+        struct connection *connection = asked->connection;
         (void)status; /* a negative reply is a reply */
         (void)timeouts;
         forwarded_count--;
@@ -112,37 +112,36 @@ static void got_forwarded_reply(void *context, int status, int timeouts, uint8_t
                 return;
         }
         if (!reply || length <= 0) {
-                answer_empty(asker, forwarded->query, question, DNS_SERVER_FAILURE);
+                answer_empty(asked, DNS_SERVER_FAILURE);
         } else {
-                size_t written = dns_write_forwarded(forwarded->query, question, reply, (size_t)length,
+                size_t written = dns_write_forwarded(asked->query, question, reply, (size_t)length,
                                                      &nat.rules, nat.buffer, most);
                 if (written)
-                        answer(asker, nat.buffer, written);
+                        answer(asked, nat.buffer, written);
         }
         if (connection && !connection->closed && connection->ended && connection->waiting == 0)
                 close_connection(connection);
         free(forwarded);
 }
 
-static void forward(const struct asker *asker, const uint8_t *query, const struct dns_question *question)
+static void forward(const struct asked *asked)
 {
-        if (forwarded_count >= FORWARDED_MAX || question->question_end > DNS_UDP_PLAIN) {
-                answer_empty(asker, query, question, DNS_SERVER_FAILURE);
+        if (forwarded_count >= FORWARDED_MAX || asked->question.question_end > DNS_UDP_PLAIN) {
+                answer_empty(asked, DNS_SERVER_FAILURE);
                 return;
         }
         struct forwarded *forwarded = str_or_die(calloc(1, sizeof(*forwarded)));
-        forwarded->asker = *asker;
-        forwarded->question = *question;
-        memcpy(forwarded->query, query, question->question_end);
+        forwarded->asked = *asked;
+        forwarded->asked.query = memcpy(forwarded->query, asked->query, asked->question.question_end);
         forwarded_count++;
-        if (asker->connection)
-                asker->connection->waiting++;
-        resolve_query(question->name, question->type, got_forwarded_reply, forwarded);
+        if (asked->connection)
+                asked->connection->waiting++;
+        resolve_query(asked->question.name, asked->question.type, got_forwarded_reply, forwarded);
 }
 
-static void answer_address(const struct asker *asker, const uint8_t *query,
-                           const struct dns_question *question)
+static void answer_address(const struct asked *asked)
 {
+        const struct dns_question *question = &asked->question;
         struct in6_addr address;
         uint8_t out[DNS_UDP_PLAIN];
         int number = names_number(nat.names, question->name);
@@ -151,25 +150,25 @@ static void answer_address(const struct asker *asker, const uint8_t *query,
                     "network: no address for %s: the sandbox has asked for %d names, as many as hutch has "
                     "addresses for",
                     question->name, NAMES_MAX);
-                answer_empty(asker, query, question, DNS_SERVER_FAILURE);
+                answer_empty(asked, DNS_SERVER_FAILURE);
                 return;
         }
         if (question->type == DNS_A)
                 names_address4(number, &address);
         else
                 names_address6(number, &address);
-        size_t length = dns_write_address(query, question, &address, out, sizeof(out));
+        size_t length = dns_write_address(asked->query, question, &address, out, sizeof(out));
         if (length)
-                answer(asker, out, length);
+                answer(asked, out, length);
 }
 
-/* Answers one question. `query` is the message that it was read from. */
-static void answer_question(const struct asker *asker, const uint8_t *query,
-                            const struct dns_question *question)
+/* Answers one question. */
+static void answer_question(const struct asked *asked)
 {
         enum { CLASS_IN = 1 };
+        const struct dns_question *question = &asked->question;
         if (question->problem != DNS_OK) {
-                answer_empty(asker, query, question, question->problem);
+                answer_empty(asked, question->problem);
                 return;
         }
         if (question->class_ != CLASS_IN || !question->printable ||
@@ -177,30 +176,29 @@ static void answer_question(const struct asker *asker, const uint8_t *query,
                 if (question->printable && (question->type == DNS_A || question->type == DNS_AAAA))
                         report_name(question->name);
                 report_question(question->printable ? question->name : "?", question->type, false);
-                answer_empty(asker, query, question, DNS_NO_NAME);
+                answer_empty(asked, DNS_NO_NAME);
                 return;
         }
         report_question(question->name, question->type, true);
         if (question->type == DNS_A || (question->type == DNS_AAAA && nat.v6))
-                answer_address(asker, query, question);
+                answer_address(asked);
         else if (question->type == DNS_AAAA || question->type == DNS_HTTPS || question->type == DNS_SVCB ||
                  question->type == DNS_ANY)
-                answer_empty(asker, query, question, DNS_OK);
+                answer_empty(asked, DNS_OK);
         else
-                forward(asker, query, question);
+                forward(asked);
 }
 
 static void udp_ready(struct source *source)
 {
         static uint8_t message[DNS_MESSAGE_MAX];
         for (int i = 0; i < PER_TURN; i++) {
-                struct asker asker = {.descriptor = source->descriptor};
-                struct dns_question question;
-                ssize_t length = packet_receive(source->descriptor, message, sizeof(message), &asker.ends);
+                struct asked asked = {.descriptor = source->descriptor, .query = message};
+                ssize_t length = packet_receive(source->descriptor, message, sizeof(message), &asked.ends);
                 if (length < 0)
                         return;
-                if (dns_read_question(message, (size_t)length, &question))
-                        answer_question(&asker, message, &question);
+                if (dns_read_question(message, (size_t)length, &asked.question))
+                        answer_question(&asked);
         }
 }
 
@@ -216,13 +214,12 @@ static void answer_questions(struct connection *connection)
                 size_t length = (size_t)connection->bytes[0] << 8 | connection->bytes[1];
                 if (connection->length < 2 + length)
                         return;
-                struct dns_question question;
-                struct asker asker = {.connection = connection};
-                if (!dns_read_question(connection->bytes + 2, length, &question)) {
+                struct asked asked = {.connection = connection, .query = connection->bytes + 2};
+                if (!dns_read_question(asked.query, length, &asked.question)) {
                         close_connection(connection);
                         return;
                 }
-                answer_question(&asker, connection->bytes + 2, &question);
+                answer_question(&asked);
                 connection->length -= 2 + length;
                 memmove(connection->bytes, connection->bytes + 2 + length, connection->length);
         }

@@ -45,17 +45,14 @@ struct listener {
 struct flow {
         struct flow *next, *previous;    /* in open_flows */
         struct relay_end client, server; /* the sandbox's side and the host's */
-        struct target target;
-        struct in6_addr address; /* that the server side is connected to */
+        struct flow_report report;
         struct connecting *connecting;
         struct timer patience; /* TIMER_SNIFF, while a ClientHello or a request head is incomplete */
         bool judged;           /* the first bytes may be sent */
-        bool connected;
-        bool refused; /* and reported as refused */
+        bool refused;          /* and reported as refused */
         bool ended;
         uint8_t *head; /* first bytes, until they may be sent */
         size_t head_length;
-        long long began;
 };
 
 /* A refused connection that is reset once its client has sent something or TIMER_ATTEMPT has passed. Some
@@ -127,16 +124,11 @@ static void end_flow(struct flow *flow, bool reset, const char *why)
                 connect_cancel(flow->connecting);
         relay_close(&flow->client, reset);
         relay_close(&flow->server, reset);
+        flow->report.proxied = proxy_for(&flow->report.target) != NULL;
+        flow->report.up = flow->client.taken;
+        flow->report.down = flow->server.taken;
         if (!flow->refused)
-                report_flow(&(struct flow_report){
-                    .target = &flow->target,
-                    .address = flow->connected ? &flow->address : NULL,
-                    .proxied = proxy_for(&flow->target) != NULL,
-                    .up = flow->client.taken,
-                    .down = flow->server.taken,
-                    .began = flow->began,
-                    .why = why,
-                });
+                report_flow(&flow->report, why);
         drop_head(flow);
         nat.flows--;
         loop_free_later(flow);
@@ -155,7 +147,7 @@ static void relay(struct flow *flow, struct relay_end *end, uint32_t events)
 /* Relays once the server is connected and the client's first bytes may be sent. */
 static void begin_relay(struct flow *flow)
 {
-        if (!flow->connected || !flow->judged)
+        if (!flow->report.connected || !flow->judged)
                 return;
         if (flow->head_length && !relay_push(&flow->server, flow->head, flow->head_length)) {
                 end_flow(flow, true, strerror(ENOMEM));
@@ -170,13 +162,6 @@ static void pass_head(struct flow *flow)
         flow->judged = true;
         timer_stop(&flow->patience);
         begin_relay(flow);
-}
-
-static void refuse_head(struct flow *flow, const char *what, const char *named)
-{
-        report_mismatch(&flow->target, what, named);
-        flow->refused = true;
-        end_flow(flow, true, "its first bytes were refused");
 }
 
 static void patience_due(struct timer *timer)
@@ -198,12 +183,16 @@ static void judge_head(struct flow *flow)
         }
         if (sniff == SNIFF_MORE && !flow->client.input_ended)
                 return;
-        bool is_named = sniff == SNIFF_NAME && str_equal(named, flow->target.name);
+        bool is_named = sniff == SNIFF_NAME && str_equal(named, flow->report.target.name);
         bool is_silent = sniff == SNIFF_MORE && flow->head_length == 0;
-        if (sniff == SNIFF_OTHER || is_named || is_silent)
+        if (sniff == SNIFF_OTHER || is_named || is_silent) {
                 pass_head(flow);
-        else /* also a partial head, on which a lenient server might act */
-                refuse_head(flow, what, sniff == SNIFF_NAME ? named : NULL);
+                return;
+        }
+        /* Refused is also a partial head, on which a lenient server might act. */
+        report_mismatch(&flow->report.target, what, sniff == SNIFF_NAME ? named : NULL);
+        flow->refused = true;
+        end_flow(flow, true, "its first bytes were refused");
 }
 
 /* Reads first bytes of the client. */
@@ -241,7 +230,7 @@ static void read_head(struct flow *flow)
 static void client_ready(struct source *source)
 {
         struct flow *flow = OWNER(source, struct flow, client.source);
-        if (flow->connected && flow->judged)
+        if (flow->report.connected && flow->judged)
                 relay(flow, &flow->client, source->reported);
         else if (source->reported & EPOLLERR)
                 end_flow(flow, true, "the client went away");
@@ -274,15 +263,15 @@ static void connected(void *context, int result, const struct in6_addr *address,
         struct flow *flow = context;
         flow->connecting = NULL;
         if (result < 0) {
-                if (!proxy_for(&flow->target)) /* proxy.c or connect.c has reported it */
-                        report_failed(&flow->target, why);
+                if (!proxy_for(&flow->report.target)) /* proxy.c or connect.c has reported it */
+                        report_failed(&flow->report.target, why);
                 if (flow->client.taken == 0)
                         refuse_connection(source_take(&flow->client.source));
                 end_flow(flow, true, why);
                 return;
         }
-        flow->address = *address;
-        flow->connected = true;
+        flow->report.address = *address;
+        flow->report.connected = true;
         flow->server.sole = true;
         if (!source_add(&flow->server.source, result, RELAY_INPUT, server_ready)) {
                 flow->server.source.descriptor = result;
@@ -311,8 +300,7 @@ static struct flow *new_flow(int descriptor, const struct target *target, bool s
         }
         flow->server.source.descriptor = -1;
         flow->client.sole = sole;
-        flow->target = *target;
-        flow->began = nat.now;
+        flow->report = (struct flow_report){.target = *target, .began = nat.now};
         flow->next = open_flows;
         if (open_flows)
                 open_flows->previous = flow;
@@ -329,11 +317,11 @@ static void open_flow(int descriptor, const struct target *target)
         /* A literal address promises nothing about the name of the server. */
         flow->judged = target->name == NULL;
         struct connecting *connecting = connect_begin(target, connected, flow);
-        if (!flow->ended && !flow->connected)
+        if (!flow->ended && !flow->report.connected)
                 flow->connecting = connecting;
         /* A client that speaks first has usually done so by now. */
         flow->client.source.reported = EPOLLIN;
-        if (!flow->ended && (flow->connected || !flow->judged))
+        if (!flow->ended && (flow->report.connected || !flow->judged))
                 client_ready(&flow->client.source);
 }
 

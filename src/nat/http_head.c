@@ -125,15 +125,6 @@ static bool equals(struct piece piece, const char *text)
         return piece.length == strlen(text) && strncasecmp(piece.at, text, piece.length) == 0;
 }
 
-static bool contains(struct piece piece, const char *text)
-{
-        size_t length = strlen(text);
-        for (size_t i = 0; i + length <= piece.length; i++)
-                if (strncasecmp(piece.at + i, text, length) == 0)
-                        return true;
-        return false;
-}
-
 static bool starts(struct piece piece, const char *text)
 {
         return piece.length >= strlen(text) && strncasecmp(piece.at, text, strlen(text)) == 0;
@@ -239,7 +230,8 @@ static void read_field(struct piece line, struct fields *fields)
                         fields->bad = true;
         }
         /* After an upgrade to HTTP/2 each request has its own host. */
-        if ((equals(key, "Upgrade") && contains(value, "h2c")) || equals(key, "HTTP2-Settings"))
+        autofree char *text = str_copy_n(value.at, value.length);
+        if ((equals(key, "Upgrade") && strcasestr(text, "h2c")) || equals(key, "HTTP2-Settings"))
                 fields->bad = true;
 }
 

@@ -34,12 +34,6 @@ enum {
         SNAP = 64, /* bytes of an attempt: the headers of IPv6 and TCP */
 };
 
-static bool listeners_fail(struct setup_failure *failure, const char *what, uint16_t port)
-{
-        *failure = (struct setup_failure){.what = what, .port = port, .error = errno};
-        return false;
-}
-
 /* Sends one socket to hutch-nat; `descriptor` stays the caller's. */
 static bool send_socket(int link, enum nat_socket_kind kind, uint16_t port, int descriptor)
 {
@@ -199,30 +193,25 @@ static bool watch_attempts(const struct gateway_plan *plan, int link, struct set
             enable(watch, SOL_PACKET, PACKET_IGNORE_OUTGOING) < 0 ||
             bind(watch, (struct sockaddr *)&everything, sizeof(everything)) < 0 ||
             !send_socket(link, NAT_SOCKET_ATTEMPTS, 0, watch))
-                return listeners_fail(failure, "cannot watch for attempts at other ports", 0);
+                return setup_fail(failure, "cannot watch for attempts at other ports", 0, errno);
         return true;
-}
-
-static bool have_v6(void)
-{
-        autoclose int probe = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-        return probe >= 0;
 }
 
 bool listeners_make(const struct gateway_plan *plan, int link, bool *v6, struct setup_failure *failure)
 {
-        *v6 = have_v6();
+        autoclose int probe = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        *v6 = probe >= 0;
         if (!make_and_send(link, NAT_SOCKET_DNS_UDP, SOCK_DGRAM, *v6, false, DNS_PORT) ||
             !make_and_send(link, NAT_SOCKET_DNS_TCP, SOCK_STREAM, *v6, false, DNS_PORT))
-                return listeners_fail(failure, "cannot make the resolver's sockets", 0);
+                return setup_fail(failure, "cannot make the resolver's sockets", 0, errno);
         if (plan->every_port && !make_tproxy(link, *v6))
-                return listeners_fail(failure, "cannot listen for every port", 0);
+                return setup_fail(failure, "cannot listen for every port", 0, errno);
         for (size_t i = 0; !plan->every_port && i < plan->tcp_count; i++)
                 if (!make_and_send(link, NAT_SOCKET_TCP, SOCK_STREAM, *v6, false, plan->tcp_ports[i]))
-                        return listeners_fail(failure, "cannot listen for flows", plan->tcp_ports[i]);
+                        return setup_fail(failure, "cannot listen for flows", plan->tcp_ports[i], errno);
         for (size_t i = 0; i < plan->udp_count; i++)
                 if (!make_and_send(link, NAT_SOCKET_UDP, SOCK_DGRAM, *v6, false, plan->udp_ports[i]))
-                        return listeners_fail(failure, "cannot listen for datagrams", plan->udp_ports[i]);
+                        return setup_fail(failure, "cannot listen for datagrams", plan->udp_ports[i], errno);
         return watch_attempts(plan, link, failure);
 }
 
@@ -232,7 +221,7 @@ bool listeners_make_inner(const struct gateway_plan *plan, int link, bool v6, st
                 uint16_t port = plan->host_ports[i];
                 if (!make_and_send(link, NAT_SOCKET_HOST_PORT, SOCK_STREAM, false, true, port) ||
                     (v6 && !make_and_send(link, NAT_SOCKET_HOST_PORT, SOCK_STREAM, true, true, port)))
-                        return listeners_fail(failure, "cannot listen on the sandbox's loopback", port);
+                        return setup_fail(failure, "cannot listen on the sandbox's loopback", port, errno);
         }
         return true;
 }
@@ -247,5 +236,5 @@ bool listeners_end(int link, bool v6, struct setup_failure *failure)
 {
         if (send_socket(link, NAT_SOCKET_END, v6, -1))
                 return true;
-        return listeners_fail(failure, "the network helper (hutch-nat) has ended", 0);
+        return setup_fail(failure, "the network helper (hutch-nat) has ended", 0, errno);
 }

@@ -43,7 +43,7 @@ enum { LINES_MAX = 64 << 20 }; /* bytes of configuration: a hosts file may be lo
 /* The ports of the host's loopback that ports of the sandbox's loopback reach. */
 static struct port_pair {
         uint16_t inside, host;
-} host_ports[65536 / 64];
+} * host_ports;
 static size_t host_port_count;
 
 /* What the supervisor wants beyond the network itself. Only the lines of the start count. */
@@ -51,28 +51,25 @@ static struct {
         bool log, explain;
 } features;
 
-static _Noreturn void die(const char *what)
+static _Noreturn void die(const char *what, int error)
 {
-        report_note("the network helper (hutch-nat) cannot start: %s: %s", what, strerror(errno));
+        report_note("the network helper (hutch-nat) cannot start: %s: %s", what, strerror(error));
         _exit(EXIT_SETUP);
 }
 
 static void add_rule(struct destinations *list, enum destination_use use, const char *text)
 {
         struct error error = {0};
-        if (!destinations_add(list, use, text, &error)) {
-                errno = EINVAL; /* hutch has parsed the rule before */
-                die(error.text);
-        }
+        if (!destinations_add(list, use, text, &error))
+                die(error.text, EINVAL); /* hutch has parsed the rule before */
 }
 
 static void add_host_port(const char *text)
 {
         unsigned inside, host;
-        if (sscanf(text, "%u %u", &inside, &host) != 2 ||
-            host_port_count == sizeof(host_ports) / sizeof(*host_ports))
-                die("a host-port line is malformed");
-        host_ports[host_port_count++] = (struct port_pair){(uint16_t)inside, (uint16_t)host};
+        if (sscanf(text, "%u %u", &inside, &host) != 2)
+                die("a host-port line is malformed", errno);
+        *array_add(host_ports, host_port_count) = (struct port_pair){(uint16_t)inside, (uint16_t)host};
 }
 
 static void apply_line(const char *line)
@@ -105,10 +102,8 @@ static void read_configuration(int descriptor)
         ssize_t length =
             lseek(descriptor, 0, SEEK_SET) < 0 ? -errno : fd_read_all(descriptor, LINES_MAX, &lines);
         close(descriptor);
-        if (length < 0) {
-                errno = (int)-length;
-                die("its rules cannot be read");
-        }
+        if (length < 0)
+                die("its rules cannot be read", (int)-length);
         char *position = NULL;
         resolve_configure_begin();
         for (char *line = strtok_r(lines, "\n", &position); line; line = strtok_r(NULL, "\n", &position))
@@ -183,8 +178,8 @@ static void supervisor_ready(struct source *source)
         }
         if (head.type == NAT_RESOLVER && descriptor >= 0)
                 read_configuration(descriptor);
-        else if (descriptor >= 0)
-                close(descriptor);
+        else
+                fd_close(&descriptor);
 }
 
 /* hutch-nat keeps no capability of a caller that is root. */
@@ -201,12 +196,10 @@ static void confine(void)
                                          .length = sizeof(program_nat) / sizeof(*program_nat)};
         if (drop_capabilities() < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
             prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-                die("it cannot confine itself");
+                die("it cannot confine itself", errno);
         int error = seccomp_install(&filter);
-        if (error < 0) {
-                errno = -error;
-                die("its system call filter cannot be loaded");
-        }
+        if (error < 0)
+                die("its system call filter cannot be loaded", -error);
 }
 
 static void prepare(void)
@@ -215,15 +208,15 @@ static void prepare(void)
         signal(SIGPIPE, SIG_IGN);
         (void)prctl(PR_SET_NAME, "hutch-nat", 0, 0, 0);
         if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getrlimit(RLIMIT_NOFILE, &limit) < 0)
-                die("it cannot prepare its process");
+                die("it cannot prepare its process", errno);
         limit.rlim_cur = limit.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &limit);
         if (!nat_start(limit.rlim_cur) || !loop_start() || !resolve_start())
-                die("it cannot start its loop and resolver");
+                die("it cannot start its loop and resolver", errno);
         if (!relay_prepare())
-                die("it cannot make a pipe");
+                die("it cannot make a pipe", errno);
         if (!host_routes_open())
-                die("it cannot open a netlink socket");
+                die("it cannot open a netlink socket", errno);
 }
 
 int main(void)
@@ -235,7 +228,7 @@ int main(void)
         report_start(NAT_SUPERVISOR, features.log);
         if (!source_add(&supervisor, NAT_SUPERVISOR, EPOLLIN, supervisor_ready) ||
             (features.explain && !explain_serve()))
-                die("it cannot watch its descriptors");
+                die("it cannot watch its descriptors", errno);
         receive_sockets();
         confine();
         report_ready();

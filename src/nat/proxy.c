@@ -6,6 +6,7 @@
 #include "nat/proxy.h"
 
 #include "lib/buf.h"
+#include "lib/fd.h"
 #include "lib/str.h"
 #include "nat/http_head.h"
 #include "nat/loop.h"
@@ -36,7 +37,6 @@ static struct {
         char *shown;
         char *credentials;
         struct str_list except;
-        bool noted; /* the user knows that names are not checked behind the proxy */
 } proxy;
 
 void proxy_configure(const char *text)
@@ -104,7 +104,6 @@ static void tunnel_fail(struct tunnel *tunnel, int error, const char *why)
 
 static void refuse_reply(struct tunnel *tunnel, int status)
 {
-        char why[96];
         if (status == 407) {
                 tunnel_fail(tunnel, -EACCES,
                             proxy.credentials
@@ -113,10 +112,8 @@ static void refuse_reply(struct tunnel *tunnel, int status)
                                   "http://USER:PASSWORD@HOST:PORT (407)");
                 return;
         }
-        if (status < 0)
-                snprintf(why, sizeof(why), "its answer is not that of an HTTP proxy");
-        else
-                snprintf(why, sizeof(why), "it refuses with status %d", status);
+        autofree char *why = status < 0 ? str_copy("its answer is not that of an HTTP proxy")
+                                        : str_format("it refuses with status %d", status);
         tunnel_fail(tunnel, -ECONNREFUSED, why);
 }
 
@@ -194,10 +191,9 @@ struct tunnel *proxy_begin(int connected, const struct target *target, proxy_don
                 proxy_cancel(tunnel);
                 return NULL;
         }
-        if (target->name && !proxy.noted)
+        if (target->name)
                 report_note("network: connections go through the proxy %s, which looks the names up: hutch "
                             "cannot check whether a name leads to a private address",
                             proxy.shown);
-        proxy.noted |= target->name != NULL;
         return tunnel;
 }

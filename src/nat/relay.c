@@ -190,22 +190,17 @@ static bool move_direction(struct relay_end *from, struct relay_end *to, bool en
         return true;
 }
 
-static uint32_t wanted(const struct relay_end *end, const struct relay_end *other)
-{
-        uint32_t events = end->pending ? EPOLLOUT : 0;
-        if (!end->input_ended && !other->pending)
-                events |= RELAY_INPUT;
-        return events;
-}
-
 /* Waits for what an end can still do. An end that has ended both ways while the other goes on is detached,
  * because epoll would report its hang-up in every turn. */
 static void wait_for(struct relay_end *end, const struct relay_end *other)
 {
+        uint32_t events = end->pending ? EPOLLOUT : 0;
+        if (!end->input_ended && !other->pending)
+                events |= RELAY_INPUT;
         if (end->input_ended && end->output_ended)
                 source_detach(&end->source);
         else
-                source_want(&end->source, wanted(end, other));
+                source_want(&end->source, events);
 }
 
 enum relay_result relay_move(struct relay_end *end, struct relay_end *other, uint32_t events)

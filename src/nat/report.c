@@ -257,20 +257,20 @@ void report_question(const char *name, uint16_t type, bool allowed)
         refusals_keep(refusal);
 }
 
-void report_flow(const struct flow_report *flow)
+void report_flow(const struct flow_report *flow, const char *why)
 {
         char address[ADDRESS_TEXT] = "";
-        autofree char *destination = format_target(flow->target);
+        autofree char *destination = format_target(&flow->target);
         autobuf text = {0};
         struct json members = begin_record(&text, "connection");
-        if (flow->address)
-                address_format(flow->address, address);
+        if (flow->connected)
+                address_format(&flow->address, address);
         json_text(&members, "decision", "allowed");
         json_text(&members, "destination", destination);
         json_text(&members, flow->proxied ? "proxy_address" : "address", address);
         json_number(&members, "bytes_up", flow->up);
         json_number(&members, "bytes_down", flow->down);
         json_number(&members, "duration_ms", (uint64_t)(nat.now - flow->began));
-        json_text(&members, "end", flow->why ? flow->why : "closed");
+        json_text(&members, "end", why ? why : "closed");
         record(RECORD_FLOW, &members);
 }

@@ -39,15 +39,16 @@ void report_sentence(enum nat_message_type type, bool once, const char *format, 
 /* A question to the sandbox's resolver, for the log. */
 void report_question(const char *name, uint16_t type, bool allowed);
 
-/* A flow that has ended, for the log. */
+/* What the log tells of a flow. */
 struct flow_report {
-        const struct target *target;
-        const struct in6_addr *address; /* that hutch-nat was connected to; NULL: none */
-        bool proxied;                   /* the address is the proxy's */
-        uint64_t up, down;              /* bytes from the sandbox and to it */
-        long long began;                /* monotonic ms */
-        const char *why;                /* half a sentence; NULL: it ended in order */
+        struct target target;
+        bool connected;
+        bool proxied;            /* the address is the proxy's */
+        struct in6_addr address; /* that hutch-nat is connected to */
+        uint64_t up, down;       /* bytes from the sandbox and to it */
+        long long began;         /* monotonic ms */
 };
-void report_flow(const struct flow_report *flow);
+/* A flow has ended. `why`: half a sentence; NULL: in order. */
+void report_flow(const struct flow_report *flow, const char *why);
 
 #endif

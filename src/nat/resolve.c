@@ -247,13 +247,6 @@ static void got_lookup_answer(void *context, int status, int timeouts, struct ar
                 ares_freeaddrinfo(found);
 }
 
-static void start_lookup(struct lookup *lookup)
-{
-        struct ares_addrinfo_hints hints = {.ai_flags = ARES_AI_NOSORT, .ai_family = lookup->family};
-        lookup->again = false;
-        ares_getaddrinfo(resolver.channel, lookup->name, NULL, &hints, got_lookup_answer, lookup);
-}
-
 /* The hosts file alone decides about the names in it, as in the C library. True when the name is in it. */
 static bool answer_from_hosts(const char *name, int family, resolve_done *done, void *context)
 {
@@ -414,8 +407,11 @@ static int resolve_timeout(void)
 
 static void resolve_turn(void)
 {
-        for (struct lookup *lookup; (lookup = next_lookup());)
-                start_lookup(lookup);
+        for (struct lookup *lookup; (lookup = next_lookup());) {
+                struct ares_addrinfo_hints hints = {.ai_flags = ARES_AI_NOSORT, .ai_family = lookup->family};
+                lookup->again = false;
+                ares_getaddrinfo(resolver.channel, lookup->name, NULL, &hints, got_lookup_answer, lookup);
+        }
         ares_process_fd(resolver.channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
 }
 

@@ -136,20 +136,13 @@ static void add_route(struct netlink_batch *batch, int family, uint8_t table, ui
         mnl_attr_put_u32(header, RTA_OIF, (uint32_t)index);
 }
 
-static bool setup_fail(struct setup_failure *failure, const char *what, int error)
-{
-        failure->what = what;
-        failure->error = error < 0 ? -error : error;
-        return false;
-}
-
 /* `what`: what the user reads when a request fails. */
 static bool run_batch(int socket_, struct netlink_batch *batch, struct setup_failure *failure,
                       const char *what)
 {
         uint32_t failed;
         int error = netlink_run(socket_, batch, &failed);
-        return error == 0 || setup_fail(failure, what, error);
+        return error == 0 || setup_fail(failure, what, 0, error);
 }
 
 int setup_loopback(void)
@@ -255,7 +248,7 @@ static bool wait_up(int requests, int watch, int index, struct setup_failure *fa
                 if (ready < 0 && errno == EINTR)
                         continue;
                 if (ready <= 0)
-                        return setup_fail(failure, "the sandbox's link did not come up",
+                        return setup_fail(failure, "the sandbox's link did not come up", 0,
                                           ready ? errno : ETIMEDOUT);
                 ssize_t length = recv(watch, messages, sizeof(messages), 0);
                 if (length > 0 && says_up(messages, (size_t)length, index))
@@ -284,21 +277,21 @@ static bool make_gateway(const struct gateway_plan *plan, int link, struct gatew
                          struct setup_failure *failure)
 {
         if (unshare(CLONE_NEWNET) < 0)
-                return setup_fail(failure, "cannot make the gateway's network namespace", errno);
+                return setup_fail(failure, "cannot make the gateway's network namespace", 0, errno);
         int error = setup_loopback();
         if (error < 0)
-                return setup_fail(failure, "cannot set up the gateway's loopback", error);
+                return setup_fail(failure, "cannot set up the gateway's loopback", 0, error);
         gateway->namespace = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
         gateway->requests = netlink_open(NETLINK_ROUTE);
         gateway->watch = open_link_watch();
         if (gateway->namespace < 0 || gateway->requests < 0 || gateway->watch < 0)
-                return setup_fail(failure, "cannot hold the gateway's network namespace", errno);
+                return setup_fail(failure, "cannot hold the gateway's network namespace", 0, errno);
         if (!listeners_make(plan, link, &gateway->v6, failure))
                 return false;
         error = plan->every_port ? tproxy_redirect(TPROXY_PORT) : 0;
         return error == 0 ||
                setup_fail(failure,
-                          "cannot redirect every port (nftables with tproxy); allow 64 ports or fewer",
+                          "cannot redirect every port (nftables with tproxy); allow 64 ports or fewer", 0,
                           error);
 }
 
@@ -308,7 +301,7 @@ static bool make_gateway(const struct gateway_plan *plan, int link, struct gatew
 static bool share_gateway(const struct gateway *gateway, struct setup_failure *failure)
 {
         if (setns(gateway->namespace, CLONE_NEWNET) < 0)
-                return setup_fail(failure, "cannot enter the gateway's network namespace", errno);
+                return setup_fail(failure, "cannot enter the gateway's network namespace", 0, errno);
         struct netlink_batch batch = {0};
         add_route(&batch, AF_INET, RT_TABLE_LOCAL, RTN_LOCAL, LOOPBACK, NULL, 0, NULL);
         if (gateway->v6)
@@ -320,11 +313,11 @@ static bool share_gateway(const struct gateway *gateway, struct setup_failure *f
 static bool join_sandbox(const struct gateway *gateway, struct setup_failure *failure)
 {
         if (unshare(CLONE_NEWNET) < 0)
-                return setup_fail(failure, "cannot make the sandbox's network namespace", errno);
+                return setup_fail(failure, "cannot make the sandbox's network namespace", 0, errno);
         autoclose int requests = netlink_open(NETLINK_ROUTE);
         autoclose int watch = open_link_watch();
         if (requests < 0 || watch < 0)
-                return setup_fail(failure, "cannot open rtnetlink in the sandbox", errno);
+                return setup_fail(failure, "cannot open rtnetlink in the sandbox", 0, errno);
 
         struct netlink_batch batch = {0};
         add_up(&batch, LOOPBACK);
@@ -334,7 +327,7 @@ static bool join_sandbox(const struct gateway *gateway, struct setup_failure *fa
         if (error == -EOPNOTSUPP)
                 return share_gateway(gateway, failure);
         if (error < 0)
-                return setup_fail(failure, "cannot connect the sandbox's network namespace (veth)", error);
+                return setup_fail(failure, "cannot connect the sandbox's network namespace (veth)", 0, error);
         return address_sandbox(requests, gateway->v6, failure) &&
                address_gateway(gateway->requests, gateway->v6, failure) &&
                wait_up(requests, watch, SANDBOX_LINK, failure) &&

@@ -27,6 +27,13 @@ struct setup_failure {
         int error;     /* errno */
 };
 
+/* Sets *failure and returns false. `error` may be negative. */
+static inline bool setup_fail(struct setup_failure *failure, const char *what, uint16_t port, int error)
+{
+        *failure = (struct setup_failure){.what = what, .port = port, .error = error < 0 ? -error : error};
+        return false;
+}
+
 /* Brings `lo` up in the caller's network namespace, so that programs of the sandbox can reach each other on
  * 127.0.0.1 and ::1. Returns 0 or a negative errno. */
 int setup_loopback(void);

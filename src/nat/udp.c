@@ -41,16 +41,13 @@ struct udp_flow {
         struct udp_flow *next; /* in the same slot */
         struct packet_ends ends;
         int gateway; /* the socket of the gateway */
-        struct target target;
-        struct in6_addr address; /* that the socket on the host is connected to */
+        struct flow_report report;
         struct resolving *resolving;
         int family; /* that is looked up: first IPv4, then IPv6 */
         struct timer idle;
-        bool connected, ended;
+        bool ended;
         uint8_t *first;
         size_t first_length;
-        uint64_t up, down;
-        long long began;
 };
 
 static struct udp_flow *slots[SLOTS];
@@ -73,8 +70,8 @@ static bool is_flow_of(const struct udp_flow *flow, const struct packet_ends *en
         uint16_t our_port, their_port;
         target_load(&flow->ends.client, &ours, &our_port);
         target_load(&ends->client, &theirs, &their_port);
-        return flow->target.port == port && our_port == their_port && IN6_ARE_ADDR_EQUAL(&ours, &theirs) &&
-               IN6_ARE_ADDR_EQUAL(&flow->ends.asked, &ends->asked);
+        return flow->report.target.port == port && our_port == their_port &&
+               IN6_ARE_ADDR_EQUAL(&ours, &theirs) && IN6_ARE_ADDR_EQUAL(&flow->ends.asked, &ends->asked);
 }
 
 static void end_udp_flow(struct udp_flow *flow, const char *why)
@@ -82,7 +79,7 @@ static void end_udp_flow(struct udp_flow *flow, const char *why)
         if (flow->ended)
                 return;
         flow->ended = true;
-        for (struct udp_flow **link = &slots[slot_of(&flow->ends, flow->target.port)]; *link;
+        for (struct udp_flow **link = &slots[slot_of(&flow->ends, flow->report.target.port)]; *link;
              link = &(*link)->next)
                 if (*link == flow) {
                         *link = flow->next;
@@ -92,14 +89,7 @@ static void end_udp_flow(struct udp_flow *flow, const char *why)
                 resolve_cancel(flow->resolving);
         timer_stop(&flow->idle);
         source_close(&flow->source);
-        report_flow(&(struct flow_report){
-            .target = &flow->target,
-            .address = flow->connected ? &flow->address : NULL,
-            .up = flow->up,
-            .down = flow->down,
-            .began = flow->began,
-            .why = why,
-        });
+        report_flow(&flow->report, why);
         free(flow->first);
         nat.flows--;
         flow_count--;
@@ -126,7 +116,7 @@ static void host_ready(struct source *source)
                 ssize_t length = recv(source->descriptor, nat.buffer, NAT_BUFFER, MSG_DONTWAIT);
                 if (length < 0)
                         return;
-                flow->down += (uint64_t)length;
+                flow->report.down += (uint64_t)length;
                 timer_start(&flow->idle, TIMER_IDLE, idle_due);
                 packet_answer(flow->gateway, &flow->ends, nat.buffer, (size_t)length);
         }
@@ -134,7 +124,7 @@ static void host_ready(struct source *source)
 
 static void send_to_host(struct udp_flow *flow, const uint8_t *bytes, size_t length)
 {
-        flow->up += length;
+        flow->report.up += length;
         timer_start(&flow->idle, TIMER_IDLE, idle_due);
         (void)send(flow->source.descriptor, bytes, length, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
@@ -145,21 +135,21 @@ static bool open_host_socket(struct udp_flow *flow, const struct in6_addr *addre
         enum verdict refused = VERDICT_ALLOWED;
         for (size_t i = 0; i < count; i++) {
                 struct sockaddr_storage destination;
-                enum verdict verdict = target_judge_address(&flow->target, &addresses[i]);
+                enum verdict verdict = target_judge_address(&flow->report.target, &addresses[i]);
                 if (verdict != VERDICT_ALLOWED) {
                         if (refused == VERDICT_ALLOWED)
-                                report_denied_address(&flow->target, &addresses[i], verdict);
+                                report_denied_address(&flow->report.target, &addresses[i], verdict);
                         refused = verdict;
                         continue;
                 }
-                socklen_t length = target_store(&addresses[i], flow->target.port, &destination);
+                socklen_t length = target_store(&addresses[i], flow->report.target.port, &destination);
                 int made = socket(destination.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
                 if (made < 0)
                         continue;
                 if (connect(made, (struct sockaddr *)&destination, length) == 0 &&
                     source_add(&flow->source, made, EPOLLIN, host_ready)) {
-                        flow->address = addresses[i];
-                        flow->connected = true;
+                        flow->report.address = addresses[i];
+                        flow->report.connected = true;
                         return true;
                 }
                 close(made);
@@ -173,7 +163,7 @@ static void got_addresses(struct udp_flow *flow, const struct in6_addr *addresse
 {
         if (!open_host_socket(flow, addresses, count)) {
                 why = why ? why : "none of its addresses can be used";
-                report_failed(&flow->target, why);
+                report_failed(&flow->report.target, why);
                 end_udp_flow(flow, why);
                 return;
         }
@@ -189,7 +179,7 @@ static void got_answer(void *context, const struct in6_addr *addresses, size_t c
 static void look_up(struct udp_flow *flow, int family)
 {
         flow->family = family;
-        struct resolving *resolving = resolve_begin(flow->target.name, family, got_answer, flow);
+        struct resolving *resolving = resolve_begin(flow->report.target.name, family, got_answer, flow);
         if (resolving)
                 flow->resolving = resolving;
 }
@@ -220,8 +210,7 @@ static void begin_udp_flow(int gateway, const struct packet_ends *ends, const st
                                   .next = *slot,
                                   .ends = *ends,
                                   .gateway = gateway,
-                                  .target = *target,
-                                  .began = nat.now};
+                                  .report = {.target = *target, .began = nat.now}};
         *slot = flow;
         nat.flows++;
         flow_count++;
@@ -261,7 +250,7 @@ static void handle_datagram(int gateway, uint16_t port, const struct packet_ends
 {
         for (struct udp_flow *flow = slots[slot_of(ends, port)]; flow; flow = flow->next)
                 if (is_flow_of(flow, ends, port)) {
-                        if (flow->connected)
+                        if (flow->report.connected)
                                 send_to_host(flow, bytes, length);
                         return;
                 }

@@ -144,12 +144,10 @@ static size_t read_shorter(const struct in6_addr *address, struct in6_addr *inne
         static const uint8_t places[][4] = {{6, 7, 9, 10}, {7, 9, 10, 11}, {9, 10, 11, 12}};
         size_t count = 0;
         for (size_t i = 0; lies_in(address, &local) && i < sizeof(places) / sizeof(*places); i++) {
-                if (address->s6_addr[places[i][0]] == 0)
-                        continue; /* a longer prefix's zeros */
-                inner[count] = (struct in6_addr)V4(0, 0, 0, 0);
-                for (size_t at = 0; at < 4; at++)
-                        inner[count].s6_addr[12 + at] = address->s6_addr[places[i][at]];
-                count++;
+                const uint8_t *from = address->s6_addr, *at = places[i];
+                if (from[at[0]] != 0) /* else a longer prefix's zeros */
+                        inner[count++] =
+                            address_mapped((uint8_t[]){from[at[0]], from[at[1]], from[at[2]], from[at[3]]});
         }
         return count;
 }

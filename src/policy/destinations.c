@@ -153,8 +153,7 @@ bool destination_is_public_suffix(const char *name)
         return strlen(name + label + 1) == 2 && str_words_have(country_levels, name, label);
 }
 
-/* Names that always mean the local machine (RFC 6761). */
-static bool is_loopback_name(const char *name)
+bool destination_is_loopback(const char *name)
 {
         const char *last = strrchr(name, '.');
         return str_equal(last ? last + 1 : name, "localhost");
@@ -177,7 +176,7 @@ static bool read_name(struct reading *reading, char *host)
                 return refuse(reading, "* replaces whole labels at the front only", "*.example.com");
         if (!destination_is_name(name))
                 return refuse(reading, "not a domain name and not an address", "a name as example.com");
-        if (is_loopback_name(name))
+        if (destination_is_loopback(name))
                 return refuse(reading, "the sandbox has its own loopback",
                               "localhost:PORT for a port of your machine");
         if (below && destination_is_public_suffix(name)) {

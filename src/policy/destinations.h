@@ -62,6 +62,10 @@ void destinations_free(struct destinations *list);
  * hyphens and underscores, the last one not a number. */
 bool destination_is_name(const char *text);
 
+/* Whether `name` always means the local machine (RFC 6761): the local resolver answers it, and it never
+ * leaves the machine. */
+bool destination_is_loopback(const char *name);
+
 /* Whether `name` is a public suffix, below which unrelated owners have names: "com", "co.uk", "github.io". */
 bool destination_is_public_suffix(const char *name);
 

@@ -18,12 +18,6 @@ static bool is_below(const char *name, const char *above)
         return length > of + 1 && name[length - of - 1] == '.' && str_equal(name + length - of, above);
 }
 
-/* Names that the local resolver answers and that never leave the machine (RFC 6761). */
-static bool is_localhost(const char *name)
-{
-        return str_equal(name, "localhost") || is_below(name, "localhost");
-}
-
 static bool matches_name(const struct destination *rule, const char *name)
 {
         return (rule->kind == DESTINATION_NAME && str_equal(name, rule->name)) ||
@@ -48,7 +42,7 @@ static bool is_every_port(const struct destination *rule)
 
 bool rules_cover_name(const struct rules *rules, const char *name)
 {
-        if (!destination_is_name(name) || is_localhost(name))
+        if (!destination_is_name(name) || destination_is_loopback(name))
                 return false;
         for (size_t i = 0; i < rules->deny.count; i++)
                 if (matches_name(&rules->deny.items[i], name) && is_every_port(&rules->deny.items[i]))

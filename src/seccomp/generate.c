@@ -32,8 +32,6 @@ static bool read_source(const char *path, struct seccomp_source *source, char **
 static bool write_array(const char *path, const char *symbol, const struct seccomp_program *program)
 {
         FILE *out = fopen(path, "we");
-        bool written;
-
         if (!out)
                 return false;
         fprintf(out, "/* Made by seccomp-generate. */\n#include <linux/filter.h>\n\n");
@@ -43,44 +41,37 @@ static bool write_array(const char *path, const char *symbol, const struct secco
                 fprintf(out, "        {0x%02x, %u, %u, 0x%08x},\n", one->code, one->jt, one->jf, one->k);
         }
         fprintf(out, "};\n");
-        written = !ferror(out);
+        bool written = !ferror(out);
         return fclose(out) == 0 && written;
 }
 
 int main(int argc, char **argv)
 {
-        struct seccomp_source profile;
-        struct seccomp_source changes;
-        struct seccomp_program program = {0};
-        struct error error = {0};
-        autofree char *profile_text = NULL;
-        autofree char *changes_text = NULL;
-        uint32_t architecture;
-        bool written;
-
         if (argc != 5 && argc != 6) {
                 fprintf(stderr,
                         "usage: seccomp-generate ARCHITECTURE SYMBOL OUT.h PROFILE.json [CHANGES.json]\n");
                 return 2;
         }
-        architecture = seccomp_arch_resolve_name(argv[1]);
+        uint32_t architecture = seccomp_arch_resolve_name(argv[1]);
         if (architecture == 0) {
                 fprintf(stderr, "seccomp-generate: libseccomp does not know the architecture %s\n", argv[1]);
                 return 1;
         }
+        autofree char *profile_text = NULL, *changes_text = NULL;
+        struct seccomp_source profile, changes;
         if (!read_source(argv[4], &profile, &profile_text) ||
             (argc == 6 && !read_source(argv[5], &changes, &changes_text)))
                 return 1;
+        struct seccomp_program program = {0};
+        struct error error = {0};
         if (!seccomp_compile_for(architecture, &profile, argc == 6 ? &changes : NULL, &program, &error)) {
                 fprintf(stderr, "seccomp-generate: %s\n", error.text);
                 return 1;
         }
         seccomp_ranges(&program, architecture);
-        written = write_array(argv[3], argv[2], &program);
+        bool written = write_array(argv[3], argv[2], &program);
         seccomp_free(&program);
-        if (!written) {
+        if (!written)
                 perror(argv[3]);
-                return 1;
-        }
-        return 0;
+        return written ? 0 : 1;
 }

@@ -135,8 +135,9 @@ static void records(void)
         CHECK(sent == 100);
         struct target target = {.name = "allowed.test", .port = 443};
         struct in6_addr address = rig_address("203.0.113.7");
-        struct flow_report flow = {.target = &target, .address = &address, .up = 1, .down = 2, .began = 400};
-        report_flow(&flow); /* another kind */
+        struct flow_report flow = {
+            .target = target, .connected = true, .address = address, .up = 1, .down = 2, .began = 400};
+        report_flow(&flow, NULL); /* another kind */
         CHECK(
             next_is(NAT_RECORD,
                     "\"event\":\"connection\",\"decision\":\"allowed\",\"destination\":\"allowed.test:443\","
@@ -149,10 +150,9 @@ static void records(void)
         CHECK(next_is(NAT_RECORD, "\"event\":\"dns\",\"name\":\"allowed.test\",\"type\":28,\"decision\":"
                                   "\"allowed\",\"dropped_before\":1"));
         flow.proxied = true;
-        flow.why = "the sandbox ended";
         report_finish();
         for (int i = 0; i < 150; i++) {
-                report_flow(&flow);
+                report_flow(&flow, "the sandbox ended");
                 CHECK(strstr(rig_message(NAT_RECORD), "\"proxy_address\":\"203.0.113.7\""));
         }
 }
@@ -163,7 +163,7 @@ static void no_records(void)
         rig_start("allowed.test", NULL, false);
         struct target target = {.name = "allowed.test", .port = 443};
         report_question("allowed.test", 1, true);
-        report_flow(&(struct flow_report){.target = &target});
+        report_flow(&(struct flow_report){.target = target}, NULL);
         CHECK(next_is(0, ""));
 }
 TEST_IN_CHILD(no_records)
