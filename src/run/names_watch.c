@@ -2,10 +2,11 @@
  *
  * See names_watch.h.
  *
- * Theory of operation. /etc/resolv.conf can be a file, a link, a link to a link in a directory that does not
- * exist yet, or missing. It changes when somebody writes to it, renames a file over it, or replaces a link.
- * So inotify watches every directory that decides where the path leads, and the file that it leads to. After
- * any event all watches are made again, and only then are the files read, so that no change falls between.
+ * Theory of operation. /etc/resolv.conf can be a file, a link, or missing. It changes when somebody writes to
+ * it, renames a file over it, or replaces the link. So inotify watches the directory of the path, the one in
+ * which the file really is, and the file. Landlock permits the supervisor to read files of the same
+ * directories only, so a change elsewhere on a chain of links leads nowhere that it could read. After any
+ * event all watches are made again, and only then are the files read, so that no change falls between.
  */
 #include "run/names_watch.h"
 
@@ -15,10 +16,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <sys/inotify.h>
-
-enum { LINKS_MAX = 40 }; /* the kernel's limit of links in one path */
 
 static const char *const files[] = {HOST_RESOLV_CONF, HOST_HOSTS};
 
@@ -35,42 +33,24 @@ static void add(struct names_watch *watch, const char *path, uint32_t events)
                 watch->watches[watch->count++] = made;
 }
 
+/* Lists the directory of `path` and the one in which its file really is. */
+static void list_directories(const char *path, struct str_list *directories)
+{
+        autofree char *real = realpath(path, NULL);
+        str_list_take(directories, path_parent(path));
+        if (real)
+                str_list_take(directories, path_parent(real));
+}
+
 void names_watch_add(struct names_watch *watch, const char *path)
 {
-        autofree char *directory = str_copy("/");
-        autofree char *rest = str_copy(path);
-        for (int links = 0;;) {
-                size_t skipped = strspn(rest, "/"), length = strcspn(rest + skipped, "/");
-                autofree char *name = str_copy_n(rest + skipped, length);
-                char *remaining = str_copy(rest + skipped + length);
-                /* path_join() folds ".." as text, which is right here: no directory on the way is a link. */
-                char *next = path_join(directory, name);
-                char text[PATH_MAX];
-                ssize_t link = readlink(next, text, sizeof(text) - 1);
-                free(rest);
-                rest = remaining;
-                if (link > 0) {
-                        text[link] = 0;
-                        add(watch, directory, directory_events);
-                        rest = str_format("%s%s", text, remaining);
-                        free(remaining);
-                        free(next);
-                        if (text[0] == '/')
-                                directory[1] = 0;
-                        if (++links > LINKS_MAX)
-                                return;
-                        continue;
-                }
-                bool missing = access(next, F_OK) < 0, last = rest[strspn(rest, "/")] == 0;
-                if (missing || last)
-                        add(watch, directory, directory_events);
-                if (!missing && last)
-                        add(watch, next, file_events);
-                free(directory);
-                directory = next;
-                if (missing || last)
-                        return;
-        }
+        struct str_list directories = {0};
+        list_directories(path, &directories);
+        watch->missing |= directories.count < 2;
+        for (size_t i = 0; i < directories.count; i++)
+                add(watch, directories.values[i], directory_events);
+        str_list_free(&directories);
+        add(watch, path, file_events); /* which follows links */
 }
 
 void names_watch_forget_events(const struct names_watch *watch)
@@ -85,6 +65,7 @@ void names_watch_renew(struct names_watch *watch)
         while (watch->count > 0)
                 (void)inotify_rm_watch(watch->inotify, watch->watches[--watch->count]);
         names_watch_forget_events(watch); /* removing a watch is one, too */
+        watch->missing = false;
         for (size_t i = 0; i < FILES; i++)
                 names_watch_add(watch, files[i]);
 }
@@ -122,19 +103,22 @@ bool names_watch_look(struct names_watch *watch, const char *resolv_conf, const 
         return true;
 }
 
+int names_watch_next_look(const struct names_watch *watch)
+{
+        if (watch->doubted)
+                return NAMES_SETTLE_MS;
+        if (watch->inotify < 0)
+                return NAMES_LOOK_MS;
+        return watch->missing ? NAMES_MISSING_MS : -1;
+}
+
 int names_watch_confine(void)
 {
-        char *directories[2 * FILES];
-        size_t count = 0;
-        for (size_t i = 0; i < FILES; i++) {
-                autofree char *real = realpath(files[i], NULL);
-                directories[count++] = path_parent(files[i]);
-                if (real)
-                        directories[count++] = path_parent(real);
-        }
-        int error = landlock_permit_reading((const char *const *)directories, count);
-        while (count > 0)
-                free(directories[--count]);
+        struct str_list directories = {0};
+        for (size_t i = 0; i < FILES; i++)
+                list_directories(files[i], &directories);
+        int error = landlock_permit_reading((const char *const *)directories.values, directories.count);
+        str_list_free(&directories);
         return error;
 }
 

@@ -162,9 +162,7 @@ int nat_helper_tell_names(struct nat_helper *helper, const struct network *netwo
                 if (file >= 0)
                         (void)fd_send(helper->control, &head, sizeof(head), file);
         }
-        if (names->doubted)
-                return NAMES_SETTLE_MS;
-        return names->inotify < 0 ? NAMES_LOOK_MS : -1;
+        return names_watch_next_look(names);
 }
 
 bool nat_helper_read(struct nat_helper *helper, struct run_log *log)

@@ -207,8 +207,9 @@ static void confine(struct supervisor *supervisor)
         struct seccomp_program filter = seccomp_for_supervisor(follows);
         if (error == 0)
                 error = seccomp_install(&filter);
-        if (follows && supervisor->nat.names.inotify < 0)
-                supervisor->deadlines.at[DEADLINE_NAMES] = clock_now_ms() + NAMES_LOOK_MS;
+        int look = follows ? names_watch_next_look(&supervisor->nat.names) : -1;
+        if (look >= 0)
+                supervisor->deadlines.at[DEADLINE_NAMES] = clock_now_ms() + look;
         if (error < 0) {
                 message("cannot load the supervisor's system call filter: %s", strerror(-error));
                 kill_sandbox(supervisor);
