@@ -4,12 +4,11 @@
  */
 #include "ns/dial.h"
 
+#include "lib/fd.h"
 #include "nat/wire.h"
 
 #include <netinet/in.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 /* Starts to connect a new socket and returns it, or -1. The receiver checks whether the connection succeeds.
  */
@@ -43,29 +42,10 @@ bool dial_answer(int dialler)
                 return true;
         if (length != sizeof(request))
                 return false;
-        int made = dial_begin(&request);
-        struct iovec part = {.iov_base = &request, .iov_len = sizeof(request)};
-        union {
-                struct cmsghdr align;
-                char bytes[CMSG_SPACE(sizeof(int))];
-        } control = {0};
-        struct msghdr answer = {.msg_iov = &part, .msg_iovlen = 1};
-        if (made >= 0) {
-                answer.msg_control = control.bytes;
-                answer.msg_controllen = sizeof(control.bytes);
-                control.align.cmsg_level = SOL_SOCKET;
-                control.align.cmsg_type = SCM_RIGHTS;
-                control.align.cmsg_len = CMSG_LEN(sizeof(int));
-                memcpy(CMSG_DATA(&control.align), &made, sizeof(made));
-        }
+        autoclose int made = dial_begin(&request);
         /* hutch-nat expects the answers in order, so each request gets one, also where no descriptor can be
          * sent: the server can use up how many its user may have in flight (ETOOMANYREFS). */
-        if (sendmsg(dialler, &answer, MSG_NOSIGNAL) < 0 && made >= 0) {
-                answer.msg_control = NULL;
-                answer.msg_controllen = 0;
-                (void)sendmsg(dialler, &answer, MSG_NOSIGNAL);
-        }
-        if (made >= 0)
-                close(made);
+        if (fd_send(dialler, &request, sizeof(request), made) < 0 && made >= 0)
+                (void)fd_send(dialler, &request, sizeof(request), -1);
         return true;
 }
