@@ -57,85 +57,75 @@ enum stage failure_find_stage(const char *name)
         return stage;
 }
 
+#define PROCESS_LIMIT                                                                                        \
+        "the limit on processes (ulimit -u, or that of a cgroup) or memory is reached; close other "         \
+        "programs or raise it"
+
 static bool is_refusal(int error)
 {
         return error == EPERM || error == EACCES;
 }
 
-static const char *explain_exec(int error)
-{
-        switch (error) {
-        case ENOENT:
-                return "it, or the interpreter it names, does not exist inside the sandbox; grant it with "
-                       "--ro";
-        case EACCES:
-        case EPERM:
-                return "you may not execute it; check its mode (chmod +x) and that its file system is not "
-                       "mounted noexec";
-        case ENOEXEC:
-                return "it is not a program for this machine and has no #! line";
-        case E2BIG:
-                return "its arguments and environment are too long";
-        default:
-                return NULL;
-        }
-}
+/* What most often causes an errno of a step. The first row that has both is taken. */
+static const struct {
+        enum stage stage;
+        int errors[4]; /* as many as there are; none: any */
+        const char *why;
+} causes[] = {
+    {STAGE_EXEC,
+     {ENOENT},
+     "it, or the interpreter it names, does not exist inside the sandbox; grant it with --ro"},
+    {STAGE_EXEC,
+     {EACCES, EPERM},
+     "you may not execute it; check its mode (chmod +x) and that its file system is not mounted noexec"},
+    {STAGE_EXEC, {ENOEXEC}, "it is not a program for this machine and has no #! line"},
+    {STAGE_EXEC, {E2BIG}, "its arguments and environment are too long"},
+    {STAGE_FILE_READ, {ESTALE}, "it grew or shrank while it was copied; start again"},
+    {STAGE_FILE_PLACE,
+     {EEXIST},
+     "the destination exists and is not a regular file, and hutch replaces nothing else; remove it or name "
+     "another destination"},
+    {STAGE_FILE_PLACE,
+     {ENOTDIR, ELOOP},
+     "a part of the path is a link or not a directory; name the real path"},
+    {STAGE_FILE_PLACE,
+     {ENOSPC, EDQUOT},
+     "there is no room; directories in memory share the size of --disk, and one of --tmpfs PATH:SIZE has "
+     "its own"},
+    {STAGE_FILE_PLACE, {EACCES, EPERM, EROFS, EBUSY}, "the command could not write there either"},
+    {STAGE_SWAPPED,
+     {0},
+     "something else was put in its place while hutch started; make sure that nobody else can write there"},
+    {STAGE_MOUNT_POINT,
+     {ENOENT, EROFS},
+     "the granted directory has no such path, and hutch creates nothing on the host; create it first"},
+    {STAGE_MOUNT_POINT,
+     {ELOOP, ENOTDIR, EXDEV},
+     "a part of the path is a link or a file inside a granted directory; name the real path"},
+    {STAGE_MOUNT_POINT, {ENAMETOOLONG}, "the path is too long"},
+    {STAGE_SOURCE,
+     {EPERM, EACCES},
+     "you may not enter it, or its file system refuses you in a user namespace (a FUSE or root-squashed "
+     "mount)"},
+    {STAGE_OVERLAY,
+     {EINVAL},
+     "another file system is mounted below it, or overlayfs does not support the one that it is on; name "
+     "another directory, or grant it with --ro"},
+    {STAGE_OVERLAY,
+     {EPERM, EACCES, ENODEV},
+     "overlayfs is missing, or this kernel does not permit it in user namespaces (Linux 5.11 does); grant "
+     "the directory with --ro"},
+    {STAGE_NETWORK, {EAGAIN, ENOMEM}, PROCESS_LIMIT},
+    {STAGE_FORK, {EAGAIN, ENOMEM}, PROCESS_LIMIT},
+};
 
-/* Why a file of --file could not be read, or not be written at its destination. */
-static const char *explain_file(enum stage stage, int error)
+/* NULL when the errno says all that is known. */
+static const char *find_cause(enum stage stage, int error)
 {
-        if (stage == STAGE_FILE_READ)
-                return error == ESTALE ? "it grew or shrank while it was copied; start again" : NULL;
-        switch (error) {
-        case EEXIST:
-                return "the destination exists and is not a regular file, and hutch replaces nothing else; "
-                       "remove it or name another destination";
-        case ENOTDIR:
-        case ELOOP:
-                return "a part of the path is a link or not a directory; name the real path";
-        case ENOSPC:
-        case EDQUOT:
-                return "there is no room; directories in memory share the size of --disk, and one of "
-                       "--tmpfs PATH:SIZE has its own";
-        case EACCES:
-        case EPERM:
-        case EROFS:
-        case EBUSY:
-                return "the command could not write there either";
-        default:
-                return NULL;
-        }
-}
-
-static const char *explain_path(enum stage stage, int error, const char *path)
-{
-        if (stage == STAGE_SWAPPED)
-                return "something else was put in its place while hutch started; make sure that nobody else "
-                       "can write there";
-        if (stage == STAGE_MOUNT_POINT && (error == ENOENT || error == EROFS))
-                return "the granted directory has no such path, and hutch creates nothing on the host; "
-                       "create it first";
-        if (stage == STAGE_MOUNT_POINT && (error == ELOOP || error == ENOTDIR || error == EXDEV))
-                return "a part of the path is a link or a file inside a granted directory; name the real "
-                       "path";
-        if (stage == STAGE_SOURCE && is_refusal(error))
-                return "you may not enter it, or its file system refuses you in a user namespace (a FUSE or "
-                       "root-squashed mount)";
-        if (stage == STAGE_OVERLAY && error == EINVAL)
-                return "another file system is mounted below it, or overlayfs does not support the one that "
-                       "it is on; name another directory, or grant it with --ro";
-        if (stage == STAGE_OVERLAY && (is_refusal(error) || error == ENODEV))
-                return "overlayfs is missing, or this kernel does not permit it in user namespaces (Linux "
-                       "5.11 does); grant the directory with --ro";
-        if (stage == STAGE_CWD)
-                return access(path, F_OK) == 0
-                           ? "it exists, but is not visible inside; grant it with --ro or --rw"
-                           : "name one that exists inside, with --cwd";
-        if (stage == STAGE_MOUNT_POINT && error == ENAMETOOLONG)
-                return "the path is too long";
-        if ((stage == STAGE_NETWORK || stage == STAGE_FORK) && (error == EAGAIN || error == ENOMEM))
-                return "the limit on processes (ulimit -u, or that of a cgroup) or memory is reached; close "
-                       "other programs or raise it";
+        for (size_t i = 0; i < sizeof(causes) / sizeof(*causes); i++)
+                for (size_t j = 0; causes[i].stage == stage && j < 4; j++)
+                        if (causes[i].errors[j] == error || (j == 0 && !causes[i].errors[0]))
+                                return causes[i].why;
         return NULL;
 }
 
@@ -168,15 +158,15 @@ bool failure_diagnose(const struct failure *failure, const struct machine *machi
 static char *explain(const struct failure *failure, enum stage stage)
 {
         const char *why = NULL;
-        if (stage == STAGE_EXEC)
-                why = explain_exec(failure->error);
-        else if (stage != STAGE_NAMESPACES && is_missing_call(stage, failure->error))
+        if (stage != STAGE_NAMESPACES && stage != STAGE_EXEC && is_missing_call(stage, failure->error))
                 why = "this kernel, or a system call filter around hutch, lacks the call; hutch needs Linux "
                       "5.14 or newer";
-        else if (stage == STAGE_FILE_READ || stage == STAGE_FILE_PLACE)
-                why = explain_file(stage, failure->error);
-        else if (stage != STAGE_NAMESPACES)
-                why = explain_path(stage, failure->error, failure->path);
+        else if (stage == STAGE_CWD)
+                why = access(failure->path, F_OK) == 0
+                          ? "it exists, but is not visible inside; grant it with --ro or --rw"
+                          : "name one that exists inside, with --cwd";
+        else
+                why = find_cause(stage, failure->error);
         if (why)
                 return str_copy(why);
 
