@@ -11,8 +11,8 @@
  * renames that either permits alone. Reading is not restricted: the mount tree holds nothing that must not be
  * read.
  *
- * The constants are defined here because the headers of distributions are older than the kernels in use
- * (linux/landlock.h of 7.1 and Documentation/userspace-api/landlock.rst).
+ * The newer constants are defined here because the headers of distributions are older than the kernels in
+ * use (linux/landlock.h of 7.1 and Documentation/userspace-api/landlock.rst).
  */
 #include "ns/landlock.h"
 
@@ -21,24 +21,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/landlock.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#define ACCESS_EXECUTE     (1ULL << 0)
-#define ACCESS_WRITE_FILE  (1ULL << 1)
-#define ACCESS_READ_FILE   (1ULL << 2)
-#define ACCESS_READ_DIR    (1ULL << 3)
-#define ACCESS_REMOVE_DIR  (1ULL << 4)
-#define ACCESS_REMOVE_FILE (1ULL << 5)
-#define ACCESS_MAKE_CHAR   (1ULL << 6)
-#define ACCESS_MAKE_DIR    (1ULL << 7)
-#define ACCESS_MAKE_REG    (1ULL << 8)
-#define ACCESS_MAKE_SOCK   (1ULL << 9)
-#define ACCESS_MAKE_FIFO   (1ULL << 10)
-#define ACCESS_MAKE_BLOCK  (1ULL << 11)
-#define ACCESS_MAKE_SYM    (1ULL << 12)
-#define ACCESS_REFER       (1ULL << 13) /* version 2 */
-#define ACCESS_TRUNCATE    (1ULL << 14) /* version 3 */
+#define ACCESS_TRUNCATE (1ULL << 14) /* version 3 */
 
 /* Version 9. connect(2) and sendmsg(2) need this right when they look a socket up by its path. A socket that
  * was made in the same domain, by the server or its children, needs no rule. */
@@ -47,29 +34,20 @@
 #define SCOPE_ABSTRACT_UNIX_SOCKET (1ULL << 0) /* version 6 */
 #define SCOPE_SIGNAL               (1ULL << 1) /* version 6 */
 
-enum {
-        ABI_REFER = 2,
-        ABI_TRUNCATE = 3,
-        ABI_SCOPE = 6,
-        ABI_RESOLVE_UNIX = 9,
-        CREATE_RULESET_VERSION = 1,
-        RULE_PATH_BENEATH = 1,
-};
+#define READING (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
 
+enum { ABI_REFER = 2, ABI_TRUNCATE = 3, ABI_SCOPE = 6, ABI_RESOLVE_UNIX = 9 };
+
+/* struct landlock_ruleset_attr as version 6 has it. */
 struct ruleset_attribute {
         uint64_t handled_access_fs;
         uint64_t handled_access_net;
         uint64_t scoped;
 };
 
-struct path_beneath_attribute {
-        uint64_t allowed_access;
-        int32_t parent_fd;
-} __attribute__((packed));
-
 int landlock_abi(void)
 {
-        long version = syscall(SYS_landlock_create_ruleset, NULL, 0, CREATE_RULESET_VERSION);
+        long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
         return version > 0 ? (int)version : 0;
 }
 
@@ -88,9 +66,8 @@ bool landlock_guards_files(const struct box *box, int abi, const char **why)
 
 uint64_t landlock_file_rights(int abi)
 {
-        uint64_t rights = ACCESS_WRITE_FILE | ACCESS_REMOVE_DIR | ACCESS_REMOVE_FILE | ACCESS_MAKE_CHAR |
-                          ACCESS_MAKE_DIR | ACCESS_MAKE_REG | ACCESS_MAKE_SOCK | ACCESS_MAKE_FIFO |
-                          ACCESS_MAKE_BLOCK | ACCESS_MAKE_SYM | ACCESS_REFER;
+        /* Every right up to that of version 2, but for those to read and to execute. */
+        uint64_t rights = (2 * LANDLOCK_ACCESS_FS_REFER - 1) & ~READING;
         if (abi >= ABI_TRUNCATE)
                 rights |= ACCESS_TRUNCATE;
         if (abi >= ABI_RESOLVE_UNIX)
@@ -112,9 +89,9 @@ static void allow_below(const struct entering *entering, int ruleset, const char
                 entering_fail(entering, STAGE_LANDLOCK, errno, path);
         /* The kernel refuses rights of directories on anything else (EINVAL). */
         if (!S_ISDIR(status.st_mode))
-                access &= ACCESS_WRITE_FILE | ACCESS_TRUNCATE | ACCESS_RESOLVE_UNIX;
-        struct path_beneath_attribute rule = {.allowed_access = access, .parent_fd = parent};
-        if (syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0) < 0)
+                access &= LANDLOCK_ACCESS_FS_WRITE_FILE | ACCESS_TRUNCATE | ACCESS_RESOLVE_UNIX;
+        struct landlock_path_beneath_attr rule = {.allowed_access = access, .parent_fd = parent};
+        if (syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0)
                 entering_fail(entering, STAGE_LANDLOCK, errno, path);
 }
 
@@ -132,9 +109,10 @@ uint64_t landlock_mount_rights(const struct mount *mount, uint64_t handled, enum
                 return rights | (mount->is_directory ? 0 : resolve);
         }
         case MOUNT_DEV:
-                return ACCESS_WRITE_FILE; /* to /dev/null and terminals; no new nodes */
+                return LANDLOCK_ACCESS_FS_WRITE_FILE; /* to /dev/null and terminals; no new nodes */
         case MOUNT_PROC:
-                return userns != USERNS_NONE ? ACCESS_WRITE_FILE : 0; /* id maps of nested sandboxes */
+                return userns != USERNS_NONE ? LANDLOCK_ACCESS_FS_WRITE_FILE
+                                             : 0; /* id maps of nested sandboxes */
         default:
                 return 0;
         }
@@ -143,16 +121,17 @@ uint64_t landlock_mount_rights(const struct mount *mount, uint64_t handled, enum
 /* Every version of Landlock has these rights. Removing is left alone: the supervisor removes its cgroup. */
 int landlock_permit_reading(const char *const *directories, size_t count)
 {
-        const struct ruleset_attribute attribute = {.handled_access_fs = ACCESS_EXECUTE | ACCESS_WRITE_FILE |
-                                                                         ACCESS_READ_FILE | ACCESS_READ_DIR};
+        const struct ruleset_attribute attribute = {.handled_access_fs =
+                                                        READING | LANDLOCK_ACCESS_FS_WRITE_FILE};
         autoclose int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attribute, sizeof(attribute), 0);
         if (ruleset < 0)
                 return -errno;
         for (size_t i = 0; i < count; i++) {
                 autoclose int parent = open(directories[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
-                struct path_beneath_attribute rule = {.allowed_access = ACCESS_READ_FILE,
-                                                      .parent_fd = parent};
-                if (parent >= 0 && syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0) < 0)
+                struct landlock_path_beneath_attr rule = {.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE,
+                                                          .parent_fd = parent};
+                if (parent >= 0 &&
+                    syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0)
                         return -errno;
         }
         return syscall(SYS_landlock_restrict_self, ruleset, 0) < 0 ? -errno : 0;
