@@ -39,17 +39,11 @@ __attribute__((format(printf, 2, 3))) static bool set_reason(struct cgroup *cgro
 
 /* ---- files of the cgroup ---- */
 
-static int write_file(const struct cgroup *cgroup, const char *name, const char *text)
-{
-        autoclose int file = openat(cgroup->directory, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
-        return file < 0 ? -errno : fd_write_all(file, text, strlen(text));
-}
-
 static int write_number(const struct cgroup *cgroup, const char *name, uint64_t value)
 {
         char text[32];
         (void)snprintf(text, sizeof(text), "%ju", (uintmax_t)value);
-        return write_file(cgroup, name, text);
+        return fd_write_file(cgroup->directory, name, text);
 }
 
 /* The content of an open file, "" when it cannot be read. */
@@ -100,11 +94,10 @@ bool cgroup_verify(struct cgroup *cgroup, const struct limits *limits, bool *pro
                 return set_reason(cgroup, "processes have no limit in %s", cgroup->name);
         /* The file is missing without a swap controller; then nothing is swapped out uncounted. */
         (void)read_file(cgroup, "memory.swap.max", text);
-        if (text[0] && strtoull(text, NULL, 10) != 0 && write_file(cgroup, "memory.swap.max", "0") < 0)
+        if (text[0] && !str_equal(text, "0\n") &&
+            fd_write_file(cgroup->directory, "memory.swap.max", "0") < 0)
                 return set_reason(cgroup, "swap has no limit in %s", cgroup->name);
-        if (text[0] == 'm' && write_file(cgroup, "memory.swap.max", "0") < 0)
-                return set_reason(cgroup, "swap has no limit in %s", cgroup->name);
-        (void)write_file(cgroup, "memory.oom.group", "1");
+        (void)fd_write_file(cgroup->directory, "memory.oom.group", "1");
         *processors = sscanf(read_file(cgroup, "cpu.max", text), "%llu %llu", &quota, &period) == 2 &&
                       period > 0 && quota * LIMITS_CPUS_WHOLE <= period * limits->cpus;
         return open_events(cgroup) || set_reason(cgroup, "%s has no event files", cgroup->name);
@@ -196,7 +189,7 @@ int cgroup_set_limits(const struct cgroup *cgroup, const struct limits *limits)
                 return error;
         (void)snprintf(text, sizeof(text), "%u %d", limits->cpus * (PERIOD_US / LIMITS_CPUS_WHOLE),
                        PERIOD_US);
-        return write_file(cgroup, "cpu.max", text);
+        return fd_write_file(cgroup->directory, "cpu.max", text);
 }
 
 bool cgroup_create(struct cgroup *cgroup, const struct limits *limits)

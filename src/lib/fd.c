@@ -27,6 +27,12 @@ int fd_write_all(int fd, const void *data, size_t length)
         return 0;
 }
 
+int fd_write_file(int directory, const char *path, const char *text)
+{
+        autoclose int file = openat(directory, path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+        return file < 0 ? -errno : fd_write_all(file, text, strlen(text));
+}
+
 ssize_t fd_read_all(int fd, size_t limit, char **data)
 {
         struct stat status;
@@ -89,6 +95,26 @@ int fd_memory_file(const char *name, const void *data, size_t length)
         if (fcntl(made, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) < 0)
                 return -errno;
         return fd_take(&made);
+}
+
+bool fd_pipe(int *reader, int *writer, const int *ours)
+{
+        int ends[2];
+        if (pipe2(ends, O_CLOEXEC) < 0)
+                return false;
+        *reader = ends[0];
+        *writer = ends[1];
+        return !ours || fcntl(*ours, F_SETFL, O_NONBLOCK) == 0;
+}
+
+bool fd_socket_pair(int *one, int *other, int flags)
+{
+        int ends[2];
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0, ends) < 0)
+                return false;
+        *one = ends[0];
+        *other = ends[1];
+        return true;
 }
 
 int fd_send(int socket, const void *message, size_t length, int descriptor)

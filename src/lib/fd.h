@@ -7,6 +7,7 @@
 #define HUTCH_LIB_FD_H
 
 #include <dirent.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/types.h>
@@ -54,6 +55,10 @@ static inline void fd_close(int *fd)
 /* Writes all bytes to a blocking descriptor. Returns 0, or a negative errno. */
 int fd_write_all(int fd, const void *data, size_t length);
 
+/* Writes `text` to the existing file `path` below the descriptor `directory`. Follows no link at its last
+ * component. Returns 0, or a negative errno. */
+int fd_write_file(int directory, const char *path, const char *text);
+
 /* Reads a whole file of at most `limit` bytes into new memory, and adds a NUL that the length does not count.
  * The caller frees *data. Returns the bytes read, or a negative errno (-EFBIG if there are more). */
 ssize_t fd_read_all(int fd, size_t limit, char **data);
@@ -65,6 +70,14 @@ ssize_t fd_read_file(const char *path, size_t limit, char **data);
 /* Makes a memfd with this content, sealed so that nobody can change it. Returns a descriptor, or a negative
  * errno. */
 int fd_memory_file(const char *name, const void *data, size_t length);
+
+/* Makes a pipe whose ends are close-on-exec. The end *ours (one of the two, or NULL) does not block. False
+ * with errno. */
+bool fd_pipe(int *reader, int *writer, const int *ours);
+
+/* Makes two connected SOCK_SEQPACKET sockets, which are close-on-exec. `flags`: 0 or SOCK_NONBLOCK. False
+ * with errno. */
+bool fd_socket_pair(int *one, int *other, int flags);
 
 /* Sends one message through a unix socket, with a copy of `descriptor` unless it is -1. Returns 0, or a
  * negative errno. */

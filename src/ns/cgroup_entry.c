@@ -7,13 +7,11 @@
 #include "lib/fd.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 
 void cgroup_entry_join(const struct entering *entering)
 {
-        autoclose int processes = openat(entering->group, "cgroup.procs", O_WRONLY | O_CLOEXEC);
-        int error = processes < 0 ? -errno : fd_write_all(processes, "0", 1);
+        int error = fd_write_file(entering->group, "cgroup.procs", "0");
         if (error < 0)
                 entering_fail(entering, STAGE_LIMIT, -error, "cgroup");
 }

@@ -194,30 +194,16 @@ static bool check_landlock(const struct box *box, int abi, struct error *error)
         return true;
 }
 
-static bool make_pipe(int *reader, int *writer, struct error *error)
-{
-        int ends[2];
-        if (pipe2(ends, O_CLOEXEC) < 0)
-                return error_set(error, EXIT_SETUP, "cannot make a pipe: %s", strerror(errno));
-        *reader = ends[0];
-        *writer = ends[1];
-        return true;
-}
-
 bool launch_start(const struct box *box, const struct launch_stdio *stdio, struct launch *launch,
                   struct error *error)
 {
-        int control[2];
-        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0)
-                return error_set(error, EXIT_SETUP, "cannot make a socket: %s", strerror(errno));
-        autoclose int supervisor = control[0], sandbox = control[1];
-        autoclose int failure_read = -1, failure_write = -1, permission_read = -1, permission_write = -1;
-        if (!make_pipe(&failure_read, &failure_write, error))
-                return false;
+        autoclose int supervisor = -1, sandbox = -1, failure_read = -1, failure_write = -1;
+        autoclose int permission_read = -1, permission_write = -1;
         /* systemd moves the child into a cgroup after the clone, so the child waits for the answer. */
-        if (stdio->limits->way == CGROUP_WAY_SYSTEMD &&
-            !make_pipe(&permission_read, &permission_write, error))
-                return false;
+        bool waits = stdio->limits->way == CGROUP_WAY_SYSTEMD;
+        if (!fd_socket_pair(&supervisor, &sandbox, 0) || !fd_pipe(&failure_read, &failure_write, NULL) ||
+            (waits && !fd_pipe(&permission_read, &permission_write, NULL)))
+                return error_set(error, EXIT_SETUP, "cannot make a socket or a pipe: %s", strerror(errno));
 
         struct entering entering = {
             .box = box,

@@ -12,11 +12,9 @@
 #include "ns/layers.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 enum {
-        SCORE = 500, /* for oom_score_adj; the highest is 1000 */
         SCORE_TEXT_MAX = 64,
         SOONEST_MS = 10, /* bounds of the wait between two looks */
         LATEST_MS = 500,
@@ -27,22 +25,22 @@ enum {
         OVER_WAIT_MS = 5, /* between two of these */
 };
 
+/* For oom_score_adj; the highest is 1000. */
+#define SCORE "500"
+
 /* Bytes per millisecond that a sandbox is expected to take at most; sets the wait before the next look. */
 #define STORM_RATE (2ULL << 20)
 
 void memory_watch_raise_oom_score(const struct entering *entering)
 {
         static const char path[] = "/proc/self/oom_score_adj";
-        char score[16];
         char *text = NULL;
         if (!layer_enabled(LAYER_LIMITS) || entering->limits.memory != LIMIT_WATCHDOG ||
             fd_read_file(path, SCORE_TEXT_MAX, &text) < 0)
                 return;
         autofree char *inherited = text;
-        autoclose int file = strtol(inherited, NULL, 10) < SCORE ? open(path, O_WRONLY | O_CLOEXEC) : -1;
-        int length = snprintf(score, sizeof(score), "%d", SCORE);
-        if (file >= 0)
-                (void)fd_write_all(file, score, (size_t)length);
+        if (strtol(inherited, NULL, 10) < strtol(SCORE, NULL, 10))
+                (void)fd_write_file(AT_FDCWD, path, SCORE);
 }
 
 enum control_type memory_watch_judge(struct memory_watch *watch, const struct memory_use *use,

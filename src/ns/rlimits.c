@@ -56,10 +56,8 @@ static void set_pid_max(const struct entering *entering)
         if (!layer_enabled(LAYER_PID) || !layer_enabled(LAYER_USER) || !limits_pid_max_is_own())
                 return;
         char text[32];
-        int length =
-            snprintf(text, sizeof(text), "%u", entering->limits.pids + OWN_PROCESSES + RESERVED_PIDS);
-        autoclose int file = open("/proc/sys/kernel/pid_max", O_WRONLY | O_CLOEXEC);
-        int error = file < 0 ? -errno : fd_write_all(file, text, (size_t)length);
+        (void)snprintf(text, sizeof(text), "%u", entering->limits.pids + OWN_PROCESSES + RESERVED_PIDS);
+        int error = fd_write_file(AT_FDCWD, "/proc/sys/kernel/pid_max", text);
         if (error < 0)
                 entering_fail(entering, STAGE_LIMIT, -error, "pid_max");
 }
@@ -78,17 +76,16 @@ static void limit_processors(const struct entering *entering)
         if (wanted >= (unsigned)count)
                 return;
         unsigned skipped = (unsigned)entering->spread % (unsigned)count;
-        for (unsigned round = 0; round < 2; round++)
-                for (size_t cpu = 0; cpu < PROCESSORS_MOST; cpu++) {
-                        if (!CPU_ISSET_S(cpu, sizeof(had), mask))
-                                continue;
-                        if (skipped) {
-                                skipped--;
-                        } else if (wanted) {
-                                CPU_SET_S(cpu, sizeof(left), chosen);
-                                wanted--;
-                        }
+        for (size_t cpu = 0; wanted; cpu = (cpu + 1) % PROCESSORS_MOST) {
+                if (!CPU_ISSET_S(cpu, sizeof(had), mask))
+                        continue;
+                if (skipped) {
+                        skipped--;
+                } else {
+                        CPU_SET_S(cpu, sizeof(left), chosen);
+                        wanted--;
                 }
+        }
         if (sched_setaffinity(0, sizeof(left), chosen) < 0)
                 entering_fail(entering, STAGE_LIMIT, errno, "cpus");
 }

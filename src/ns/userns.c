@@ -13,19 +13,11 @@
 #include <stdio.h>
 #include <sys/prctl.h>
 
-static int write_proc(const char *path, const char *text, size_t length)
-{
-        autoclose int fd = open(path, O_WRONLY | O_CLOEXEC);
-        if (fd < 0)
-                return -errno;
-        return fd_write_all(fd, text, length);
-}
-
 static void write_id_map(const struct entering *entering, const char *path, id_t outer)
 {
         char line[64];
-        int length = snprintf(line, sizeof(line), "%d %u 1", BOX_ID, outer);
-        int error = write_proc(path, line, (size_t)length);
+        (void)snprintf(line, sizeof(line), "%d %u 1", BOX_ID, outer);
+        int error = fd_write_file(AT_FDCWD, path, line);
         if (error < 0)
                 entering_fail(entering, STAGE_ID_MAP, -error, path);
 }
@@ -36,7 +28,7 @@ void userns_map_ids(const struct entering *entering)
                 return;
         /* Without privilege the kernel accepts a group map only when setgroups(2) is denied
          * (user_namespaces(7)). The process keeps the caller's supplementary groups, unmapped. */
-        int error = write_proc("/proc/self/setgroups", "deny", 4);
+        int error = fd_write_file(AT_FDCWD, "/proc/self/setgroups", "deny");
         if (error < 0)
                 entering_fail(entering, STAGE_ID_MAP, -error, "/proc/self/setgroups");
         write_id_map(entering, "/proc/self/uid_map", entering->box->outer_uid);
@@ -75,7 +67,7 @@ void userns_set_budgets(const struct entering *entering)
         for (size_t i = 0; i < sizeof(budgets) / sizeof(*budgets); i++) {
                 if (entering->box->userns >= budgets[i].kept_from)
                         continue;
-                int error = write_proc(budgets[i].path, budgets[i].value, __builtin_strlen(budgets[i].value));
+                int error = fd_write_file(AT_FDCWD, budgets[i].path, budgets[i].value);
                 /* A kernel without inotify or fanotify has neither the objects nor their budget. */
                 if (error < 0 && !(error == -ENOENT && budgets[i].kept_from > USERNS_FULL))
                         entering_fail(entering, STAGE_BUDGET, -error, budgets[i].path);

@@ -323,19 +323,6 @@ void bridge_say(void *context, const char *line, size_t length)
 
 /* ---- beginning and end */
 
-/* Makes a pipe whose end `ours` does not block. Its ends are two open file descriptions, so the server's end
- * blocks as usual. */
-static bool make_pipe(int *read_end, int *write_end, int *ours)
-{
-        int ends[2];
-
-        if (pipe2(ends, O_CLOEXEC) < 0)
-                return false;
-        *read_end = ends[0];
-        *write_end = ends[1];
-        return fcntl(*ours, F_SETFL, O_NONBLOCK) == 0;
-}
-
 struct bridge *bridge_new(bool lines, const bool passed[3], int server[3], struct error *error)
 {
         struct bridge *bridge = str_or_die(calloc(1, sizeof *bridge));
@@ -351,9 +338,10 @@ struct bridge *bridge_new(bool lines, const bool passed[3], int server[3], struc
         endpoint_open(&bridge->client_err, STDERR_FILENO,
                       O_WRONLY); /* also where stderr is passed: hutch's own lines need it */
 
-        if ((!passed[0] && !make_pipe(&server[0], &bridge->server_in, &bridge->server_in)) ||
-            (!passed[1] && !make_pipe(&bridge->server_out, &server[1], &bridge->server_out)) ||
-            (!passed[2] && !make_pipe(&bridge->server_err, &server[2], &bridge->server_err))) {
+        /* The ends of a pipe are two open file descriptions, so the server's blocks as usual. */
+        if ((!passed[0] && !fd_pipe(&server[0], &bridge->server_in, &bridge->server_in)) ||
+            (!passed[1] && !fd_pipe(&bridge->server_out, &server[1], &bridge->server_out)) ||
+            (!passed[2] && !fd_pipe(&bridge->server_err, &server[2], &bridge->server_err))) {
                 error_set(error, EXIT_SETUP, "cannot make the pipes of the command: %s", strerror(errno));
                 for (int i = 0; i < 3; i++)
                         fd_close(&server[i]);

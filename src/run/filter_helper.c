@@ -102,11 +102,6 @@ static int copy_pins(const struct filter_helper *helper)
         return length < 0 ? (int)length : fd_memory_file("pins", text, (size_t)length);
 }
 
-static bool make_pipe(int ends[2], int own)
-{
-        return pipe2(ends, O_CLOEXEC) == 0 && fcntl(ends[own], F_SETFL, O_NONBLOCK) == 0;
-}
-
 /* The client's descriptors, and how they are used. close_client() leaves 0 and 1 open. */
 struct client {
         struct endpoint in, out;
@@ -157,23 +152,17 @@ static bool spawn(struct filter_helper *helper, const struct box *box, int talk,
 bool filter_helper_start(struct filter_helper *helper, const struct box *box, const struct run_log *log,
                          int nat, int server[3], struct error *error)
 {
-        int talk[2], input[2], output[2];
         if (box->tools.pins) {
                 helper->pins = log_file_open(box, "--pin", box->tools.pins, O_RDWR, error);
                 if (helper->pins < 0)
                         return false;
         }
         helper->server = make_identity(box, log);
-        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, talk) < 0)
+        autoclose int filter_talk = -1, server_in = -1, to_server = -1, from_server = -1, server_out = -1;
+        if (!fd_socket_pair(&helper->control, &filter_talk, 0))
                 return fail(error, "a socket");
-        helper->control = talk[0];
-        autoclose int filter_talk = talk[1];
-        if (!make_pipe(input, STDOUT_FILENO))
+        if (!fd_pipe(&server_in, &to_server, &to_server) || !fd_pipe(&from_server, &server_out, &from_server))
                 return fail(error, "a pipe");
-        autoclose int server_in = input[0], to_server = input[1];
-        if (!make_pipe(output, STDIN_FILENO))
-                return fail(error, "a pipe");
-        autoclose int server_out = output[1], from_server = output[0];
         if (!spawn(helper, box, filter_talk, (const int[]){to_server, from_server}, nat, error))
                 return false;
         server[0] = fd_take(&server_in);

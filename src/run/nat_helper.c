@@ -92,18 +92,10 @@ static bool publish(const struct nat_helper *helper, const struct network *netwo
 
 bool nat_helper_start(struct nat_helper *helper, const struct box *box, int filter, struct error *error)
 {
-        int talk[2], setup[2], dial[2];
-        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, talk) < 0)
+        autoclose int nat_talk = -1, nat_setup = -1, nat_dial = -1, sandbox_dial = -1;
+        if (!fd_socket_pair(&helper->control, &nat_talk, 0) ||
+            !fd_socket_pair(&helper->setup, &nat_setup, 0) || !fd_socket_pair(&sandbox_dial, &nat_dial, 0))
                 return fail(error, "a socket");
-        helper->control = talk[0];
-        autoclose int nat_talk = talk[1];
-        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, setup) < 0)
-                return fail(error, "a socket");
-        helper->setup = setup[0];
-        autoclose int nat_setup = setup[1];
-        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, dial) < 0)
-                return fail(error, "a socket");
-        autoclose int sandbox_dial = dial[0], nat_dial = dial[1];
         if (!publish(helper, &box->network, error))
                 return false;
         names_watch_begin(&helper->names, &box->network, helper->control);

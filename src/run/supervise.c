@@ -429,17 +429,6 @@ static int exit_status(struct supervisor *supervisor)
         return ending_status(log->ending, &supervisor->facts, &log->signal_number);
 }
 
-/* Makes the socket pair on which hutch-filter asks hutch-nat what it refused, for --explain. */
-static bool connect_helpers(int *nat_end, int *filter_end, struct error *error)
-{
-        int ends[2];
-        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0)
-                return error_set(error, EXIT_SETUP, "cannot connect the helpers: %s", strerror(errno));
-        *nat_end = ends[0];
-        *filter_end = ends[1];
-        return true;
-}
-
 static void log_limit(void *log, const char *limit, const char *value, const char *mechanism)
 {
         run_log_add_limit(log, limit, value, mechanism);
@@ -467,9 +456,11 @@ static bool start(struct supervisor *supervisor, struct held_sources *held, stru
 
         if (!run_log_open_file(supervisor->log, box, error))
                 return false;
+        /* On this pair hutch-filter asks hutch-nat what it refused. */
         autoclose int nat_end = -1, filter_end = -1;
-        if (box->tools.explain && box_has_network(box) && !connect_helpers(&nat_end, &filter_end, error))
-                return false;
+        if (box->tools.explain && box_has_network(box) &&
+            !fd_socket_pair(&nat_end, &filter_end, SOCK_NONBLOCK))
+                return error_set(error, EXIT_SETUP, "cannot connect the helpers: %s", strerror(errno));
         if (filtered &&
             !filter_helper_start(&supervisor->filter, box, supervisor->log, filter_end, server, error))
                 return false;
