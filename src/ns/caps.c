@@ -38,8 +38,8 @@ void caps_drop(const struct entering *entering)
         int error = drop_bounding_set();
         if (error < 0)
                 entering_fail(entering, STAGE_CAPABILITIES, -error, "the bounding set");
-        if (prctl(PR_SET_SECUREBITS, SECURE_BITS, 0, 0, 0) < 0)
-                entering_fail(entering, STAGE_CAPABILITIES, errno, "securebits");
+        entering_check(entering, STAGE_CAPABILITIES, "securebits",
+                       prctl(PR_SET_SECUREBITS, SECURE_BITS, 0, 0, 0));
 
         /* Empties the permitted, effective and inheritable sets; the kernel empties the ambient set with
          * them. They are read back, because a security module may have ignored the call. */

@@ -14,8 +14,8 @@
 #include "ns/copy_in.h"
 
 #include "lib/fd.h"
-#include "lib/path_walk.h"
 #include "lib/str.h"
+#include "ns/detached.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,29 +25,18 @@
 
 enum { ASIDE_SIZE = 32, CHUNK = 1 << 16 };
 
-static int open_source(const struct entering *entering, const struct copy_in *file)
-{
-        struct stat status;
-        /* Another object may be there by now. Opening a fifo must not wait, and opening a terminal must not
-         * make it the controlling one. */
-        int source = real_path_open(AT_FDCWD, file->source, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-        if (source < 0 && (errno == ELOOP || errno == ENXIO))
-                entering_fail(entering, STAGE_SWAPPED, errno, file->source);
-        if (source < 0 || fstat(source, &status) < 0)
-                entering_fail(entering, STAGE_SOURCE, errno, file->source);
-        if (status.st_dev != file->device || status.st_ino != file->inode)
-                entering_fail(entering, STAGE_SWAPPED, ESTALE, file->source);
-        return source;
-}
-
 void copy_in_open(struct entering *entering)
 {
         const struct box *box = entering->box;
         if (!box->file_count)
                 return;
         entering->files = str_or_die(calloc(box->file_count, sizeof(*entering->files)));
+        /* Another object may be there by now. Opening a fifo must not wait, and opening a terminal must not
+         * make it the controlling one. */
         for (size_t i = 0; i < box->file_count; i++)
-                entering->files[i] = open_source(entering, &box->files[i]);
+                entering->files[i] =
+                    detached_open_source(entering, box->files[i].source, O_RDONLY | O_NONBLOCK | O_NOCTTY,
+                                         box->files[i].device, box->files[i].inode);
 }
 
 /* Opens the directory of the destination and makes what is missing of it. */
@@ -65,8 +54,7 @@ static int open_parent(const struct entering *entering, const char *destination)
                 errno = error;
                 directory = next;
         }
-        if (directory < 0)
-                entering_fail(entering, STAGE_FILE_PLACE, errno, destination);
+        entering_check(entering, STAGE_FILE_PLACE, destination, directory);
         return directory;
 }
 
@@ -143,9 +131,8 @@ static void copy_file(const struct entering *entering, const struct copy_in *fil
         snprintf(aside, sizeof(aside), ".hutch-%016llx", (unsigned long long)number);
 
         bool named, reading = false;
-        autoclose int target = open_target(entering, directory, aside, &named);
-        if (target < 0)
-                entering_fail(entering, STAGE_FILE_PLACE, errno, file->destination);
+        autoclose int target = entering_check(entering, STAGE_FILE_PLACE, file->destination,
+                                              open_target(entering, directory, aside, &named));
         int error = copy_content(source, target, file->bytes, &reading);
         if (error == 0)
                 error = give_name(directory, target, aside, &named, file);

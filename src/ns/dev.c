@@ -10,6 +10,7 @@
 #include "ns/dev.h"
 
 #include "lib/fd.h"
+#include "ns/detached.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -52,12 +53,8 @@ static void attach(const struct entering *entering, int tree, const char *inside
  * sandbox of a user from giving everybody access to the terminal. */
 static void make_read_only(const struct entering *entering, int tree, const char *inside)
 {
-        struct mount_attr attributes = {
-            .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
-            .propagation = MS_PRIVATE,
-        };
-        if (mount_setattr(tree, "", AT_EMPTY_PATH, &attributes, sizeof(attributes)) < 0)
-                entering_fail(entering, STAGE_DEVICES, errno, inside);
+        detached_restrict(entering, STAGE_DEVICES, inside, tree,
+                          MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
 }
 
 static void mount_device(const struct entering *entering, const char *destination, size_t index)
@@ -78,15 +75,10 @@ static void mount_device(const struct entering *entering, const char *destinatio
 
 static void mount_pts(const struct entering *entering, const char *inside)
 {
-        autoclose int context = fsopen("devpts", FSOPEN_CLOEXEC);
-        if (context < 0 || fsconfig(context, FSCONFIG_SET_STRING, "ptmxmode", "0666", 0) < 0 ||
-            fsconfig(context, FSCONFIG_SET_STRING, "mode", "0600", 0) < 0 ||
-            fsconfig(context, FSCONFIG_SET_STRING, "max", TERMINALS_MOST, 0) < 0 ||
-            fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
-                entering_fail(entering, STAGE_DEVICES, errno, inside);
-        autoclose int pts = fsmount(context, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
-        if (pts < 0)
-                entering_fail(entering, STAGE_DEVICES, errno, inside);
+        static const struct file_system_option options[] = {
+            {"ptmxmode", "0666"}, {"mode", "0600"}, {"max", TERMINALS_MOST}, {NULL, NULL}};
+        autoclose int pts = detached_make(entering, STAGE_DEVICES, inside, "devpts", options,
+                                          MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
         attach(entering, pts, inside, mkdirat(entering->root, inside + 1, 0755));
 }
 
@@ -114,8 +106,7 @@ static void mount_console(const struct entering *entering, const char *inside)
 void dev_mount(const struct entering *entering, const char *destination)
 {
         char inside[256];
-        if (mkdirat(entering->root, destination + 1, 0755) < 0)
-                entering_fail(entering, STAGE_DEVICES, errno, destination);
+        entering_check(entering, STAGE_DEVICES, destination, mkdirat(entering->root, destination + 1, 0755));
         size_t count = entering->box->kind == BOX_MCP ? DEVICES_OF_SERVERS : DEVICES;
         for (size_t i = 0; i < count; i++)
                 mount_device(entering, destination, i);
@@ -127,7 +118,7 @@ void dev_mount(const struct entering *entering, const char *destination)
         }
         for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++) {
                 snprintf(inside, sizeof(inside), "%s/%s", destination + 1, links[i].name);
-                if (symlinkat(links[i].text, entering->root, inside) < 0)
-                        entering_fail(entering, STAGE_DEVICES, errno, links[i].name);
+                entering_check(entering, STAGE_DEVICES, links[i].name,
+                               symlinkat(links[i].text, entering->root, inside));
         }
 }

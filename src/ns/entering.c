@@ -6,6 +6,7 @@
 
 #include "lib/fd.h"
 
+#include <errno.h>
 #include <string.h>
 
 void entering_fail(const struct entering *entering, enum stage stage, int error, const char *path)
@@ -15,4 +16,11 @@ void entering_fail(const struct entering *entering, enum stage stage, int error,
                 memccpy(failure.path, path, 0, sizeof(failure.path) - 1);
         (void)fd_write_all(entering->failure, &failure, sizeof(failure));
         _exit(EXIT_SETUP);
+}
+
+int entering_check(const struct entering *entering, enum stage stage, const char *path, long result)
+{
+        if (result < 0)
+                entering_fail(entering, stage, errno, path);
+        return (int)result;
 }

@@ -60,4 +60,7 @@ struct entering {
  * be NULL. */
 _Noreturn void entering_fail(const struct entering *entering, enum stage stage, int error, const char *path);
 
+/* Does so with errno when `result`, that of a system call, is negative. Returns the result. */
+int entering_check(const struct entering *entering, enum stage stage, const char *path, long result);
+
 #endif

@@ -105,8 +105,7 @@ static void take_descriptors(struct entering *entering)
             dup3(entering->failure, FAILURE_DESCRIPTOR, O_CLOEXEC) < 0)
                 entering_fail(entering, STAGE_STDIO, errno, NULL);
         entering->failure = FAILURE_DESCRIPTOR;
-        if (syscall(SYS_close_range, FAILURE_DESCRIPTOR + 1, ~0U, 0) < 0)
-                entering_fail(entering, STAGE_STDIO, errno, NULL);
+        entering_check(entering, STAGE_STDIO, NULL, syscall(SYS_close_range, FAILURE_DESCRIPTOR + 1, ~0U, 0));
 }
 
 static void reset_signals(void)
@@ -126,8 +125,7 @@ static _Noreturn void become_server(struct entering *entering)
         reopen_terminal(entering);
         take_descriptors(entering);
         rlimits_set_open_files(entering);
-        if (chdir(box->cwd) < 0)
-                entering_fail(entering, STAGE_CWD, errno, box->cwd);
+        entering_check(entering, STAGE_CWD, box->cwd, chdir(box->cwd));
         reset_signals();
 
         landlock_enter(entering);
@@ -292,9 +290,7 @@ void init_run(struct entering *entering)
         sigemptyset(&child_ended);
         sigaddset(&child_ended, SIGCHLD);
         sigprocmask(SIG_BLOCK, &child_ended, NULL);
-        int signals = signalfd(-1, &child_ended, SFD_CLOEXEC);
-        if (signals < 0)
-                entering_fail(entering, STAGE_FORK, errno, NULL);
+        int signals = entering_check(entering, STAGE_FORK, NULL, signalfd(-1, &child_ended, SFD_CLOEXEC));
         struct duty duty = {.entering = entering,
                             .timeout = NEVER,
                             .end = NEVER,
@@ -316,8 +312,7 @@ void init_run(struct entering *entering)
         if (duty.server == 0)
                 become_server(entering); /* NOLINT(clang-analyzer-unix.Vfork): it never returns */
         entering->failure = failure;
-        if (duty.server < 0)
-                entering_fail(entering, STAGE_FORK, errno, NULL);
+        entering_check(entering, STAGE_FORK, NULL, duty.server);
 
         int error = layer_enabled(LAYER_SECCOMP_PROFILE) ? seccomp_install(&entering->init_filter) : 0;
         if (error < 0)

@@ -91,8 +91,8 @@ static void allow_below(const struct entering *entering, int ruleset, const char
         if (!S_ISDIR(status.st_mode))
                 access &= LANDLOCK_ACCESS_FS_WRITE_FILE | ACCESS_TRUNCATE | ACCESS_RESOLVE_UNIX;
         struct landlock_path_beneath_attr rule = {.allowed_access = access, .parent_fd = parent};
-        if (syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0)
-                entering_fail(entering, STAGE_LANDLOCK, errno, path);
+        entering_check(entering, STAGE_LANDLOCK, path,
+                       syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0));
 }
 
 uint64_t landlock_mount_rights(const struct mount *mount, uint64_t handled, enum userns_mode userns)
@@ -154,9 +154,9 @@ void landlock_enter(const struct entering *entering)
 
         /* An older kernel knows a shorter structure and refuses a longer one only when the tail is not zero.
          * The version checks above keep it zero. */
-        autoclose int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attribute, sizeof(attribute), 0);
-        if (ruleset < 0)
-                entering_fail(entering, STAGE_LANDLOCK, errno, NULL);
+        autoclose int ruleset =
+            entering_check(entering, STAGE_LANDLOCK, NULL,
+                           (int)syscall(SYS_landlock_create_ruleset, &attribute, sizeof(attribute), 0));
 
         for (size_t i = 0; files && i < box->mount_count; i++) {
                 uint64_t rights =
@@ -164,6 +164,5 @@ void landlock_enter(const struct entering *entering)
                 if (rights)
                         allow_below(entering, ruleset, box->mounts[i].destination, rights);
         }
-        if (syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
-                entering_fail(entering, STAGE_LANDLOCK, errno, NULL);
+        entering_check(entering, STAGE_LANDLOCK, NULL, syscall(SYS_landlock_restrict_self, ruleset, 0));
 }

@@ -113,8 +113,7 @@ static int open_parent(const struct entering *entering, const char *destination,
                 close(directory);
                 directory = next;
         }
-        if (directory < 0)
-                entering_fail(entering, STAGE_MOUNT_POINT, errno, destination);
+        entering_check(entering, STAGE_MOUNT_POINT, destination, directory);
         return directory;
 }
 
@@ -131,11 +130,9 @@ static int open_below_mount(const struct entering *entering, const char *destina
         autoclose int parent = open_parent(entering, destination, &name);
         if (!is_memory(entering, parent))
                 entering_fail(entering, STAGE_MOUNT_POINT, ENOENT, destination);
-        if (make_empty(parent, name, directory) == 0)
-                point = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-        if (point < 0)
-                entering_fail(entering, STAGE_MOUNT_POINT, errno, destination);
-        return point;
+        entering_check(entering, STAGE_MOUNT_POINT, destination, make_empty(parent, name, directory));
+        return entering_check(entering, STAGE_MOUNT_POINT, destination,
+                              openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
 }
 
 void mount_point_attach(const struct entering *entering, int tree, const char *destination, bool directory)
@@ -148,8 +145,7 @@ void mount_point_attach(const struct entering *entering, int tree, const char *d
                 autoclose int point = open_below_mount(entering, destination, directory);
                 moved = move_mount(tree, "", point, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
         }
-        if (moved < 0)
-                entering_fail(entering, STAGE_MOUNT, errno, destination);
+        entering_check(entering, STAGE_MOUNT, destination, moved);
 }
 
 void mount_point_make_link(const struct entering *entering, const struct mount *mount)
@@ -162,8 +158,8 @@ void mount_point_make_link(const struct entering *entering, const struct mount *
                 return;
         if (!is_memory(entering, parent))
                 entering_fail(entering, STAGE_MOUNT_POINT, ENOENT, mount->destination);
-        if (symlinkat(mount->source, parent, name) < 0)
-                entering_fail(entering, STAGE_MOUNT_POINT, errno, mount->destination);
+        entering_check(entering, STAGE_MOUNT_POINT, mount->destination,
+                       symlinkat(mount->source, parent, name));
 }
 
 void mount_point_make_file(const struct entering *entering, const struct mount *mount)

@@ -79,8 +79,7 @@ static void begin_gateway(struct entering *entering)
         long maker = syscall(SYS_clone, CLONE_FILES, NULL, NULL, NULL, NULL);
         if (maker == 0)
                 make_gateway(entering);
-        if (maker < 0)
-                entering_fail(entering, STAGE_NETWORK, errno, NULL);
+        entering_check(entering, STAGE_NETWORK, NULL, maker);
         entering->network_maker = (pid_t)maker;
 }
 
@@ -95,10 +94,9 @@ void network_begin(struct entering *entering)
         static char stack[STACK_SIZE] __attribute__((aligned(16)));
         entering->network = -1;
         /* The task ends without a signal: pid 1 does not listen to any yet. */
-        entering->network_maker =
-            clone(make_namespace, stack + sizeof(stack), CLONE_VM | CLONE_FILES, &entering->network);
-        if (entering->network_maker < 0)
-                entering_fail(entering, STAGE_NETWORK, errno, NULL);
+        entering->network_maker = entering_check(
+            entering, STAGE_NETWORK, NULL,
+            clone(make_namespace, stack + sizeof(stack), CLONE_VM | CLONE_FILES, &entering->network));
 }
 
 /* Takes the namespace that make_gateway() made, once its process has ended. */
@@ -130,8 +128,7 @@ void network_enter(struct entering *entering)
                 take_gateway(entering);
         else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
                 entering_fail(entering, STAGE_NETWORK, WIFEXITED(status) ? WEXITSTATUS(status) : EINTR, NULL);
-        if (setns(entering->network, CLONE_NEWNET) < 0)
-                entering_fail(entering, STAGE_NETWORK, errno, NULL);
+        entering_check(entering, STAGE_NETWORK, NULL, setns(entering->network, CLONE_NEWNET));
         close(entering->network);
         if (entering->network_result)
                 return; /* setup_gateway() has brought the loopback up */

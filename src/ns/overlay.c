@@ -10,7 +10,7 @@
 #include "ns/overlay.h"
 
 #include "lib/fd.h"
-#include "ns/source.h"
+#include "ns/detached.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,8 +24,7 @@ static void make_directory(const struct entering *entering, int memory, char *na
                            const char *role)
 {
         snprintf(name, NAME_SIZE, "%zu-%s", index, role);
-        if (mkdirat(memory, name, 0755) < 0)
-                entering_fail(entering, STAGE_MEMORY_FS, errno, name);
+        entering_check(entering, STAGE_MEMORY_FS, name, mkdirat(memory, name, 0755));
 }
 
 /* Gives the upper directory the mode of the host's: the root of the overlay has the upper's mode. */
@@ -44,21 +43,18 @@ int overlay_make(const struct entering *entering, int memory, size_t index)
         make_directory(entering, memory, upper, index, "upper");
         make_directory(entering, memory, work, index, "work");
 
-        autoclose int source = source_clone(entering, mount);
+        autoclose int source = detached_clone(entering, mount);
         copy_mode(entering, source, memory, upper);
         if (move_mount(source, "", memory, lower, MOVE_MOUNT_F_EMPTY_PATH) < 0 || fchdir(memory) < 0)
                 entering_fail(entering, STAGE_OVERLAY, errno, mount->source);
 
-        autoclose int context = fsopen("overlay", FSOPEN_CLOEXEC);
-        /* userxattr: overlayfs marks its files with attributes that an ordinary user may set. */
-        if (context < 0 || fsconfig(context, FSCONFIG_SET_STRING, "lowerdir", lower, 0) < 0 ||
-            fsconfig(context, FSCONFIG_SET_STRING, "upperdir", upper, 0) < 0 ||
-            fsconfig(context, FSCONFIG_SET_STRING, "workdir", work, 0) < 0 ||
-            fsconfig(context, FSCONFIG_SET_FLAG, "userxattr", NULL, 0) < 0 ||
-            fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
-                entering_fail(entering, STAGE_OVERLAY, errno, mount->source);
-        int tree = fsmount(context, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-        if (tree < 0 || umount2(lower, MNT_DETACH) < 0)
-                entering_fail(entering, STAGE_OVERLAY, errno, mount->source);
+        const struct file_system_option options[] = {
+            {"lowerdir", lower}, {"upperdir", upper}, {"workdir", work},
+            {"userxattr", NULL}, /* overlayfs marks its files with attributes that an ordinary user may set */
+            {NULL, NULL},
+        };
+        int tree = detached_make(entering, STAGE_OVERLAY, mount->source, "overlay", options,
+                                 MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+        entering_check(entering, STAGE_OVERLAY, mount->source, umount2(lower, MNT_DETACH));
         return tree;
 }

@@ -9,6 +9,7 @@
 #include "ns/proc.h"
 
 #include "lib/fd.h"
+#include "ns/detached.h"
 #include "ns/layers.h"
 #include "ns/mount_point.h"
 
@@ -27,37 +28,29 @@ static const char *const masked_for_root[] = {"kpageflags",  "kpagecount",   "kp
 /* Covers `name` below `proc` with a read-only clone of the path `source`, or of itself when it is NULL. */
 static void cover(const struct entering *entering, int proc, const char *name, const char *source)
 {
-        struct mount_attr attributes = {
-            .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
-            .propagation = MS_PRIVATE,
-        };
         /* This kernel may be built without the file. It is looked for before the clone, because the kernel
          * takes as long to drop an unused clone as for ten of these calls. */
         if (faccessat(proc, name, F_OK, 0) < 0 && errno == ENOENT)
                 return;
-        autoclose int tree = open_tree(source ? AT_FDCWD : proc, source ? source : name,
-                                       OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
-        if (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH, &attributes, sizeof(attributes)) < 0)
-                entering_fail(entering, STAGE_PROC_MASK, errno, name);
-        if (move_mount(tree, "", proc, name, MOVE_MOUNT_F_EMPTY_PATH) < 0)
-                entering_fail(entering, STAGE_PROC_MASK, errno, name);
+        autoclose int tree =
+            entering_check(entering, STAGE_PROC_MASK, name,
+                           open_tree(source ? AT_FDCWD : proc, source ? source : name,
+                                     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW));
+        detached_restrict(entering, STAGE_PROC_MASK, name, tree,
+                          MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+        entering_check(entering, STAGE_PROC_MASK, name,
+                       move_mount(tree, "", proc, name, MOVE_MOUNT_F_EMPTY_PATH));
 }
 
 /* Returns a detached proc of the sandbox's pid namespace. */
 static int make_proc(const struct entering *entering, bool hides_pid_1)
 {
-        autoclose int context = fsopen("proc", FSOPEN_CLOEXEC);
-        if (context < 0 ||
-            (hides_pid_1 && fsconfig(context, FSCONFIG_SET_STRING, "hidepid", "ptraceable", 0) < 0) ||
-            fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
-                entering_fail(entering, STAGE_PROC, errno, NULL);
+        static const struct file_system_option all[] = {{NULL, NULL}},
+                                               own[] = {{"hidepid", "ptraceable"}, {NULL, NULL}};
         /* EPERM means that the /proc outside is partly covered. A fresh one would show a user namespace what
          * was hidden from it, so the kernel refuses it (mount_namespaces(7)). */
-        int proc =
-            fsmount(context, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
-        if (proc < 0)
-                entering_fail(entering, STAGE_PROC, errno, NULL);
-        return proc;
+        return detached_make(entering, STAGE_PROC, NULL, "proc", hides_pid_1 ? own : all,
+                             MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
 }
 
 void proc_mount(struct entering *entering, const char *destination)

@@ -22,15 +22,13 @@ static void lower(const struct entering *entering, __rlimit_resource_t resource,
                   const char *name)
 {
         struct rlimit limit;
-        if (getrlimit(resource, &limit) < 0)
-                entering_fail(entering, STAGE_LIMIT, errno, name);
+        entering_check(entering, STAGE_LIMIT, name, getrlimit(resource, &limit));
         if (limit.rlim_max > most)
                 limit.rlim_max = most;
         /* The sources of grants are still open; rlimits_set_open_files() sets the server's soft limit. */
         if (resource == RLIMIT_NOFILE || limit.rlim_cur > limit.rlim_max)
                 limit.rlim_cur = limit.rlim_max;
-        if (setrlimit(resource, &limit) < 0)
-                entering_fail(entering, STAGE_LIMIT, errno, name);
+        entering_check(entering, STAGE_LIMIT, name, setrlimit(resource, &limit));
 }
 
 /* RLIMIT_DATA of one process. Under the watchdog it is twice the limit: the watchdog is to end a process that
@@ -70,8 +68,7 @@ static void limit_processors(const struct entering *entering)
         static unsigned char had[PROCESSORS_MOST / 8], left[PROCESSORS_MOST / 8];
         unsigned wanted = entering->limits.cpus / LIMITS_CPUS_WHOLE;
         cpu_set_t *mask = (cpu_set_t *)had, *chosen = (cpu_set_t *)left;
-        if (sched_getaffinity(0, sizeof(had), mask) < 0)
-                entering_fail(entering, STAGE_LIMIT, errno, "cpus");
+        entering_check(entering, STAGE_LIMIT, "cpus", sched_getaffinity(0, sizeof(had), mask));
         int count = CPU_COUNT_S(sizeof(had), mask);
         if (wanted >= (unsigned)count)
                 return;
@@ -86,8 +83,7 @@ static void limit_processors(const struct entering *entering)
                         wanted--;
                 }
         }
-        if (sched_setaffinity(0, sizeof(left), chosen) < 0)
-                entering_fail(entering, STAGE_LIMIT, errno, "cpus");
+        entering_check(entering, STAGE_LIMIT, "cpus", sched_setaffinity(0, sizeof(left), chosen));
 }
 
 void rlimits_set(const struct entering *entering)
@@ -124,10 +120,8 @@ void rlimits_set(const struct entering *entering)
 void rlimits_set_open_files(const struct entering *entering)
 {
         struct rlimit limit;
-        if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-                entering_fail(entering, STAGE_LIMIT, errno, "nofile");
+        entering_check(entering, STAGE_LIMIT, "nofile", getrlimit(RLIMIT_NOFILE, &limit));
         if (limit.rlim_cur > entering->box->open_files)
                 limit.rlim_cur = entering->box->open_files;
-        if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
-                entering_fail(entering, STAGE_LIMIT, errno, "nofile");
+        entering_check(entering, STAGE_LIMIT, "nofile", setrlimit(RLIMIT_NOFILE, &limit));
 }

@@ -8,20 +8,20 @@
  * kind, a tmpfs that it shares with nobody.) The second tmpfs is attached at /tmp first, because only a
  * directory of an attached mount can be cloned; the sandbox's /tmp then covers it for good.
  *
- * Everything else is a clone of a host object (source.c). It is restricted and compared while it is detached,
- * and attached afterwards. pivot_root(2) then makes the new root the root, and the old root is unmounted:
- * from there on no path and no descriptor leads to the host.
+ * Everything else is a clone of a host object (detached.c). It is restricted and compared while it is
+ * detached, and attached afterwards. pivot_root(2) then makes the new root the root, and the old root is
+ * unmounted: from there on no path and no descriptor leads to the host.
  */
 #include "ns/rootfs.h"
 
 #include "lib/fd.h"
 #include "lib/str.h"
+#include "ns/detached.h"
 #include "ns/dev.h"
 #include "ns/layers.h"
 #include "ns/mount_point.h"
 #include "ns/overlay.h"
 #include "ns/proc.h"
-#include "ns/source.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -48,17 +48,13 @@ static int make_tmpfs(struct entering *entering, uint64_t bytes, uint64_t inodes
         snprintf(size, sizeof(size), "%llu", (unsigned long long)bytes);
         snprintf(nr_inodes, sizeof(nr_inodes), "%llu", (unsigned long long)inodes);
 
-        autoclose int context = fsopen("tmpfs", FSOPEN_CLOEXEC);
-        if (context < 0 || fsconfig(context, FSCONFIG_SET_STRING, "size", size, 0) < 0 ||
-            fsconfig(context, FSCONFIG_SET_STRING, "nr_inodes", nr_inodes, 0) < 0 ||
-            fsconfig(context, FSCONFIG_SET_STRING, "mode", octal, 0) < 0 ||
-            fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
-                entering_fail(entering, STAGE_MEMORY_FS, errno, NULL);
+        const struct file_system_option options[] = {
+            {"size", size}, {"nr_inodes", nr_inodes}, {"mode", octal}, {NULL, NULL}};
         /* No NOEXEC: package managers build native add-ons in the home and in /tmp, and then run them. */
-        int memory = fsmount(context, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+        int memory = detached_make(entering, STAGE_MEMORY_FS, NULL, "tmpfs", options,
+                                   MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
         struct stat status;
-        if (memory < 0 || fstat(memory, &status) < 0)
-                entering_fail(entering, STAGE_MEMORY_FS, errno, NULL);
+        entering_check(entering, STAGE_MEMORY_FS, NULL, fstat(memory, &status));
         /* For the watchdog; fstatfs(2) works on it wherever the file system is mounted later. */
         entering->memories[entering->device_count] = fcntl(memory, F_DUPFD_CLOEXEC, 0);
         entering->devices[entering->device_count++] = status.st_dev;
@@ -70,10 +66,8 @@ static int clone_memory_directory(const struct entering *entering, int memory, c
 {
         if (mkdirat(memory, name, 0700) < 0 || fchmodat(memory, name, mode, 0) < 0)
                 entering_fail(entering, STAGE_MEMORY_FS, errno, name);
-        int tree = open_tree(memory, name, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-        if (tree < 0)
-                entering_fail(entering, STAGE_MEMORY_FS, errno, name);
-        return tree;
+        return entering_check(entering, STAGE_MEMORY_FS, name,
+                              open_tree(memory, name, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
 }
 
 static void mount_memory_directory(struct entering *entering, int memory, size_t index)
@@ -93,7 +87,7 @@ static void mount_memory_directory(struct entering *entering, int memory, size_t
 
 static void mount_host_object(const struct entering *entering, const struct mount *mount)
 {
-        autoclose int tree = source_clone(entering, mount);
+        autoclose int tree = detached_clone(entering, mount);
         mount_point_attach(entering, tree, mount->destination, mount->is_directory);
 }
 
@@ -118,12 +112,7 @@ static bool holds_others(const struct box *box, const struct mount *mask)
 static void mount_mask(const struct entering *entering, int memory, size_t index)
 {
         const struct mount *mount = &entering->box->mounts[index];
-        struct mount_attr attributes = {
-            .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
-            .propagation = MS_PRIVATE,
-        };
-        if (!mount->is_directory || !holds_others(entering->box, mount))
-                attributes.attr_set |= MOUNT_ATTR_RDONLY;
+        bool open = mount->is_directory && holds_others(entering->box, mount);
         char name[32];
         snprintf(name, sizeof(name), "%zu", index);
         autoclose int tree =
@@ -135,8 +124,8 @@ static void mount_mask(const struct entering *entering, int memory, size_t index
                 entering_fail(entering, STAGE_SOURCE, errno, "/dev/null");
         if (!mount->is_directory && (!S_ISCHR(status.st_mode) || status.st_rdev != makedev(1, 3)))
                 entering_fail(entering, STAGE_SWAPPED, ENODEV, "/dev/null");
-        if (mount_setattr(tree, "", AT_EMPTY_PATH, &attributes, sizeof(attributes)) < 0)
-                entering_fail(entering, STAGE_MOUNT, errno, mount->destination);
+        detached_restrict(entering, STAGE_MOUNT, mount->destination, tree,
+                          MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC | (open ? 0 : MOUNT_ATTR_RDONLY));
         mount_point_attach(entering, tree, mount->destination, mount->is_directory);
 }
 
@@ -197,8 +186,8 @@ void rootfs_build(struct entering *entering)
         entering->memories = str_or_die(calloc(box->mount_count + 2, sizeof(*entering->memories)));
         entering->root = make_tmpfs(entering, ROOT_BYTES, ROOT_INODES, 0755);
         /* Attached on top of the present root. No path leads there: an absolute path starts below it. */
-        if (move_mount(entering->root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
-                entering_fail(entering, STAGE_MEMORY_FS, errno, NULL);
+        entering_check(entering, STAGE_MEMORY_FS, NULL,
+                       move_mount(entering->root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH));
         autoclose int memory = make_tmpfs(entering, box->memory_fs_bytes, box->memory_fs_inodes, 0755);
         mount_point_attach(entering, memory, "/tmp", true);
 

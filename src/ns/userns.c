@@ -37,8 +37,7 @@ void userns_map_ids(const struct entering *entering)
         /* Pid 1 is a copy of the supervisor, memory included. While it is not dumpable, the server can
          * neither trace it nor read its /proc/1/mem, maps, environ or fd. This follows the maps because the
          * files of a non-dumpable process belong to root. */
-        if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-                entering_fail(entering, STAGE_ID_MAP, errno, NULL);
+        entering_check(entering, STAGE_ID_MAP, NULL, prctl(PR_SET_DUMPABLE, 0, 0, 0, 0));
 }
 
 void userns_set_budgets(const struct entering *entering)
