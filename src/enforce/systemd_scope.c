@@ -7,16 +7,17 @@
 #include "enforce/systemd_scope.h"
 
 #include "lib/fd.h"
-#include "lib/hex.h"
 #include "lib/str.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
 #define DBUS_NAME    "org.freedesktop.DBus"
+#define DBUS_PATH    "/org/freedesktop/DBus"
 #define SYSTEMD_NAME "org.freedesktop.systemd1"
 #define SYSTEMD_PATH "/org/freedesktop/systemd1"
 
@@ -32,172 +33,117 @@ enum field {
         FIELD_SIGNATURE
 };
 enum serial { SERIAL_HELLO = 1, SERIAL_MATCH, SERIAL_SCOPE };
-enum { HEADER_SIZE = 16, AUTH_SIZE = 64 };
+enum { BODY_LENGTH_AT = 4, HEADER_SIZE = 16 };
+
+static uint32_t number_at(const void *at)
+{
+        const unsigned char *bytes = at;
+        return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+}
 
 /* ---- writing ---- */
 
-/* A message being written. Offsets count from its start, and so does alignment. */
-struct writer {
-        unsigned char *bytes;
-        size_t length, size;
-};
-
-static void put_bytes(struct writer *writer, const void *data, size_t length)
-{
-        if (length > writer->size - writer->length)
-                return; /* cannot happen: SYSTEMD_SCOPE_REQUEST_SIZE is larger than every request */
-        memcpy(writer->bytes + writer->length, data, length);
-        writer->length += length;
-}
-
-static void put_number(struct writer *writer, uint64_t value, size_t size)
-{
-        unsigned char bytes[8];
-        static const unsigned char zero[8];
-        put_bytes(writer, zero, (size - writer->length % size) % size);
-        for (size_t i = 0; i < size; i++)
-                bytes[i] = (unsigned char)(value >> 8 * i);
-        put_bytes(writer, bytes, size);
-}
-
-static void align(struct writer *writer, size_t boundary)
+/* Appends values to a message: y, u and t are numbers of 1, 4 and 8 bytes, s a string, g a signature, and a
+ * parenthesis begins a structure. Each is aligned, which counts from the start of the message. A variant is
+ * the signature of its value (g) and the value. Numbers are passed as unsigned, but for t as uint64_t. */
+static void put(struct buf *message, const char *types, ...)
 {
         static const unsigned char zero[8];
-        put_bytes(writer, zero, (boundary - writer->length % boundary) % boundary);
+        va_list values;
+        va_start(values, types);
+        for (; *types; types++) {
+                size_t size = strchr("yg", *types) ? 1 : strchr("us", *types) ? 4 : 8;
+                buf_put(message, zero, (size - message->length % size) % size);
+                if (*types == '(')
+                        continue;
+                const char *text = strchr("sg", *types) ? va_arg(values, const char *) : NULL;
+                uint64_t number = text            ? strlen(text)
+                                  : *types == 't' ? va_arg(values, uint64_t)
+                                                  : va_arg(values, unsigned);
+                for (size_t i = 0; i < size; i++)
+                        buf_put(message, &(unsigned char){(unsigned char)(number >> 8 * i)}, 1);
+                if (text)
+                        buf_put(message, text, strlen(text) + 1);
+        }
+        va_end(values);
 }
 
-static void put_text(struct writer *writer, const char *text)
-{
-        put_number(writer, strlen(text), 4);
-        put_bytes(writer, text, strlen(text) + 1);
-}
-
-static void put_signature(struct writer *writer, const char *signature)
-{
-        put_number(writer, strlen(signature), 1);
-        put_bytes(writer, signature, strlen(signature) + 1);
-}
-
-/* Fills in a number for which put_number() left room at `at`. */
-static void set_number(struct writer *writer, size_t at, size_t value)
+/* Fills in a number for which put() left room at `at`. */
+static void set_number(struct buf *message, size_t at, size_t value)
 {
         for (size_t i = 0; i < 4; i++)
-                writer->bytes[at + i] = (unsigned char)(value >> 8 * i);
+                message->bytes[at + i] = (char)(value >> 8 * i);
 }
 
 /* Begins an array of structures. Returns the offset that end_array() needs. */
-static size_t begin_array(struct writer *writer)
+static size_t begin_array(struct buf *message)
 {
-        put_number(writer, 0, 4);
-        size_t place = writer->length - 4;
-        align(writer, 8);
+        put(message, "u", 0U);
+        size_t place = message->length - 4;
+        put(message, "(");
         return place;
 }
 
-static void end_array(struct writer *writer, size_t place)
+static void end_array(struct buf *message, size_t place)
 {
-        size_t start = place + 4 + (8 - (place + 4) % 8) % 8;
-        set_number(writer, place, writer->length - start);
+        size_t start = (place + 4 + 7) / 8 * 8;
+        set_number(message, place, message->length - start);
 }
 
-static void put_field(struct writer *writer, enum field field, const char *signature, const char *text)
-{
-        align(writer, 8);
-        put_number(writer, field, 1);
-        put_signature(writer, signature);
-        if (signature[0] == 'g')
-                put_signature(writer, text);
-        else
-                put_text(writer, text);
-}
-
-/* Writes the header of a method call. The caller appends the body and fills in its length at offset 4. */
-static void begin_call(struct writer *writer, enum serial serial, const char *name, const char *path,
+/* Writes the header of a method call. The caller appends the body. */
+static void begin_call(struct buf *message, enum serial serial, const char *name, const char *path,
                        const char *interface, const char *member, const char *signature)
 {
-        const unsigned char start[] = {'l', MESSAGE_CALL, 0, 1};
-        put_bytes(writer, start, sizeof(start));
-        put_number(writer, 0, 4);
-        put_number(writer, serial, 4);
-        size_t fields = begin_array(writer);
-        put_field(writer, FIELD_PATH, "o", path);
-        put_field(writer, FIELD_INTERFACE, "s", interface);
-        put_field(writer, FIELD_MEMBER, "s", member);
-        put_field(writer, FIELD_DESTINATION, "s", name);
+        put(message, "yyyyuu", 'l', MESSAGE_CALL, 0U, 1U, 0U, serial);
+        size_t fields = begin_array(message);
+        put(message, "(ygs(ygs(ygs(ygs", FIELD_PATH, "o", path, FIELD_INTERFACE, "s", interface, FIELD_MEMBER,
+            "s", member, FIELD_DESTINATION, "s", name);
         if (signature)
-                put_field(writer, FIELD_SIGNATURE, "g", signature);
-        end_array(writer, fields);
-        align(writer, 8);
+                put(message, "(ygg", FIELD_SIGNATURE, "g", signature);
+        end_array(message, fields);
+        put(message, "(");
+        set_number(message, BODY_LENGTH_AT, message->length);
 }
 
-static void put_property(struct writer *writer, const char *name, uint64_t value)
+/* Fills in the length of the body and moves the message to the end of `requests`. */
+static void end_call(struct buf *message, struct buf *requests)
 {
-        align(writer, 8);
-        put_text(writer, name);
-        put_signature(writer, "t");
-        put_number(writer, value, 8);
+        set_number(message, BODY_LENGTH_AT, message->length - number_at(message->bytes + BODY_LENGTH_AT));
+        buf_put(requests, message->bytes, message->length);
+        buf_free(message);
 }
 
-static void put_scope(struct writer *writer, const char *name, pid_t process, const struct limits *limits)
+void systemd_scope_write_request(const struct systemd_scope *scope, pid_t process,
+                                 const struct limits *limits, struct buf *requests)
 {
-        put_text(writer, name);
-        put_text(writer, "fail");
-        size_t properties = begin_array(writer);
-        put_text(writer, "Description");
-        put_signature(writer, "s");
-        put_text(writer, "A sandbox of hutch");
-        align(writer, 8);
-        put_text(writer, "CollectMode"); /* systemd forgets the scope however it ends */
-        put_signature(writer, "s");
-        put_text(writer, "inactive-or-failed");
-        align(writer, 8);
-        put_text(writer, "PIDs");
-        put_signature(writer, "au");
-        put_number(writer, 4, 4);
-        put_number(writer, (uint64_t)process, 4);
-        put_property(writer, "MemoryMax", limits->memory_bytes);
-        put_property(writer, "MemorySwapMax", 0);
-        put_property(writer, "TasksMax", limits->pids + 1ULL);
+        struct buf message = {0};
+        begin_call(&message, SERIAL_HELLO, DBUS_NAME, DBUS_PATH, DBUS_NAME, "Hello", NULL);
+        end_call(&message, requests);
+
+        begin_call(&message, SERIAL_MATCH, DBUS_NAME, DBUS_PATH, DBUS_NAME, "AddMatch", "s");
+        put(&message, "s",
+            "type='signal',sender='" SYSTEMD_NAME "',path='" SYSTEMD_PATH "',member='JobRemoved'");
+        end_call(&message, requests);
+
+        begin_call(&message, SERIAL_SCOPE, SYSTEMD_NAME, SYSTEMD_PATH, SYSTEMD_NAME ".Manager",
+                   "StartTransientUnit", "ssa(sv)a(sa(sv))");
+        put(&message, "ss", scope->name, "fail");
+        size_t properties = begin_array(&message);
+        put(&message, "(sgs", "Description", "s", "A sandbox of hutch");
+        /* systemd forgets the scope however it ends. */
+        put(&message, "(sgs", "CollectMode", "s", "inactive-or-failed");
+        put(&message, "(sguu", "PIDs", "au", 4U, (unsigned)process); /* an array of four bytes */
+        put(&message, "(sgt", "MemoryMax", "t", limits->memory_bytes);
+        put(&message, "(sgt", "MemorySwapMax", "t", UINT64_C(0));
+        put(&message, "(sgt", "TasksMax", "t", limits->pids + UINT64_C(1));
         if (limits->cpus)
-                put_property(writer, "CPUQuotaPerSecUSec", limits->cpus * 10000ULL);
-        end_array(writer, properties);
-        end_array(writer, begin_array(writer));
-}
-
-size_t systemd_scope_write_request(const struct systemd_scope *scope, pid_t process,
-                                   const struct limits *limits,
-                                   unsigned char message[SYSTEMD_SCOPE_REQUEST_SIZE])
-{
-        size_t done = 0;
-        for (enum serial serial = SERIAL_HELLO; serial <= SERIAL_SCOPE; serial++) {
-                struct writer writer = {.bytes = message + done, .size = SYSTEMD_SCOPE_REQUEST_SIZE - done};
-                if (serial == SERIAL_HELLO)
-                        begin_call(&writer, serial, DBUS_NAME, "/org/freedesktop/DBus", DBUS_NAME, "Hello",
-                                   NULL);
-                else if (serial == SERIAL_MATCH)
-                        begin_call(&writer, serial, DBUS_NAME, "/org/freedesktop/DBus", DBUS_NAME, "AddMatch",
-                                   "s");
-                else
-                        begin_call(&writer, serial, SYSTEMD_NAME, SYSTEMD_PATH, SYSTEMD_NAME ".Manager",
-                                   "StartTransientUnit", "ssa(sv)a(sa(sv))");
-                size_t body = writer.length;
-                if (serial == SERIAL_MATCH)
-                        put_text(&writer, "type='signal',sender='" SYSTEMD_NAME "',path='" SYSTEMD_PATH
-                                          "',member='JobRemoved'");
-                if (serial == SERIAL_SCOPE)
-                        put_scope(&writer, scope->name, process, limits);
-                set_number(&writer, 4, writer.length - body);
-                done += writer.length;
-        }
-        return done;
+                put(&message, "(sgt", "CPUQuotaPerSecUSec", "t", limits->cpus * UINT64_C(10000));
+        end_array(&message, properties);
+        end_array(&message, begin_array(&message));
+        end_call(&message, requests);
 }
 
 /* ---- reading ---- */
-
-static uint32_t number_at(const unsigned char *bytes)
-{
-        return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
-}
 
 struct reader {
         const unsigned char *bytes;
@@ -373,22 +319,18 @@ int systemd_scope_connect(struct systemd_scope *scope, const char *path)
 
 int systemd_scope_request(struct systemd_scope *scope, pid_t process, const struct limits *limits)
 {
-        unsigned char request[AUTH_SIZE + SYSTEMD_SCOPE_REQUEST_SIZE];
-        char digits[16];
         uint32_t random = 0;
         if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
                 random = 0; /* the process id alone is unique among running processes */
         (void)snprintf(scope->name, sizeof(scope->name), "hutch-%d-%08x.scope", process, random);
-        (void)snprintf(digits, sizeof(digits), "%u", geteuid());
-        size_t length = 0;
-        request[length++] = 0;
-        memcpy(request + length, "AUTH EXTERNAL ", 14);
-        length += 14;
-        hex_write((char *)request + length, digits, strlen(digits));
-        length += 2 * strlen(digits);
-        memcpy(request + length, "\r\nBEGIN\r\n", 9);
-        length += 9;
-        length += systemd_scope_write_request(scope, process, limits, request + length);
-        ssize_t sent = send(scope->socket, request, length, MSG_NOSIGNAL | MSG_DONTWAIT);
-        return sent < 0 ? -errno : (size_t)sent == length ? 0 : -EAGAIN;
+        autobuf request = {0};
+        autofree char *user = str_format("%u", geteuid());
+        buf_put(&request, "", 1);
+        buf_put_text(&request, "AUTH EXTERNAL ");
+        for (const char *digit = user; *digit; digit++)
+                buf_format(&request, "%02x", (unsigned)*digit);
+        buf_put_text(&request, "\r\nBEGIN\r\n");
+        systemd_scope_write_request(scope, process, limits, &request);
+        ssize_t sent = send(scope->socket, request.bytes, request.length, MSG_NOSIGNAL | MSG_DONTWAIT);
+        return sent < 0 ? -errno : (size_t)sent == request.length ? 0 : -EAGAIN;
 }

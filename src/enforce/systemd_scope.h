@@ -8,6 +8,7 @@
 #ifndef HUTCH_ENFORCE_SYSTEMD_SCOPE_H
 #define HUTCH_ENFORCE_SYSTEMD_SCOPE_H
 
+#include "lib/buf.h"
 #include "limits/limits.h"
 
 #include <stdbool.h>
@@ -17,7 +18,6 @@
 enum {
         SYSTEMD_SCOPE_BUFFER_SIZE = 16384,
         SYSTEMD_SCOPE_NAME_SIZE = 64,
-        SYSTEMD_SCOPE_REQUEST_SIZE = 2048, /* more than twice the longest request */
 };
 
 struct systemd_scope {
@@ -45,11 +45,10 @@ int systemd_scope_request(struct systemd_scope *scope, pid_t process, const stru
  * SYSTEMD_SCOPE_REFUSED. */
 enum systemd_scope_progress systemd_scope_read(struct systemd_scope *scope, char *why, size_t size);
 
-/* The two pure parts of the functions above. The first writes the three messages into `message`, for the
- * scope in scope->name, and returns their length. The second judges one whole message from the bus. */
-size_t systemd_scope_write_request(const struct systemd_scope *scope, pid_t process,
-                                   const struct limits *limits,
-                                   unsigned char message[SYSTEMD_SCOPE_REQUEST_SIZE]);
+/* The two pure parts of the functions above. The first appends the three messages, for the scope in
+ * scope->name, to `requests`. The second judges one whole message from the bus. */
+void systemd_scope_write_request(const struct systemd_scope *scope, pid_t process,
+                                 const struct limits *limits, struct buf *requests);
 enum systemd_scope_progress systemd_scope_judge_message(const struct systemd_scope *scope,
                                                         const unsigned char *message, size_t length,
                                                         char *why, size_t size);
