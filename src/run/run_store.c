@@ -7,6 +7,7 @@
 #include "run/run_store.h"
 
 #include "command/server_name.h"
+#include "grants/mounts.h"
 #include "lib/fd.h"
 #include "lib/own_directory.h"
 #include "lib/tree_walk.h"
@@ -24,7 +25,6 @@
 enum {
         TIME_DIGITS = 13, /* microseconds since 1970 in hexadecimal, until the year 2112 */
         FILE_NAME_LENGTH = TIME_DIGITS + 1 + 8,
-        LEVELS_MAX = 64, /* from the state directory up to the root */
 };
 
 /* ---- the directories ---- */
@@ -36,42 +36,22 @@ int run_store_open(bool create)
         return own < 0 ? fd_take(&own) : own_directory_open(own, "runs", create);
 }
 
-static bool is_writable(const struct mount *mount)
-{
-        return mount->kind == MOUNT_BIND && mount->writable;
-}
-
-/* Compares by device and inode on the way up, because a directory can be reached by several paths, and by
- * path for grants below. */
 bool run_store_is_exposed(int runs, const struct box *box)
 {
-        size_t i = 0;
-        while (i < box->mount_count && !is_writable(&box->mounts[i]))
-                i++;
-        if (i == box->mount_count)
+        if (!mounts_any_writable(box))
                 return false;
-
         autofree char *link = str_format("/proc/self/fd/%d", runs);
         autofree char *real = realpath(link, NULL);
-        char up[3 * LEVELS_MAX + 1] = ".";
-        struct stat below = {0}, status;
-        for (size_t level = 0; level < LEVELS_MAX; level++) {
-                if (fstatat(runs, up, &status, AT_SYMLINK_NOFOLLOW) < 0)
-                        return true;
-                if (level > 0 && status.st_dev == below.st_dev && status.st_ino == below.st_ino)
-                        break;
-                for (i = 0; i < box->mount_count; i++) {
-                        const struct mount *mount = &box->mounts[i];
-                        if (!is_writable(mount))
-                                continue;
-                        if ((mount->device == status.st_dev && mount->inode == status.st_ino) || !real ||
-                            path_is_below(mount->source, real))
-                                return true;
-                }
-                below = status;
-                memcpy(up + 3 * level, "../", sizeof("../"));
-        }
-        return false;
+        bool exposed = !real;
+        for (size_t i = 0; i < box->mount_count && !exposed; i++)
+                exposed = box->mounts[i].kind == MOUNT_BIND && box->mounts[i].writable &&
+                          path_is_below(box->mounts[i].source, real);
+        struct box copy = *box; /* only read */
+        struct held_sources held = {0};
+        const struct resolver resolver = {.box = &copy, .held = &held};
+        exposed = exposed || mounts_find_writable(&resolver, real);
+        held_sources_release(&held);
+        return exposed;
 }
 
 /* ---- names ---- */
