@@ -176,9 +176,9 @@ static void put_layers(struct json *json, const struct box *box)
         json_text(json, "user_namespaces", userns[box->userns]);
         json_bool(json, "proc", box->proc);
         json_open(json, "required", '[');
-        for (unsigned i = 0; limits_requirement(i); i++)
+        for (unsigned i = 0; limits_requirements[i]; i++)
                 if (box->required & 1U << i)
-                        json_text(json, NULL, limits_requirement(i));
+                        json_text(json, NULL, limits_requirements[i]);
         json_close(json, "]");
         json_open(json, "seccomp", '{');
         json_text(json, "profile", box->seccomp_path ? box->seccomp_path : "built in");

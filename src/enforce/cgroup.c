@@ -20,14 +20,6 @@
 
 enum { TEXT_SIZE = 512, PERIOD_US = 100000 };
 
-void cgroup_init(struct cgroup *cgroup)
-{
-        cgroup->scope.socket = -1;
-        cgroup->directory = cgroup->parent = cgroup->memory_events = cgroup->pids_events = -1;
-        cgroup->reported_pids = false;
-        cgroup->why[0] = 0;
-}
-
 __attribute__((format(printf, 2, 3))) static bool set_reason(struct cgroup *cgroup, const char *format, ...)
 {
         va_list arguments;
@@ -122,15 +114,6 @@ bool cgroup_request_scope(struct cgroup *cgroup, pid_t process, const struct lim
         return error == 0 || set_reason(cgroup, "cannot ask systemd: %s", strerror(-error));
 }
 
-char *cgroup_parse_path(const char *text)
-{
-        const char *line = str_starts(text, "0::/") ? text : strstr(text, "\n0::/");
-        if (!line)
-                return NULL;
-        const char *path = strstr(line, "::") + 2;
-        return str_copy_n(path, strcspn(path, "\n"));
-}
-
 /* Opens the cgroup that the process is in, which must be the requested scope. */
 static bool open_scope(struct cgroup *cgroup, pid_t process)
 {
@@ -140,7 +123,7 @@ static bool open_scope(struct cgroup *cgroup, pid_t process)
         if (fd_read_file(file, 1 << 16, &content) < 0)
                 return set_reason(cgroup, "%s cannot be read", file);
         autofree char *text = content;
-        autofree char *path = cgroup_parse_path(text);
+        autofree char *path = limits_cgroup_path(text);
         if (!path)
                 return set_reason(cgroup, "the sandbox is in no cgroup");
         if (!str_equal(path_base(path), cgroup->scope.name))

@@ -23,8 +23,11 @@ struct cgroup {
         char why[CGROUP_WHY_SIZE]; /* half a sentence: why a function below failed */
 };
 
-/* Sets every descriptor to -1. */
-void cgroup_init(struct cgroup *cgroup);
+#define CGROUP_NONE_YET                                                                                      \
+        {                                                                                                    \
+                .scope = {.socket = -1}, .directory = -1, .parent = -1, .memory_events = -1,                 \
+                .pids_events = -1                                                                            \
+        }
 
 /* CGROUP_WAY_DELEGATED, before the launch: removes cgroups of hutch processes that no longer exist, makes a
  * new one in limits->cgroup and sets its limits. False with cgroup->why. */
@@ -41,10 +44,6 @@ bool cgroup_request_scope(struct cgroup *cgroup, pid_t process, const struct lim
 /* Call when cgroup->scope.socket is readable. SYSTEMD_SCOPE_DONE: `process` is in the scope and the scope's
  * directory is open. SYSTEMD_SCOPE_REFUSED: cgroup->why says why there is none. */
 enum systemd_scope_progress cgroup_read_systemd(struct cgroup *cgroup, pid_t process);
-
-/* The path below /sys/fs/cgroup, beginning with a slash, that `text` names; `text` is the content of
- * /proc/PID/cgroup. The caller frees. NULL when the process is in no cgroup of version 2. */
-char *cgroup_parse_path(const char *text);
 
 /* Reads the limits back and opens the event files. False with cgroup->why when memory or processes are not
  * limited as asked. *processors becomes true when the processor time is. */

@@ -14,12 +14,6 @@
 
 enum { SYSTEMD_POLL, MEMORY_POLL, PIDS_POLL };
 
-void enforcement_init(struct enforcement *enforcement)
-{
-        *enforcement = (struct enforcement){.cgroup_deadline = -1};
-        cgroup_init(&enforcement->cgroup);
-}
-
 /* Reports once that the memory limit was reached. `used` is half a sentence, or empty. */
 static enum enforcement_event end_at_limit(struct enforcement *enforcement, const char *used)
 {
@@ -78,17 +72,13 @@ enum enforcement_event enforcement_hear(struct enforcement *enforcement, const s
         return ENFORCEMENT_NONE;
 }
 
-static enum enforcement_event read_cgroup_events(struct enforcement *enforcement)
+enum enforcement_event enforcement_read_cgroup(struct enforcement *enforcement)
 {
-        switch (cgroup_read_events(&enforcement->cgroup)) {
-        case CGROUP_EVENT_NONE:
-                break;
-        case CGROUP_EVENT_MEMORY:
+        enum cgroup_event event = cgroup_read_events(&enforcement->cgroup);
+        if (event == CGROUP_EVENT_MEMORY)
                 return end_at_limit(enforcement, "");
-        case CGROUP_EVENT_PIDS:
+        if (event == CGROUP_EVENT_PIDS)
                 report_pids(enforcement);
-                break;
-        }
         return ENFORCEMENT_NONE;
 }
 
@@ -127,32 +117,25 @@ bool enforcement_settle_cgroup(struct enforcement *enforcement, bool made, struc
         return true;
 }
 
-/* The part of making a cgroup that comes before the launch. */
-static bool begin_cgroup(struct enforcement *enforcement, struct error *error)
-{
-        struct cgroup *cgroup = &enforcement->cgroup;
-        switch (enforcement->limits.way) {
-        case CGROUP_WAY_SYSTEMD:
-                return cgroup_connect_systemd(cgroup, enforcement->box->outer_uid) ||
-                       enforcement_settle_cgroup(enforcement, false, error);
-        case CGROUP_WAY_DELEGATED:
-                return enforcement_settle_cgroup(enforcement, cgroup_create(cgroup, &enforcement->limits),
-                                                 error);
-        case CGROUP_WAY_NONE:
-                report_unheld(&enforcement->limits);
-                break;
-        }
-        return true;
-}
-
 bool enforcement_begin(struct enforcement *enforcement, const struct box *box,
                        enforcement_limit *limit_reached, void *context, struct error *error)
 {
+        struct cgroup *cgroup = &enforcement->cgroup;
         enforcement->box = box;
         enforcement->limit_reached = limit_reached;
         enforcement->context = context;
         enforcement->limits = box->limits;
-        return begin_cgroup(enforcement, error);
+        switch (box->limits.way) {
+        case CGROUP_WAY_SYSTEMD:
+                return cgroup_connect_systemd(cgroup, box->outer_uid) ||
+                       enforcement_settle_cgroup(enforcement, false, error);
+        case CGROUP_WAY_DELEGATED:
+                return enforcement_settle_cgroup(enforcement, cgroup_create(cgroup, &box->limits), error);
+        case CGROUP_WAY_NONE:
+                report_unheld(&box->limits);
+                break;
+        }
+        return true;
 }
 
 int enforcement_cgroup(const struct enforcement *enforcement)
@@ -188,13 +171,8 @@ enum enforcement_event enforcement_read(struct enforcement *enforcement, const s
                         return ENFORCEMENT_LOST;
         }
         if (polls[MEMORY_POLL].revents || polls[PIDS_POLL].revents)
-                return read_cgroup_events(enforcement);
+                return enforcement_read_cgroup(enforcement);
         return ENFORCEMENT_NONE;
-}
-
-long long enforcement_deadline(const struct enforcement *enforcement)
-{
-        return enforcement->cgroup_deadline;
 }
 
 bool enforcement_meet_deadline(struct enforcement *enforcement, struct error *error)
@@ -205,14 +183,4 @@ bool enforcement_meet_deadline(struct enforcement *enforcement, struct error *er
         (void)snprintf(cgroup->why, sizeof(cgroup->why), "systemd did not answer in %d ms",
                        CGROUP_TIMEOUT_MS);
         return enforcement_settle_cgroup(enforcement, false, error);
-}
-
-void enforcement_read_last_events(struct enforcement *enforcement)
-{
-        (void)read_cgroup_events(enforcement);
-}
-
-void enforcement_end(struct enforcement *enforcement)
-{
-        cgroup_remove(&enforcement->cgroup);
 }

@@ -58,8 +58,8 @@ enum enforcement_event {
         ENFORCEMENT_LOST,          /* end the sandbox: a limit no longer holds; see enforcement_read() */
 };
 
-/* Sets every descriptor to -1, so that enforcement_end() is safe. */
-void enforcement_init(struct enforcement *enforcement);
+/* Nothing is open. The caller ends with cgroup_remove(), which is safe at any time. */
+#define ENFORCEMENT_NONE_YET ((struct enforcement){.cgroup = CGROUP_NONE_YET, .cgroup_deadline = -1})
 
 /* Before the launch: makes the cgroup or connects to systemd. False when a limit of --require does not hold.
  */
@@ -90,16 +90,13 @@ void enforcement_poll(const struct enforcement *enforcement, struct pollfd *poll
 enum enforcement_event enforcement_read(struct enforcement *enforcement, const struct pollfd *polls,
                                         struct error *error);
 
-/* When enforcement_meet_deadline() has something to do, in monotonic ms, or -1. */
-long long enforcement_deadline(const struct enforcement *enforcement);
-
-/* Stops waiting for systemd once the deadline has passed. False when a limit of --require does not hold. */
+/* Stops waiting for systemd once cgroup_deadline has passed. False when a limit of --require does not hold.
+ */
 bool enforcement_meet_deadline(struct enforcement *enforcement, struct error *error);
 
-/* After the sandbox ended: reports a limit that the kernel enforced in its last moments. */
-void enforcement_read_last_events(struct enforcement *enforcement);
-
-/* Removes the cgroup. */
-void enforcement_end(struct enforcement *enforcement);
+/* Reports a limit that the kernel has enforced. Called once more after the sandbox ended, for its last
+ * moments.
+ */
+enum enforcement_event enforcement_read_cgroup(struct enforcement *enforcement);
 
 #endif

@@ -18,12 +18,7 @@
 
 enum { FILE_MAX = 1 << 16 };
 
-static const char *const requirements[] = {"landlock", "cgroup", "memory", "pids", "cpus", NULL};
-
-const char *limits_requirement(unsigned index)
-{
-        return requirements[index];
-}
+const char *const limits_requirements[] = {"landlock", "cgroup", "memory", "pids", "cpus", NULL};
 
 const char *limit_mechanism_name(enum limit_mechanism mechanism)
 {
@@ -101,6 +96,15 @@ bool limits_pid_max_is_own(void)
 
 /* ---- cgroups ---- */
 
+char *limits_cgroup_path(const char *text)
+{
+        const char *line = str_starts(text, "0::/") ? text : strstr(text, "\n0::/");
+        if (!line)
+                return NULL;
+        const char *path = strstr(line, "::") + 2;
+        return str_copy_n(path, strcspn(path, "\n"));
+}
+
 /* The directory of the caller's cgroup, where all controllers are in version 2; else a negative errno.
  * For `path` of LIMITS_PATH_SIZE bytes. */
 static int find_own_cgroup(char *path)
@@ -115,15 +119,13 @@ static int find_own_cgroup(char *path)
         if (length < 0)
                 return (int)length;
         autofree char *groups = text;
-        const char *own = str_starts(groups, "0::/") ? groups : strstr(groups, "\n0::/");
+        autofree char *own = limits_cgroup_path(groups);
         if (!own)
                 return -ENODEV;
-        own = strstr(own, "::") + 2;
-        int size = (int)strcspn(own, "\n");
         /* A group outside the caller's cgroup namespace. */
         if (str_starts(own, "/.."))
                 return -ENOENT;
-        int written = snprintf(path, LIMITS_PATH_SIZE, "%s%.*s", CGROUP_ROOT, size == 1 ? 0 : size, own);
+        int written = snprintf(path, LIMITS_PATH_SIZE, "%s%s", CGROUP_ROOT, own[1] ? own : "");
         return written < LIMITS_PATH_SIZE ? 0 : -ENAMETOOLONG;
 }
 
@@ -135,14 +137,9 @@ static bool has_controllers(const char *directory, bool processors)
         if (fd_read_file(path, FILE_MAX, &text) < 0)
                 return false;
         autofree char *list = text;
-        bool memory = false, pids = false, cpu = false;
-        char *rest = list;
-        for (char *word; (word = strsep(&rest, " \n"));) {
-                memory |= str_equal(word, "memory");
-                pids |= str_equal(word, "pids");
-                cpu |= str_equal(word, "cpu");
-        }
-        return memory && pids && (cpu || !processors);
+        list[strcspn(list, "\n")] = 0;
+        return str_words_have(list, "memory", 6) && str_words_have(list, "pids", 4) &&
+               (!processors || str_words_have(list, "cpu", 3));
 }
 
 /* The nearest directory, from the caller's cgroup upward, in which the caller may make a group and put

@@ -90,8 +90,8 @@ bool limits_check(const struct limits *limits, unsigned required, struct error *
 /* "cgroup", "watchdog (can overshoot)"… */
 const char *limit_mechanism_name(enum limit_mechanism mechanism);
 
-/* The name of a bit of --require, or NULL behind the last: index 0 and up. */
-const char *limits_requirement(unsigned index);
+/* The names of the bits of --require, with a NULL behind the last. */
+extern const char *const limits_requirements[];
 
 /* The limits with what enforces each, as one line for users. The caller frees. */
 char *limits_describe(const struct limits *limits, uint64_t disk_bytes);
@@ -110,6 +110,10 @@ bool limits_pid_max_is_own(void);
 /* The socket of the systemd that manages the caller's processes: 0, or a negative errno. For `path` of
  * LIMITS_PATH_SIZE bytes. */
 int limits_systemd_socket(uid_t caller, char *path);
+
+/* The path below /sys/fs/cgroup, beginning with a slash, that `text` names; `text` is the content of
+ * /proc/PID/cgroup. The caller frees. NULL when the process is in no cgroup of version 2. */
+char *limits_cgroup_path(const char *text);
 
 /* Of --stop-grace: the end of input ends nothing. */
 #define LIMIT_NO_GRACE UINT_MAX

@@ -122,9 +122,9 @@ bool value_read_require(const char *text, unsigned *required, struct error *erro
                 size_t length = strcspn(item, ",");
                 autofree char *word = str_copy_n(item, length);
                 unsigned bit = 0;
-                while (limits_requirement(bit) && !str_equal(word, limits_requirement(bit)))
+                while (limits_requirements[bit] && !str_equal(word, limits_requirements[bit]))
                         bit++;
-                if (!limits_requirement(bit))
+                if (!limits_requirements[bit])
                         return error_set(error, EXIT_USAGE,
                                          "--require %s: \"%s\" cannot be required; what can: landlock, "
                                          "cgroup, memory, pids, cpus",

@@ -287,30 +287,16 @@ void bridge_move(struct bridge *bridge, const struct pollfd *polls, size_t count
         write_errors(bridge);
 }
 
-bool bridge_input_ended(const struct bridge *bridge)
+struct bytes_state bridge_state(const struct bridge *bridge)
 {
-        return bridge->input_at_end || bridge->input_hung_up;
-}
-
-unsigned long long bridge_bytes_given(const struct bridge *bridge)
-{
-        return bridge->bytes_given;
-}
-
-bool bridge_client_gone(const struct bridge *bridge)
-{
-        return bridge->client_out.fd < 0;
-}
-
-bool bridge_drained(const struct bridge *bridge)
-{
-        return bridge->output_at_end && bridge->output_end == 0 && bridge->server_err < 0 &&
-               !queue_is_pending(&bridge->errors);
-}
-
-unsigned long long bridge_bytes_taken(const struct bridge *bridge)
-{
-        return bridge->bytes_taken;
+        return (struct bytes_state){
+            .input_ended = bridge->input_at_end || bridge->input_hung_up,
+            .client_gone = bridge->client_out.fd < 0,
+            .drained = bridge->output_at_end && bridge->output_end == 0 && bridge->server_err < 0 &&
+                       !queue_is_pending(&bridge->errors),
+            .given = bridge->bytes_given,
+            .taken = bridge->bytes_taken,
+        };
 }
 
 void bridge_say(void *context, const char *line, size_t length)

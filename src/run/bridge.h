@@ -35,25 +35,21 @@ size_t bridge_poll(struct bridge *bridge, struct pollfd *polls, size_t *quiet);
 /* Moves what poll() reported on the entries that the last bridge_poll() filled in. Never blocks. */
 void bridge_move(struct bridge *bridge, const struct pollfd *polls, size_t count);
 
-/* The client's input has ended: end of file, hang-up or error on 0. The bridge closes the server's stdin once
- * the server has taken what was read. A server that takes nothing cannot hide the end. */
-bool bridge_input_ended(const struct bridge *bridge);
-
-/* The bytes of input that the server has taken. While the count grows, the server still works on its input.
- */
-unsigned long long bridge_bytes_given(const struct bridge *bridge);
-
-/* The client takes no more output: there was an error on 1. The bridge has closed the server's stdout, so
- * that the server gets SIGPIPE as it would without hutch. */
-bool bridge_client_gone(const struct bridge *bridge);
-
-/* After the server has exited: all that it wrote to stdout and stderr was read and handed to the client, or
- * can no longer be. */
-bool bridge_drained(const struct bridge *bridge);
-
-/* The bytes of stdout and stderr that the client has taken. While the count does not grow, the client takes
- * nothing. */
-unsigned long long bridge_bytes_taken(const struct bridge *bridge);
+/* How far the bytes between client and server are; hutch-filter reports the same in the bridge's place. */
+struct bytes_state {
+        /* End of file, hang-up or error on 0. The bridge closes the server's stdin once the server has taken
+         * what was read. A server that takes nothing cannot hide the end. */
+        bool input_ended;
+        /* The client takes no more output: there was an error on 1. The bridge has closed the server's
+         * stdout, so that the server gets SIGPIPE as it would without hutch. */
+        bool client_gone;
+        /* After the server has exited: all that it wrote to stdout and stderr was read and handed to the
+         * client, or can no longer be. */
+        bool drained;
+        unsigned long long given; /* grows while the server takes input, and so still works on it */
+        unsigned long long taken; /* grows while the client takes stdout or stderr */
+};
+struct bytes_state bridge_state(const struct bridge *bridge);
 
 /* A message_sink: queues one of hutch's own lines for stderr, or counts it as dropped when the queue is full.
  */

@@ -242,19 +242,19 @@ bool filter_helper_read(struct filter_helper *helper, struct run_log *log)
                 run_log_add_members(log, in.text);
                 break;
         case FILTER_INPUT_ENDED:
-                helper->input_ended = true;
+                helper->state.input_ended = true;
                 break;
         case FILTER_GIVEN:
-                helper->given++;
+                helper->state.given++;
                 break;
         case FILTER_CLIENT_GONE:
-                helper->client_gone = true;
+                helper->state.client_gone = true;
                 break;
         case FILTER_TAKEN:
-                helper->taken++;
+                helper->state.taken++;
                 break;
         case FILTER_DRAINED:
-                helper->drained = true;
+                helper->state.drained = true;
                 break;
         }
         return true;

@@ -8,6 +8,7 @@
 
 #include "box/box.h"
 #include "lib/buf.h"
+#include "run/bridge.h"
 #include "run/run_log.h"
 
 struct filter_helper {
@@ -16,11 +17,8 @@ struct filter_helper {
         int pins;      /* the file of --pin, open for appending; or -1 */
         char *server;  /* the server that new pins belong to, as JSON text without quotes */
 
-        /* The state of the streams, as the filter reports it (mcp/wire.h); bridge.h has the same without a
-         * filter. */
-        bool input_ended, client_gone, drained;
-        unsigned long long given,
-            taken; /* counts that grow while bytes are still taken after the end of their writer */
+        struct bytes_state
+            state; /* as the filter reports it (mcp/wire.h); counts reports in place of bytes */
 };
 
 #define FILTER_HELPER_NONE ((struct filter_helper){.control = -1, .pins = -1})

@@ -188,8 +188,9 @@ void run_log_add_members(struct run_log *log, const char *members)
         write_log(log, &line);
 }
 
-void run_log_add_limit(struct run_log *log, const char *limit, const char *value, const char *mechanism)
+void run_log_add_limit(void *run_log, const char *limit, const char *value, const char *mechanism)
 {
+        struct run_log *log = run_log;
         autoline line = {0};
         if (log->file < 0)
                 return;

@@ -44,9 +44,8 @@ bool run_log_open_file(struct run_log *log, const struct box *box, struct error 
 /* Writes a record that hutch-nat or hutch-filter has made to the file of --log. */
 void run_log_add_members(struct run_log *log, const char *members);
 
-/* Writes to the file of --log that a limit was reached: the option, its value, and the mechanism that holds
- * it. */
-void run_log_add_limit(struct run_log *log, const char *limit, const char *value, const char *mechanism);
+/* An enforcement_limit: writes to the file of --log that a limit was reached. */
+void run_log_add_limit(void *run_log, const char *limit, const char *value, const char *mechanism);
 
 /* Makes the file in the store and writes what is started. `box` may be unfinished when the run has failed.
  * Call once, before the supervisor loads its filter, because it opens files. */

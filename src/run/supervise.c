@@ -63,7 +63,7 @@ struct supervisor {
         sigset_t sent;  /* polite signals that the server has had; none is repeated */
         bool sent_term; /* hutch has sent SIGTERM on its own */
         struct grace grace;
-        unsigned long long taken; /* bytes_taken() when DEADLINE_DRAIN was set */
+        unsigned long long taken; /* bytes_state() when DEADLINE_DRAIN was set */
 
         long long launched_at; /* monotonic ms */
         struct deadlines deadlines;
@@ -273,44 +273,26 @@ static void meet_deadlines(struct supervisor *supervisor)
 
 /* ---- bytes, which the bridge carries, or hutch-filter in its place ---- */
 
-static bool has_filter(const struct supervisor *supervisor)
+static struct bytes_state bytes_state(const struct supervisor *supervisor)
 {
-        return supervisor->filter.process > 0;
-}
-
-/* The client has gone, or has closed its end of the input. */
-static bool client_has_ended(const struct supervisor *supervisor)
-{
-        if (has_filter(supervisor))
-                return supervisor->filter.input_ended || supervisor->filter.client_gone;
-        return bridge_input_ended(supervisor->bridge) || bridge_client_gone(supervisor->bridge);
-}
-
-static unsigned long long bytes_given(const struct supervisor *supervisor)
-{
-        return has_filter(supervisor) ? supervisor->filter.given : bridge_bytes_given(supervisor->bridge);
-}
-
-static unsigned long long bytes_taken(const struct supervisor *supervisor)
-{
-        return bridge_bytes_taken(supervisor->bridge) + supervisor->filter.taken;
-}
-
-static bool is_drained(const struct supervisor *supervisor)
-{
-        /* A filter that has exited moves nothing any more. */
-        bool filter_is_done =
-            !has_filter(supervisor) || supervisor->filter.drained || supervisor->filter.control < 0;
-        return filter_is_done && bridge_drained(supervisor->bridge);
+        const struct filter_helper *filter = &supervisor->filter;
+        struct bytes_state bridge = bridge_state(supervisor->bridge), state = filter->state;
+        if (!filter->process)
+                return bridge;
+        /* Stderr still passes through the bridge. A filter that has exited moves nothing any more. */
+        state.drained = (state.drained || filter->control < 0) && bridge.drained;
+        state.taken += bridge.taken;
+        return state;
 }
 
 /* Gives the server its grace once the client has ended. */
 static void watch_client(struct supervisor *supervisor)
 {
+        struct bytes_state state = bytes_state(supervisor);
         if (supervisor->box->stop_grace_seconds == LIMIT_NO_GRACE || supervisor->sent_term ||
-            !client_has_ended(supervisor))
+            !(state.input_ended || state.client_gone))
                 return;
-        long long term_at = deadlines_extend_grace(&supervisor->grace, bytes_given(supervisor),
+        long long term_at = deadlines_extend_grace(&supervisor->grace, state.given,
                                                    supervisor->box->stop_grace_seconds, clock_now_ms());
         if (term_at != DEADLINE_NEVER)
                 supervisor->deadlines.at[DEADLINE_TERM] = term_at;
@@ -319,34 +301,21 @@ static void watch_client(struct supervisor *supervisor)
 /* True once the sandbox has ended and the client has, or can no longer get, all that the server wrote. */
 static bool is_finished(struct supervisor *supervisor)
 {
-        return supervisor->ended && (is_drained(supervisor) ||
-                                     deadlines_give_up_drain(&supervisor->deadlines, bytes_taken(supervisor),
-                                                             &supervisor->taken, clock_now_ms()));
+        struct bytes_state state = bytes_state(supervisor);
+        return supervisor->ended &&
+               (state.drained || deadlines_give_up_drain(&supervisor->deadlines, state.taken,
+                                                         &supervisor->taken, clock_now_ms()));
 }
 
 /* Without hutch-nat the server would have a network that silently died; without hutch-filter it would have no
  * rules. So the end of a helper ends the sandbox. */
-static void lose_helper(struct supervisor *supervisor, int *control, const char *what)
+static void lose_helper(struct supervisor *supervisor, int *control, const char *what, const char *without)
 {
         fd_close(control);
         if (supervisor->ended)
                 return;
-        message("%s", what);
+        message("%s has ended; ending the sandbox, which %s without it", what, without);
         end_unenforced(supervisor);
-}
-
-static void lose_network(struct supervisor *supervisor)
-{
-        lose_helper(
-            supervisor, &supervisor->nat.control,
-            "the network helper (hutch-nat) has ended; ending the sandbox, which has no network without it");
-}
-
-static void lose_filter(struct supervisor *supervisor)
-{
-        lose_helper(
-            supervisor, &supervisor->filter.control,
-            "the MCP firewall (hutch-filter) has ended; ending the sandbox, which must not run without it");
 }
 
 static bool run_loop(struct supervisor *supervisor, struct held_sources *held, struct error *error)
@@ -380,8 +349,8 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                 };
                 enforcement_poll(&supervisor->enforcement, polls + LIMITS);
                 size_t quiet, bridged = bridge_poll(supervisor->bridge, polls + OWN, &quiet);
-                int timeout = deadlines_timeout(
-                    &supervisor->deadlines, enforcement_deadline(&supervisor->enforcement), clock_now_ms());
+                int timeout = deadlines_timeout(&supervisor->deadlines,
+                                                supervisor->enforcement.cgroup_deadline, clock_now_ms());
                 int ready = poller_wait(&supervisor->poller, polls, OWN + quiet, OWN + bridged, timeout);
                 if (ready > 0) {
                         bridge_move(supervisor->bridge, polls + OWN, bridged);
@@ -396,7 +365,8 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                         if (polls[CONTROL].revents && !polls[FAILURE].revents)
                                 read_control(supervisor);
                         if (polls[NAT].revents && !nat_helper_read(&supervisor->nat, supervisor->log))
-                                lose_network(supervisor);
+                                lose_helper(supervisor, &supervisor->nat.control,
+                                            "the network helper (hutch-nat)", "has no network");
                         if (polls[NAMES].revents) {
                                 names_watch_forget_events(&supervisor->nat.names);
                                 deadlines_set_once(&supervisor->deadlines, DEADLINE_NAMES,
@@ -404,7 +374,8 @@ static bool run_loop(struct supervisor *supervisor, struct held_sources *held, s
                         }
                         if (polls[FILTER].revents &&
                             !filter_helper_read(&supervisor->filter, supervisor->log))
-                                lose_filter(supervisor);
+                                lose_helper(supervisor, &supervisor->filter.control,
+                                            "the MCP firewall (hutch-filter)", "must not run");
                         end_by_limits(supervisor,
                                       enforcement_read(&supervisor->enforcement, polls + LIMITS, error));
                         if (error->status)
@@ -427,11 +398,6 @@ static int exit_status(struct supervisor *supervisor)
                 message("the sandbox was killed from outside (its first process got SIGKILL): look for the "
                         "kernel's out-of-memory report with `sudo dmesg | tail`");
         return ending_status(log->ending, &supervisor->facts, &log->signal_number);
-}
-
-static void log_limit(void *log, const char *limit, const char *value, const char *mechanism)
-{
-        run_log_add_limit(log, limit, value, mechanism);
 }
 
 static void close_server_ends(int (*server)[3])
@@ -466,7 +432,7 @@ static bool start(struct supervisor *supervisor, struct held_sources *held, stru
                 return false;
         if (box_has_network(box) && !nat_helper_start(&supervisor->nat, box, nat_end, error))
                 return false;
-        if (!enforcement_begin(&supervisor->enforcement, box, log_limit, supervisor->log, error))
+        if (!enforcement_begin(&supervisor->enforcement, box, run_log_add_limit, supervisor->log, error))
                 return false;
         if (filtered && !filter_helper_await(&supervisor->filter, error))
                 return false;
@@ -510,7 +476,7 @@ static void finish(struct supervisor *supervisor)
         }
         nat_helper_end(&supervisor->nat, supervisor->log);
         filter_helper_end(&supervisor->filter, supervisor->log);
-        enforcement_end(&supervisor->enforcement);
+        cgroup_remove(&supervisor->enforcement.cgroup);
         bool by_itself = supervisor->facts.exited && WIFEXITED(supervisor->facts.wait_status);
         if (supervisor->terminal.lent && supervisor->started && !by_itself)
                 terminal_restore(&supervisor->terminal);
@@ -534,20 +500,20 @@ int supervise(const struct box *box, struct held_sources *held, struct run_log *
             .launch = {.init = -1, .control = -1, .failure = -1, .permission = -1},
             .nat = NAT_HELPER_NONE,
             .filter = FILTER_HELPER_NONE,
+            .enforcement = ENFORCEMENT_NONE_YET,
             .signals = {.descriptor = -1},
             .terminal = {.descriptor = -1},
         };
         int status = 0;
         sigemptyset(&supervisor.sent);
         deadlines_init(&supervisor.deadlines);
-        enforcement_init(&supervisor.enforcement);
         if (box->kind == BOX_RUN)
                 supervisor.terminal = terminal_find();
         if (signals_open(&supervisor.signals, error) && start(&supervisor, held, error)) {
                 /* While the sandbox builds itself, so that it costs no time. */
                 run_log_begin(log, box);
                 if (run_loop(&supervisor, held, error)) {
-                        enforcement_read_last_events(&supervisor.enforcement);
+                        (void)enforcement_read_cgroup(&supervisor.enforcement);
                         status = exit_status(&supervisor);
                 }
         }

@@ -36,7 +36,7 @@ static void message_there_and_back(void **state)
                 assert_true(rig_turn(&rig, 0));
                 assert_got(rig.client[2], "log");
                 assert_int_equal(rig_settle(&rig), 0);
-                assert_int_equal(bridge_bytes_taken(rig.bridge), sizeof(MESSAGE(2)) + 3);
+                assert_int_equal(bridge_state(rig.bridge).taken, sizeof(MESSAGE(2)) + 3);
                 rig_end(&rig);
         }
 }
@@ -69,7 +69,7 @@ static void noise_at_the_end(void **state)
         rig_settle(&rig);
         assert_got(rig.client[1], MESSAGE(1) "\n");
         assert_got(rig.client[2], "[hutch] server stdout: {half of a mess\n");
-        assert_true(bridge_drained(rig.bridge));
+        assert_true(bridge_state(rig.bridge).drained);
         rig_end(&rig);
 }
 
@@ -180,9 +180,9 @@ static void slow_client_stops_the_server(void **state)
                         assert_true(sent * length <
                                     4 * 1024 * 1024); /* bounded, whatever the kernel's buffers */
                 }
-                taken = bridge_bytes_taken(rig.bridge);
+                taken = bridge_state(rig.bridge).taken;
                 assert_int_equal(rig_settle(&rig), 0);
-                assert_int_equal(bridge_bytes_taken(rig.bridge), taken);
+                assert_int_equal(bridge_state(rig.bridge).taken, taken);
                 while (got < sent) {
                         size_t have = 0;
                         while (have < length) {
@@ -207,7 +207,7 @@ static void end_of_input_is_passed_on(void **state)
                 put(rig.client[0], MESSAGE(1) "\n" MESSAGE(2));
                 hang_up(&rig.client[0]);
                 rig_settle(&rig);
-                assert_true(bridge_input_ended(rig.bridge));
+                assert_true(bridge_state(rig.bridge).input_ended);
                 assert_got(rig.server[0], MESSAGE(1) "\n" MESSAGE(2));
                 assert_true(at_end(rig.server[0]));
                 put(rig.server[1], MESSAGE(3) "\n");
@@ -233,14 +233,14 @@ static void end_of_input_behind_a_full_pipe(void **state)
         hang_up(&rig.client[0]);
         rig_settle(&rig);
         /* Known at once, although the server takes nothing; and yet nothing is lost. */
-        assert_true(bridge_input_ended(rig.bridge));
+        assert_true(bridge_state(rig.bridge).input_ended);
         while (got < sent) {
                 size_t more = get(rig.server[0], arrived + got, (1 << 20) - got);
                 got += more;
                 assert_true(rig_settle(&rig) > 0 || more > 0);
         }
         rig_settle(&rig);
-        assert_int_equal(bridge_bytes_given(rig.bridge), sent);
+        assert_int_equal(bridge_state(rig.bridge).given, sent);
         assert_true(at_end(rig.server[0]));
         assert_int_equal(got, sent);
         assert_memory_equal(arrived, line, sent);
@@ -259,10 +259,10 @@ static void server_that_closed_its_stdin(void **state)
                 put(rig.client[0], "{\"to\":\"nobody\"}\n");
                 rig_settle(&rig);
         }
-        assert_false(bridge_input_ended(rig.bridge));
+        assert_false(bridge_state(rig.bridge).input_ended);
         hang_up(&rig.client[0]);
         rig_settle(&rig);
-        assert_true(bridge_input_ended(rig.bridge));
+        assert_true(bridge_state(rig.bridge).input_ended);
         rig_end(&rig);
 }
 
@@ -278,7 +278,7 @@ static void server_that_closes_its_stdin_when_it_is_full(void **state)
         rig_settle(&rig);
         hang_up(&rig.client[0]);
         rig_settle(&rig);
-        assert_true(bridge_input_ended(rig.bridge));
+        assert_true(bridge_state(rig.bridge).input_ended);
         rig_end(&rig);
 }
 
@@ -293,12 +293,12 @@ static void client_that_goes_away(void **state)
                                 put(rig.server[1], MESSAGE(1) "\n");
                         hang_up(&rig.client[1]);
                         rig_settle(&rig);
-                        assert_true(bridge_client_gone(rig.bridge));
+                        assert_true(bridge_state(rig.bridge).client_gone);
                         assert_int_equal(write(rig.server[1], "x", 1), -1);
                         assert_int_equal(errno, EPIPE);
                         hang_up(&rig.server[2]);
                         rig_settle(&rig);
-                        assert_true(bridge_drained(rig.bridge));
+                        assert_true(bridge_state(rig.bridge).drained);
                         put(rig.client[0], MESSAGE(2) "\n"); /* the other direction still works */
                         rig_settle(&rig);
                         assert_got(rig.server[0], MESSAGE(2) "\n");
@@ -314,10 +314,10 @@ static void client_that_goes_away_while_it_is_full(void **state)
         (void)state;
         while (write(rig.server[1], block, sizeof block) > 0 || rig_settle(&rig) > 0)
                 ;
-        assert_false(bridge_client_gone(rig.bridge));
+        assert_false(bridge_state(rig.bridge).client_gone);
         hang_up(&rig.client[1]);
         rig_settle(&rig);
-        assert_true(bridge_client_gone(rig.bridge));
+        assert_true(bridge_state(rig.bridge).client_gone);
         rig_end(&rig);
 }
 
@@ -393,7 +393,7 @@ static void stderr_that_is_gone(void **state)
                 hang_up(&rig.server[1]);
                 hang_up(&rig.server[2]);
                 rig_settle(&rig);
-                assert_true(bridge_drained(rig.bridge));
+                assert_true(bridge_state(rig.bridge).drained);
                 rig_end(&rig);
         }
 }
@@ -454,12 +454,12 @@ static void drained_only_when_all_is_taken(void **state)
         for (int i = 0; i < 3; i++)
                 hang_up(&rig.server[i]);
         rig_settle(&rig);
-        assert_false(bridge_drained(rig.bridge));
+        assert_false(bridge_state(rig.bridge).drained);
         while (get(rig.client[1], block, sizeof block) == sizeof block)
                 ;
         rig_settle(&rig);
         assert_got(rig.client[1], MESSAGE(1));
-        assert_true(bridge_drained(rig.bridge));
+        assert_true(bridge_state(rig.bridge).drained);
         assert_int_equal(rig_settle(&rig), 0);
         rig_end(&rig);
 }

@@ -45,8 +45,8 @@ static void one_socket_for_stdin_and_stdout(void **state)
         assert_got(rig.server[0], MESSAGE(1) "\n");
         shutdown(rig.client[0], SHUT_WR);
         rig_settle(&rig);
-        assert_true(bridge_input_ended(rig.bridge));
-        assert_false(bridge_client_gone(rig.bridge));
+        assert_true(bridge_state(rig.bridge).input_ended);
+        assert_false(bridge_state(rig.bridge).client_gone);
         put(rig.server[1], MESSAGE(2) "\n");
         rig_settle(&rig);
         assert_got(rig.client[1], MESSAGE(2) "\n");
@@ -90,7 +90,7 @@ static void terminal(void **state)
         tcsetattr(slave, TCSANOW, &raw);
         put(rig.client[0], "\004");
         assert_true(rig_turn(&rig, PATIENCE_MS));
-        assert_true(bridge_input_ended(rig.bridge));
+        assert_true(bridge_state(rig.bridge).input_ended);
         readable = (struct pollfd){.fd = rig.client[0], .events = POLLIN};
         put(rig.server[1], MESSAGE(2) "\n");
         rig_settle(&rig);
@@ -98,7 +98,7 @@ static void terminal(void **state)
         assert_got(rig.client[0], MESSAGE(2) "\n");
         hang_up(&rig.client[0]);
         rig_settle(&rig);
-        assert_true(bridge_client_gone(rig.bridge));
+        assert_true(bridge_state(rig.bridge).client_gone);
         free(line);
         rig_end(&rig);
 }
@@ -151,7 +151,7 @@ static void regular_files(void **state)
         rig.given[1] = new_file("");
         rig.given[2] = new_file("");
         rig_start(&rig, true);
-        while (!bridge_input_ended(rig.bridge)) {
+        while (!bridge_state(rig.bridge).input_ended) {
                 rig_settle(&rig);
                 got += get(rig.server[0], arrived + got, 500001 - got);
         }
@@ -185,12 +185,12 @@ static void null_device_and_directory(void **state)
                 rig.given[2] = open("/dev/null", O_WRONLY | O_CLOEXEC);
                 rig_start(&rig, true);
                 rig_settle(&rig);
-                assert_true(bridge_input_ended(rig.bridge));
+                assert_true(bridge_state(rig.bridge).input_ended);
                 assert_true(at_end(rig.server[0]));
                 put(rig.server[1], MESSAGE(1) "\n");
                 rig_settle(&rig);
-                assert_int_equal(bridge_bytes_taken(rig.bridge), sizeof(MESSAGE(1)));
-                assert_false(bridge_client_gone(rig.bridge));
+                assert_int_equal(bridge_state(rig.bridge).taken, sizeof(MESSAGE(1)));
+                assert_false(bridge_state(rig.bridge).client_gone);
                 rig_end(&rig);
         }
 }
@@ -207,7 +207,7 @@ static void disk_that_is_full(void **state)
         put(rig.server[2], "log\n");
         put(rig.server[1], MESSAGE(1) "\n");
         rig_settle(&rig);
-        assert_true(bridge_client_gone(rig.bridge));
+        assert_true(bridge_state(rig.bridge).client_gone);
         rig_end(&rig);
 }
 
@@ -221,8 +221,8 @@ static void wrong_directions(void **state)
         make_ends(PIPE, &rig.given[1], &rig.client[1]);
         make_ends(PIPE, &rig.given[2], &rig.client[2]);
         rig_start(&rig, true);
-        assert_true(bridge_input_ended(rig.bridge));
-        assert_true(bridge_client_gone(rig.bridge));
+        assert_true(bridge_state(rig.bridge).input_ended);
+        assert_true(bridge_state(rig.bridge).client_gone);
         put(rig.server[2], "log\n");
         rig_say(&rig, "[hutch] line\n");
         assert_int_equal(rig_settle(&rig), 1);
@@ -247,7 +247,7 @@ static void fifo_whose_writer_left_early(void **state)
         rig.given[2] = open("/dev/null", O_WRONLY | O_CLOEXEC);
         rig_start(&rig, true);
         rig_settle(&rig);
-        assert_true(bridge_input_ended(rig.bridge));
+        assert_true(bridge_state(rig.bridge).input_ended);
         unlink(name);
         rmdir(path);
         free(name);
@@ -313,8 +313,8 @@ static void reopen_refused(void **state)
         hang_up(&rig.client[0]);
         hang_up(&rig.client[1]);
         rig_settle(&rig);
-        assert_true(bridge_input_ended(rig.bridge));
-        assert_true(bridge_client_gone(rig.bridge));
+        assert_true(bridge_state(rig.bridge).input_ended);
+        assert_true(bridge_state(rig.bridge).client_gone);
         free(line);
         rig_end(&rig);
 }
@@ -339,7 +339,7 @@ static void passed_descriptors_are_left_alone(void **state)
                 assert_int_equal(rig.server[i], -1);
         put(rig.client[0], "x");
         assert_int_equal(rig_settle(&rig), 0);
-        assert_true(bridge_drained(rig.bridge));
+        assert_true(bridge_state(rig.bridge).drained);
         rig_say(&rig, "[hutch] own\n");
         rig_settle(&rig);
         assert_got(rig.client[2], "[hutch] own\n");

@@ -25,7 +25,7 @@ static struct cgroup cgroup;
 static int set_up(void **state)
 {
         limits = (struct limits){.memory_bytes = 64 << 20, .pids = 50, .cpus = 150};
-        cgroup_init(&cgroup);
+        cgroup = (struct cgroup)CGROUP_NONE_YET;
         snprintf(cgroup.name, sizeof(cgroup.name), "a-group");
         return machine_set_up(state);
 }
@@ -249,7 +249,7 @@ static void test_making_one(void **state)
         /* A name that is taken is somebody else's. */
         autofree char *path = str_format("/%s/x", name);
         machine_make_file(path, "");
-        cgroup_init(&cgroup);
+        cgroup = (struct cgroup)CGROUP_NONE_YET;
         assert_false(cgroup_create(&cgroup, &limits));
         assert_non_null(strstr(cgroup.why, "cannot make a cgroup in"));
         cgroup_remove(&cgroup);
@@ -282,7 +282,7 @@ static void test_what_a_killed_hutch_left(void **state)
 
 static void expect_path(const char *text, const char *expected)
 {
-        autofree char *path = cgroup_parse_path(text);
+        autofree char *path = limits_cgroup_path(text);
         if (!expected)
                 assert_null(path);
         else
@@ -328,7 +328,7 @@ static void test_a_scope_without_the_process(void **state)
         char *content = NULL;
         assert_true(fd_read_file("/proc/self/cgroup", 1 << 16, &content) >= 0);
         autofree char *text = content;
-        autofree char *path = cgroup_parse_path(text);
+        autofree char *path = limits_cgroup_path(text);
         assert_string_equal(cgroup.why, path ? "systemd did not put the sandbox into its scope"
                                              : "the sandbox is in no cgroup");
         answer("hutch-1-2.scope");

@@ -54,13 +54,13 @@ static int set_up(void **state)
         error = (struct error){0};
         said[0] = limited[0] = 0;
         messages_send_to(hear, NULL);
-        enforcement_init(&enforcement);
+        enforcement = ENFORCEMENT_NONE_YET;
         return setenv("XDG_RUNTIME_DIR", machine_directory, 1);
 }
 
 static int tear_down(void **state)
 {
-        enforcement_end(&enforcement);
+        cgroup_remove(&enforcement.cgroup);
         messages_send_to(NULL, NULL);
         fd_close(&launch.permission);
         fd_close(&permission);
@@ -96,14 +96,14 @@ static void test_no_cgroup(void **state)
         box.limits.memory = LIMIT_WATCHDOG;
         assert_true(begin());
         assert_int_equal(enforcement_cgroup(&enforcement), -1);
-        assert_int_equal(enforcement_deadline(&enforcement), -1);
+        assert_int_equal(enforcement.cgroup_deadline, -1);
         /* Nobody waits for permission. */
         int waiting = launch.permission;
         launch.permission = -1;
         assert_true(enforcement_request_cgroup(&enforcement, &launch, &error));
         launch.permission = waiting;
         assert_int_equal(told(), -1);
-        assert_int_equal(enforcement_deadline(&enforcement), -1);
+        assert_int_equal(enforcement.cgroup_deadline, -1);
         assert_string_equal(said, "");
 }
 
@@ -182,8 +182,8 @@ static void test_a_cgroup_that_holds(void **state)
                 assert_int_equal(told(), cases[i].told);
                 assert_int_equal(told(), -2); /* and no more */
                 assert_true(enforcement.cgroup.directory >= 0);
-                enforcement_end(&enforcement);
-                enforcement_init(&enforcement);
+                cgroup_remove(&enforcement.cgroup);
+                enforcement = ENFORCEMENT_NONE_YET;
                 close(permission);
                 assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
                 permission = ends[0];
@@ -218,7 +218,7 @@ static void begin_with_systemd(void)
         assert_int_equal(listen(listener, 1), 0);
         assert_true(begin());
         assert_true(enforcement_request_cgroup(&enforcement, &launch, &error));
-        assert_true(enforcement_deadline(&enforcement) > clock_now_ms());
+        assert_true(enforcement.cgroup_deadline > clock_now_ms());
         systemd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
         assert_true(systemd >= 0);
 }
@@ -243,7 +243,7 @@ static void test_systemd_refuses(void **state)
         assert_string_equal(enforcement.limits.no_cgroup, "the bus rejected your user id");
         assert_int_equal(told(), 0); /* no cgroup holds anything */
         assert_int_equal(told(), -2);
-        assert_int_equal(enforcement_deadline(&enforcement), -1);
+        assert_int_equal(enforcement.cgroup_deadline, -1);
         close(systemd);
 }
 
@@ -297,8 +297,8 @@ static void test_systemd_is_not_there(void **state)
         assert_true(begin());
         expect_fallback();
         box.required = REQUIRE_CGROUP;
-        enforcement_end(&enforcement);
-        enforcement_init(&enforcement);
+        cgroup_remove(&enforcement.cgroup);
+        enforcement = ENFORCEMENT_NONE_YET;
         assert_false(begin());
 }
 
@@ -388,7 +388,7 @@ static void test_the_last_event(void **state)
         assert_true(begin());
         open_event_files("oom_kill 1\n", "max 0\n");
         assert_false(enforcement.limit_hit);
-        enforcement_read_last_events(&enforcement);
+        (void)enforcement_read_cgroup(&enforcement);
         assert_true(enforcement.limit_hit);
         assert_string_equal(limited, "memory 64m cgroup\n");
 }

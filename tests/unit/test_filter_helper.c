@@ -331,16 +331,16 @@ static void test_how_far_the_bytes_are(void **state)
                                          FILTER_GIVEN,       FILTER_GIVEN,       FILTER_TAKEN};
         (void)state;
         for (unsigned i = 0; i < COUNT(types); i++) {
-                assert_int_equal(helper.input_ended, i > 0);
-                assert_int_equal(helper.client_gone, i > 1);
-                assert_int_equal(helper.drained, i > 2);
-                assert_int_equal(helper.given, i < 4 ? 0 : i - 3);
-                assert_int_equal(helper.taken, 0);
+                assert_int_equal(helper.state.input_ended, i > 0);
+                assert_int_equal(helper.state.client_gone, i > 1);
+                assert_int_equal(helper.state.drained, i > 2);
+                assert_int_equal(helper.state.given, i < 4 ? 0 : i - 3);
+                assert_int_equal(helper.state.taken, 0);
                 helper_says(types[i], "");
                 assert_true(hear_one());
         }
-        assert_int_equal(helper.given, 2);
-        assert_int_equal(helper.taken, 1);
+        assert_int_equal(helper.state.given, 2);
+        assert_int_equal(helper.state.taken, 1);
 }
 
 static void test_pins_are_written_under_the_server_that_hutch_chose(void **state)
@@ -389,7 +389,7 @@ static void test_its_last_words(void **state)
                 helper_says(FILTER_GIVEN, "");
         helper_says(FILTER_NOTE, "the last");
         filter_helper_end(&helper, &run);
-        assert_int_equal(helper.given, 20);
+        assert_int_equal(helper.state.given, 20);
         assert_string_equal(heard, "[hutch] the last\n");
         assert_int_equal(helper.process, 0);
         assert_int_equal(helper.control, -1);
