@@ -39,8 +39,7 @@ struct entering {
         int nat;             /* hutch-nat gets its sockets here; -1: the sandbox has a loopback only */
         int dialler;         /* hutch-nat asks pid 1 for connections here */
         pid_t network_maker; /* the task that makes the network namespace */
-        int network;         /* that namespace */
-        struct network_result *network_result; /* what the maker of a gateway reports */
+        struct network_result *network_result; /* what it reports */
 
         /* the limits: cgroup_entry.c, rlimits.c, memory_watch.c */
         struct limits limits;  /* the box's, with the mechanism that holds each */

@@ -35,6 +35,8 @@
 #include <sys/vfs.h>
 #include <time.h>
 
+#define NUMBER_MOST (1ULL << 50) /* so that sums of some in KiB do not overflow */
+
 enum {
         TEXT_SIZE = 1 << 17, /* a status file with some ten thousand supplementary groups */
         PROCESSES_MOST = 1 << 16,
@@ -50,14 +52,8 @@ enum {
 static uint64_t find_number(const char *text, const char *key)
 {
         const char *line = strstr(text, key);
-        uint64_t value = 0;
-        if (!line)
-                return 0;
-        for (line += strlen(key); *line == ' ' || *line == '\t';)
-                line++;
-        for (; *line >= '0' && *line <= '9' && value < UINT64_MAX / 20480; line++)
-                value = value * 10 + (uint64_t)(*line - '0');
-        return value;
+        uint64_t value = line ? strtoull(line + strlen(key), NULL, 10) : 0;
+        return value < NUMBER_MOST ? value : NUMBER_MOST;
 }
 
 static uint64_t find_bytes(const char *text, const char *key)
@@ -109,6 +105,7 @@ struct entry {
 };
 
 static struct {
+        int proc; /* memory_use_sources.proc */
         struct entry processes[PROCESSES_MOST];
         size_t count;
         char text[TEXT_SIZE];
@@ -123,12 +120,12 @@ static void join_path(char path[PATH_SIZE], const char *process, const char *nam
 }
 
 /* Reads a file of a process into work.text. 0, or a negative errno; -ESRCH when the process has exited. */
-static int read_file(int proc, const char *process, const char *name)
+static int read_file(const char *process, const char *name)
 {
         char path[PATH_SIZE];
         join_path(path, process, name);
         work.text[0] = 0;
-        autoclose int file = openat(proc, path, O_RDONLY | O_CLOEXEC);
+        autoclose int file = openat(work.proc, path, O_RDONLY | O_CLOEXEC);
         if (file < 0)
                 return errno == ENOENT ? -ESRCH : -errno;
         for (size_t length = 0; length < TEXT_SIZE - 1;) {
@@ -150,35 +147,36 @@ uint64_t memory_use_cpu_us(void)
         return (uint64_t)used.tv_sec * 1000000 + (uint64_t)used.tv_nsec / 1000;
 }
 
-/* Appends the process ids among these entries. False when there are more than fit. */
-static bool list_processes(const char *entries, size_t length)
-{
-        for (size_t at = 0; at < length;) {
-                const struct dirent64 *entry = (const void *)(entries + at);
-                at += entry->d_reclen;
-                size_t digits = strspn(entry->d_name, "0123456789");
-                if (entry->d_name[digits] || digits >= sizeof(work.processes->name))
-                        continue;
-                if (work.count == PROCESSES_MOST)
-                        return false;
-                memcpy(work.processes[work.count++].name, entry->d_name, digits + 1);
-        }
-        return true;
-}
-
-/* False also when there is none: pid 1 sees itself. */
-static bool find_processes(int proc)
+/* Calls visit() for each entry of /proc/PATH that is as short as a number, until it returns false. False then
+ * too, and when the directory cannot be read. */
+static bool visit_entries(const char *path, bool (*visit)(struct entry *entry, const char *name),
+                          struct entry *entry)
 {
         _Alignas(struct dirent64) char entries[16384];
         ssize_t length;
-        work.count = 0;
-        autoclose int directory = openat(proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        autoclose int directory = openat(work.proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (directory < 0)
                 return false;
         while ((length = syscall(SYS_getdents64, directory, entries, sizeof(entries))) > 0)
-                if (!list_processes(entries, (size_t)length))
-                        return false;
-        return length == 0 && work.count > 0;
+                for (ssize_t at = 0; at < length;) {
+                        const struct dirent64 *next = (const void *)(entries + at);
+                        at += next->d_reclen;
+                        if (strlen(next->d_name) < sizeof(entry->name) && !visit(entry, next->d_name))
+                                return false;
+                }
+        return length == 0;
+}
+
+/* Appends a process, whose name is a number. False when there are more than fit. */
+static bool add_process(struct entry *unused, const char *name)
+{
+        (void)unused;
+        if (name[strspn(name, "0123456789")])
+                return true;
+        if (work.count == PROCESSES_MOST)
+                return false;
+        memcpy(work.processes[work.count++].name, name, strlen(name) + 1);
+        return true;
 }
 
 void memory_use_add_file_system(const struct statfs *status, struct memory_use *use)
@@ -201,10 +199,10 @@ static bool add_file_systems(const struct memory_use_sources *sources, struct me
 
 /* Adds System V memory, attached or not. There can be more segments than work.text has room for. A kernel
  * without System V memory has no such file. */
-static bool add_system_v(int proc, uint64_t *total)
+static bool add_system_v(uint64_t *total)
 {
         size_t kept = 0;
-        autoclose int file = openat(proc, "sysvipc/shm", O_RDONLY | O_CLOEXEC);
+        autoclose int file = openat(work.proc, "sysvipc/shm", O_RDONLY | O_CLOEXEC);
         if (file < 0)
                 return errno == ENOENT;
         for (ssize_t got; (got = read(file, work.text + kept, TEXT_SIZE - 1 - kept)) != 0;) {
@@ -221,39 +219,32 @@ static bool add_system_v(int proc, uint64_t *total)
         return true;
 }
 
-/* A process whose first thread has exited shows no memory, although its other threads still have it. Looks
- * for such a thread and measures the process through it from here on. */
-static void find_living_thread(int proc, struct entry *entry)
+/* A process whose first thread has exited shows no memory, although its other threads still have it. When
+ * this thread lives, measures the process through it from here on; false then. */
+static bool pass_over_dead_thread(struct entry *entry, const char *name)
 {
-        _Alignas(struct dirent64) char entries[4096];
-        char path[PATH_SIZE];
-        ssize_t length;
-        join_path(path, entry->name, "task");
-        autoclose int directory = openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        while (directory >= 0 && (length = syscall(SYS_getdents64, directory, entries, sizeof(entries))) > 0)
-                for (ssize_t at = 0; at < length;) {
-                        const struct dirent64 *thread = (const void *)(entries + at);
-                        struct memory_use_process use;
-                        at += thread->d_reclen;
-                        if (thread->d_name[0] == '.' || strlen(thread->d_name) >= sizeof(entry->name))
-                                continue;
-                        (void)read_file(proc, thread->d_name, "status");
-                        memory_use_parse_status(work.text, &use);
-                        if (use.space == 0)
-                                continue;
-                        entry->use = use;
-                        memcpy(entry->name, thread->d_name, strlen(thread->d_name) + 1);
-                        return;
-                }
+        struct memory_use_process use;
+        if (name[0] == '.')
+                return true;
+        (void)read_file(name, "status");
+        memory_use_parse_status(work.text, &use);
+        if (use.space == 0)
+                return true;
+        entry->use = use;
+        memcpy(entry->name, name, strlen(name) + 1);
+        return false;
 }
 
 /* False when a process that has not exited cannot be read. */
-static bool read_process(int proc, struct entry *entry)
+static bool read_process(struct entry *entry)
 {
-        int failed = read_file(proc, entry->name, "status");
+        char threads[PATH_SIZE];
+        int failed = read_file(entry->name, "status");
         memory_use_parse_status(work.text, &entry->use);
-        if (entry->use.space == 0 && entry->use.threads > 1)
-                find_living_thread(proc, entry);
+        if (entry->use.space == 0 && entry->use.threads > 1) {
+                join_path(threads, entry->name, "task");
+                (void)visit_entries(threads, pass_over_dead_thread, entry);
+        }
         return failed == 0 || failed == -ESRCH;
 }
 
@@ -292,7 +283,7 @@ static bool is_counted(size_t index)
 
 /* The exact memory of the processes. Ends with the one that brings it over `most`, because a storm of
  * processes leaves little processor time for each look, or once the time is over. */
-static uint64_t look_closely(int proc, uint64_t most, uint64_t until_us)
+static uint64_t look_closely(uint64_t most, uint64_t until_us)
 {
         uint64_t sum = 0;
         qsort(work.processes, work.count, sizeof(*work.processes), compare_processes);
@@ -301,7 +292,7 @@ static uint64_t look_closely(int proc, uint64_t most, uint64_t until_us)
                 uint64_t exactly;
                 if (is_counted(i))
                         continue;
-                int failed = read_file(proc, entry->name, "smaps_rollup");
+                int failed = read_file(entry->name, "smaps_rollup");
                 if (failed == 0 && memory_use_parse_rollup(work.text, &exactly))
                         entry->use.pages = exactly;
                 if (failed != -ESRCH)
@@ -314,17 +305,19 @@ bool memory_use_measure(const struct memory_use_sources *sources, uint64_t limit
 {
         uint64_t until_us = memory_use_cpu_us() + CPU_US_MOST, rough = 0;
         *use = (struct memory_use){0};
-        if (!add_file_systems(sources, use) || !add_system_v(sources->proc, &use->bytes) ||
-            !find_processes(sources->proc))
+        work.proc = sources->proc;
+        work.count = 0;
+        if (!add_file_systems(sources, use) || !add_system_v(&use->bytes) ||
+            !visit_entries(".", add_process, NULL) || work.count == 0) /* pid 1 sees itself at least */
                 return false;
         for (size_t i = 0; i < work.count; i++) {
-                if (!read_process(sources->proc, &work.processes[i]))
+                if (!read_process(&work.processes[i]))
                         return false;
                 rough += rough_sum(&work.processes[i].use);
                 use->tasks += work.processes[i].use.threads;
         }
         if (use->bytes <= limit && use->bytes + rough > limit)
-                rough = look_closely(sources->proc, limit - use->bytes, until_us);
+                rough = look_closely(limit - use->bytes, until_us);
         use->bytes += rough;
         return memory_use_cpu_us() <= until_us;
 }

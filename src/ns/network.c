@@ -26,24 +26,30 @@
 
 enum { STACK_SIZE = 16384 };
 
-/* The second task. It shares errno with this one and changes it only when it fails, which ends the sandbox.
- */
-static int make_namespace(void *descriptor)
+/* What the second task reports; in memory that both have. */
+struct network_result {
+        struct setup_failure failure; /* `error` 0: none */
+        int namespace;                /* a descriptor: the tasks share one table of them */
+};
+
+static void hold_namespace(struct network_result *result)
 {
-        if (unshare(CLONE_NEWNET) < 0)
-                return errno;
-        int made = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-        if (made < 0)
-                return errno;
-        *(int *)descriptor = made;
-        return 0;
+        result->namespace = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+        if (result->namespace < 0)
+                result->failure = (struct setup_failure){.what = "cannot hold the namespace", .error = errno};
 }
 
-/* The result of make_gateway(), in shared memory. */
-struct network_result {
-        struct setup_failure failure;
-        int namespace; /* a descriptor: the two processes share one table of them */
-};
+/* The task without a network. It shares errno with this one and changes it only when it fails, which ends the
+ * sandbox. */
+static int make_namespace(void *result_)
+{
+        struct network_result *result = result_;
+        if (unshare(CLONE_NEWNET) < 0)
+                result->failure.error = errno;
+        else
+                hold_namespace(result);
+        return 0;
+}
 
 static _Noreturn void make_gateway(const struct entering *entering)
 {
@@ -61,12 +67,9 @@ static _Noreturn void make_gateway(const struct entering *entering)
             .host_ports = host_ports,
             .host_port_count = network->host_port_count,
         };
-        if (!setup_gateway(&plan, entering->nat, &result->failure))
-                _exit(1);
-        result->namespace = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-        if (result->namespace < 0)
-                result->failure = (struct setup_failure){.what = "cannot hold the namespace", .error = errno};
-        _exit(result->namespace < 0);
+        if (setup_gateway(&plan, entering->nat, &result->failure))
+                hold_namespace(result);
+        _exit(0);
 }
 
 static void begin_gateway(struct entering *entering)
@@ -92,46 +95,37 @@ void network_begin(struct entering *entering)
                 return;
         }
         static char stack[STACK_SIZE] __attribute__((aligned(16)));
-        entering->network = -1;
+        static struct network_result result;
+        entering->network_result = &result;
         /* The task ends without a signal: pid 1 does not listen to any yet. */
-        entering->network_maker = entering_check(
-            entering, STAGE_NETWORK, NULL,
-            clone(make_namespace, stack + sizeof(stack), CLONE_VM | CLONE_FILES, &entering->network));
-}
-
-/* Takes the namespace that make_gateway() made, once its process has ended. */
-static void take_gateway(struct entering *entering)
-{
-        const struct network_result *result = entering->network_result;
-        const struct setup_failure *failure = &result->failure;
-        if (failure->what) {
-                autofree char *what = failure->port
-                                          ? str_format("(%s, port %u)", failure->what, failure->port)
-                                          : str_format("(%s)", failure->what);
-                entering_fail(entering, STAGE_NETWORK, failure->error, what);
-        }
-        if (result->namespace <= 0)
-                entering_fail(entering, STAGE_NETWORK, ECHILD, NULL);
-        entering->network = result->namespace;
-        close(entering->nat);
+        entering->network_maker =
+            entering_check(entering, STAGE_NETWORK, NULL,
+                           clone(make_namespace, stack + sizeof(stack), CLONE_VM | CLONE_FILES, &result));
 }
 
 void network_enter(struct entering *entering)
 {
         if (!layer_enabled(LAYER_NETWORK))
                 return;
-        int status = 0;
-        while (waitpid(entering->network_maker, &status, __WALL) < 0)
+        while (waitpid(entering->network_maker, NULL, __WALL) < 0)
                 if (errno != EINTR)
                         entering_fail(entering, STAGE_NETWORK, errno, NULL);
-        if (entering->network_result)
-                take_gateway(entering);
-        else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-                entering_fail(entering, STAGE_NETWORK, WIFEXITED(status) ? WEXITSTATUS(status) : EINTR, NULL);
-        entering_check(entering, STAGE_NETWORK, NULL, setns(entering->network, CLONE_NEWNET));
-        close(entering->network);
-        if (entering->network_result)
+        const struct network_result *result = entering->network_result;
+        const struct setup_failure *failure = &result->failure;
+        if (failure->error) {
+                char *what = !failure->what  ? NULL
+                             : failure->port ? str_format("(%s, port %u)", failure->what, failure->port)
+                                             : str_format("(%s)", failure->what);
+                entering_fail(entering, STAGE_NETWORK, failure->error, what);
+        }
+        if (result->namespace <= 0) /* something killed the task */
+                entering_fail(entering, STAGE_NETWORK, ECHILD, NULL);
+        entering_check(entering, STAGE_NETWORK, NULL, setns(result->namespace, CLONE_NEWNET));
+        close(result->namespace);
+        if (entering->nat >= 0) {
+                close(entering->nat);
                 return; /* setup_gateway() has brought the loopback up */
+        }
         int error = setup_loopback();
         if (error < 0)
                 entering_fail(entering, STAGE_NETWORK, -error, NULL);
