@@ -88,12 +88,9 @@ static void check_destination(const struct entering *entering, int directory, co
 {
         struct stat status;
         const char *name = strrchr(file->destination, '/') + 1;
-        if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) < 0) {
-                if (errno != ENOENT)
-                        entering_fail(entering, STAGE_FILE_PLACE, errno, file->destination);
-        } else if (!S_ISREG(status.st_mode)) {
-                entering_fail(entering, STAGE_FILE_PLACE, EEXIST, file->destination);
-        }
+        bool there = fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
+        if (there ? !S_ISREG(status.st_mode) : errno != ENOENT)
+                entering_fail(entering, STAGE_FILE_PLACE, there ? EEXIST : errno, file->destination);
 }
 
 /* Makes a file without a name, which vanishes when hutch is killed. Where the file system has no O_TMPFILE,

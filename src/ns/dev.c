@@ -51,10 +51,11 @@ static void attach(const struct entering *entering, int tree, const char *inside
 /* Devices have no NODEV, which every other mount has. A read-only mount still lets programs write to the
  * device. It prevents a sandbox of root from changing mode and owner of the machine's /dev/null, and a
  * sandbox of a user from giving everybody access to the terminal. */
-static void make_read_only(const struct entering *entering, int tree, const char *inside)
+static void attach_device(const struct entering *entering, int tree, const char *inside)
 {
         detached_restrict(entering, STAGE_DEVICES, inside, tree,
                           MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+        attach(entering, tree, inside, mknodat(entering->root, inside + 1, S_IFREG | 0444, 0));
 }
 
 static void mount_device(const struct entering *entering, const char *destination, size_t index)
@@ -69,8 +70,7 @@ static void mount_device(const struct entering *entering, const char *destinatio
                 entering_fail(entering, STAGE_DEVICES, errno, source);
         if (!S_ISCHR(status.st_mode) || status.st_rdev != makedev(devices[index].major, devices[index].minor))
                 entering_fail(entering, STAGE_DEVICES, ENODEV, source);
-        make_read_only(entering, tree, inside);
-        attach(entering, tree, inside, mknodat(entering->root, inside + 1, S_IFREG | 0444, 0));
+        attach_device(entering, tree, inside);
 }
 
 static void mount_pts(const struct entering *entering, const char *inside)
@@ -89,9 +89,9 @@ static void mount_console(const struct entering *entering, const char *inside)
 {
         char link[64], source[256];
         struct stat terminal, status;
-        snprintf(link, sizeof(link), "/proc/self/fd/%d", entering->terminal);
+        snprintf(link, sizeof(link), "/proc/self/fd/%d", entering->stdio.terminal);
         ssize_t length = readlink(link, source, sizeof(source) - 1);
-        if (length < 0 || fstat(entering->terminal, &terminal) < 0)
+        if (length < 0 || fstat(entering->stdio.terminal, &terminal) < 0)
                 return;
         source[length] = 0;
         autoclose int tree =
@@ -99,8 +99,7 @@ static void mount_console(const struct entering *entering, const char *inside)
         if (tree < 0 || fstat(tree, &status) < 0 || status.st_dev != terminal.st_dev ||
             status.st_ino != terminal.st_ino)
                 return;
-        make_read_only(entering, tree, inside);
-        attach(entering, tree, inside, mknodat(entering->root, inside + 1, S_IFREG | 0444, 0));
+        attach_device(entering, tree, inside);
 }
 
 void dev_mount(const struct entering *entering, const char *destination)
@@ -112,7 +111,7 @@ void dev_mount(const struct entering *entering, const char *destination)
                 mount_device(entering, destination, i);
         snprintf(inside, sizeof(inside), "%s/pts", destination);
         mount_pts(entering, inside);
-        if (entering->terminal >= 0) {
+        if (entering->stdio.terminal >= 0) {
                 snprintf(inside, sizeof(inside), "%s/console", destination);
                 mount_console(entering, inside);
         }

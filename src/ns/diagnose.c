@@ -80,11 +80,6 @@ static __attribute__((format(printf, 3, 4))) bool set_reason(struct reason *reas
         return true;
 }
 
-static bool is_refusal(int error)
-{
-        return error == EPERM || error == EACCES;
-}
-
 bool diagnose_settings(const struct machine *machine, struct reason *reason)
 {
         if (machine->userns_clone == 0)
@@ -140,12 +135,12 @@ bool diagnose_namespaces(const struct machine *machine, int error, struct reason
                 return set_reason(reason,
                                   "a limit user.max_*_namespaces, or the nesting depth of 32, is reached",
                                   "close other sandboxes or raise the sysctl");
-        if (is_refusal(error) && machine->filtered)
+        if (diagnose_is_refusal(error) && machine->filtered)
                 return set_reason(
                     reason, "a system call filter refuses them, as in most containers",
                     "start hutch outside of the container, or give the container a seccomp profile "
                     "that permits clone with namespaces");
-        if (is_refusal(error))
+        if (diagnose_is_refusal(error))
                 return name_security_module(machine, reason);
         if (error == EINVAL || error == ENOSYS)
                 return set_reason(reason, "this kernel lacks some kind of them",

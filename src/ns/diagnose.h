@@ -7,6 +7,7 @@
 #ifndef HUTCH_NS_DIAGNOSE_H
 #define HUTCH_NS_DIAGNOSE_H
 
+#include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,6 +37,12 @@ struct machine {
 
 /* Fills *machine from /proc, /sys and /etc below `root`, which is "" outside of tests. */
 void machine_look(struct machine *machine, const char *root);
+
+/* True for the errno of a policy: the kernel could, and something does not permit it. */
+static inline bool diagnose_is_refusal(int error)
+{
+        return error == EPERM || error == EACCES;
+}
 
 struct reason {
         char why[384];

@@ -9,11 +9,13 @@
 
 #include "box/box.h"
 #include "ns/failure.h"
+#include "ns/launch.h"
 #include "seccomp/program.h"
 
 /* Everything that the child needs beside the box. A descriptor is -1 when there is none. */
 struct entering {
         const struct box *box;
+        struct launch_stdio stdio;
 
         /* connections to the supervisor */
         int failure;    /* write end of the failure pipe, close-on-exec */
@@ -23,11 +25,6 @@ struct entering {
         int permission; /* the supervisor writes one byte here: what the cgroup holds; -1: it is known */
         int permit;     /* the write end of it; the child closes it before all else */
 
-        /* what the server gets */
-        int server[3];   /* its descriptors 0, 1, 2 */
-        int terminal;    /* the caller's terminal when `run` passes it through */
-        bool foreground; /* the server's process group gets that terminal */
-
         /* the view: mount_point.c, rootfs.c, copy_in.c */
         int root;            /* the new root, once it is attached */
         dev_t *devices;      /* of the memory file systems; the first is the root's */
@@ -35,15 +32,12 @@ struct entering {
         size_t device_count; /* entries of `devices` and `memories` */
         int *files;          /* the sources of box->files */
 
-        /* the network: network.c, dial.c */
-        int nat;             /* hutch-nat gets its sockets here; -1: the sandbox has a loopback only */
-        int dialler;         /* hutch-nat asks pid 1 for connections here */
-        pid_t network_maker; /* the task that makes the network namespace */
+        /* the network: network.c */
+        pid_t network_maker;                   /* the task that makes the network namespace */
         struct network_result *network_result; /* what it reports */
 
-        /* the limits: cgroup_entry.c, rlimits.c, memory_watch.c */
+        /* the limits: launch.c, rlimits.c, memory_watch.c */
         struct limits limits;  /* the box's, with the mechanism that holds each */
-        int group;             /* the cgroup to start in */
         bool cgroup_namespace; /* make a cgroup namespace once the cgroup is known */
         unsigned spread;       /* differs from sandbox to sandbox: the first processor to use */
         int proc;              /* the sandbox's /proc as it shows every process, for the watchdog */

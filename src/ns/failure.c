@@ -61,11 +61,6 @@ enum stage failure_find_stage(const char *name)
         "the limit on processes (ulimit -u, or that of a cgroup) or memory is reached; close other "         \
         "programs or raise it"
 
-static bool is_refusal(int error)
-{
-        return error == EPERM || error == EACCES;
-}
-
 /* What most often causes an errno of a step. The first row that has both is taken. */
 static const struct {
         enum stage stage;
@@ -138,7 +133,8 @@ static bool is_missing_call(enum stage stage, int error)
 /* True for the steps that a policy about namespaces may refuse. Later steps need no capability in them. */
 static bool is_refused_step(enum stage stage, int error)
 {
-        return is_refusal(error) && stage < STAGE_STDIO && stage != STAGE_SOURCE && stage != STAGE_SWAPPED;
+        return diagnose_is_refusal(error) && stage < STAGE_STDIO && stage != STAGE_SOURCE &&
+               stage != STAGE_SWAPPED;
 }
 
 bool failure_diagnose(const struct failure *failure, const struct machine *machine, struct reason *reason)

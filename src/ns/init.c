@@ -59,14 +59,15 @@ struct duty {
  * started beside it. */
 static void leave_group(const struct entering *entering)
 {
-        if (entering->terminal < 0) {
+        if (entering->stdio.terminal < 0) {
                 if (layer_enabled(LAYER_SESSION) && setsid() < 0)
                         entering_fail(entering, STAGE_STDIO, errno, "setsid");
                 return;
         }
         /* SIGTTOU is still blocked; otherwise the kernel would stop a background group that takes the
          * terminal. */
-        if (setpgid(0, 0) < 0 || (entering->foreground && tcsetpgrp(entering->terminal, getpid()) < 0))
+        if (setpgid(0, 0) < 0 ||
+            (entering->stdio.foreground && tcsetpgrp(entering->stdio.terminal, getpid()) < 0))
                 entering_fail(entering, STAGE_STDIO, errno, "terminal");
 }
 
@@ -84,14 +85,14 @@ static bool is_terminal(int fd, const struct stat *terminal)
 static void reopen_terminal(struct entering *entering)
 {
         struct stat terminal;
-        if (entering->terminal < 0 || fstat(entering->terminal, &terminal) < 0)
+        if (entering->stdio.terminal < 0 || fstat(entering->stdio.terminal, &terminal) < 0)
                 return;
         int fd = open("/dev/console", O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
         if (!is_terminal(fd, &terminal) || fcntl(fd, F_SETFL, O_RDWR) < 0)
                 return; /* take_descriptors() closes fd */
         for (int i = 0; i < 3; i++)
-                if (is_terminal(entering->server[i], &terminal))
-                        entering->server[i] = fd;
+                if (is_terminal(entering->stdio.server[i], &terminal))
+                        entering->stdio.server[i] = fd;
 }
 
 /* Moves the server's descriptors to 0, 1 and 2, and closes all others but the failure pipe, which execve()
@@ -99,7 +100,7 @@ static void reopen_terminal(struct entering *entering)
 static void take_descriptors(struct entering *entering)
 {
         for (int i = 0; i < 3; i++)
-                if (entering->server[i] != i && dup2(entering->server[i], i) < 0)
+                if (entering->stdio.server[i] != i && dup2(entering->stdio.server[i], i) < 0)
                         entering_fail(entering, STAGE_STDIO, errno, NULL);
         if (entering->failure != FAILURE_DESCRIPTOR &&
             dup3(entering->failure, FAILURE_DESCRIPTOR, O_CLOEXEC) < 0)
@@ -187,8 +188,8 @@ static void obey(struct duty *duty)
                 kill(-duty->server, message.value);
         } else if (message.type == CONTROL_CONTINUE) {
                 duty->told_stop = false;
-                if (message.value && entering->terminal >= 0)
-                        (void)tcsetpgrp(entering->terminal, duty->server);
+                if (message.value && entering->stdio.terminal >= 0)
+                        (void)tcsetpgrp(entering->stdio.terminal, duty->server);
                 kill(-duty->server, SIGCONT);
         }
 }
@@ -248,25 +249,18 @@ static int time_left(const struct duty *duty)
         return duty->reaping || left < 0 ? 0 : (int)left;
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-        return *(const int *)a - *(const int *)b;
-}
-
 /* Closes every descriptor but those of pid 1. With an end of the server's pipes open here, the client would
  * see no end of file after the server has gone. */
 static void close_all_but(const int *keep, size_t count)
 {
-        unsigned next = 0;
-        for (size_t i = 0; i < count; i++) {
-                if (keep[i] < 0)
-                        continue;
-                if ((unsigned)keep[i] > next && syscall(SYS_close_range, next, (unsigned)keep[i] - 1, 0) < 0)
+        for (unsigned next = 0, kept = 0; kept < UINT_MAX; next = kept + 1) {
+                kept = UINT_MAX;
+                for (size_t i = 0; i < count; i++)
+                        if (keep[i] >= 0 && (unsigned)keep[i] >= next && (unsigned)keep[i] < kept)
+                                kept = (unsigned)keep[i];
+                if (kept > next && syscall(SYS_close_range, next, kept - 1, 0) < 0)
                         _exit(EXIT_SETUP);
-                next = (unsigned)keep[i] + 1;
         }
-        if (syscall(SYS_close_range, next, ~0U, 0) < 0)
-                _exit(EXIT_SETUP);
 }
 
 /* What the watchdog measures; nothing where a cgroup limits the memory. */
@@ -296,14 +290,13 @@ void init_run(struct entering *entering)
                             .end = NEVER,
                             .look = NEVER,
                             .sources = find_sources(entering)};
-        const int own[] = {entering->control, signals, entering->terminal, entering->dialler,
+        const int own[] = {entering->control, signals, entering->stdio.terminal, entering->stdio.dialler,
                            duty.sources.proc};
         size_t own_count = sizeof(own) / sizeof(*own), kept = own_count + duty.sources.file_system_count;
         autofree int *keep = str_or_die(calloc(kept, sizeof(*keep)));
         memcpy(keep, own, sizeof(own));
         if (duty.sources.file_system_count)
                 memcpy(keep + own_count, duty.sources.file_systems, (kept - own_count) * sizeof(*keep));
-        qsort(keep, kept, sizeof(*keep), compare_numbers);
 
         /* The child makes system calls only until execve() and never returns, so it can share this memory,
          * which saves a copy. Of what the child changes in *entering, pid 1 uses the failure pipe alone. */
@@ -327,11 +320,11 @@ void init_run(struct entering *entering)
         struct pollfd polls[] = {
             {.fd = entering->control, .events = POLLIN},
             {.fd = signals, .events = POLLIN},
-            {.fd = entering->dialler, .events = POLLIN},
+            {.fd = entering->stdio.dialler, .events = POLLIN},
         };
         for (;;) {
                 int ready = poll(polls, sizeof(polls) / sizeof(*polls), time_left(&duty));
-                if (ready > 0 && polls[2].revents && !dial_answer(entering->dialler))
+                if (ready > 0 && polls[2].revents && !dial_answer(entering->stdio.dialler))
                         polls[2].fd = -1;
                 struct signalfd_siginfo ignored;
                 if ((ready > 0 && polls[1].revents && read(signals, &ignored, sizeof(ignored)) > 0) ||

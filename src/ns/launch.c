@@ -9,7 +9,6 @@
 #include "lib/fd.h"
 #include "lib/messages.h"
 #include "ns/caps.h"
-#include "ns/cgroup_entry.h"
 #include "ns/copy_in.h"
 #include "ns/init.h"
 #include "ns/landlock.h"
@@ -85,6 +84,23 @@ static void set_host_name(const struct entering *entering)
                 entering_fail(entering, STAGE_HOST_NAME, errno, NULL);
 }
 
+/* Waits until the supervisor has told what the cgroup holds, settles the limits by it, and makes the cgroup
+ * namespace. */
+static void await_cgroup(struct entering *entering)
+{
+        unsigned char holds;
+        if (entering->permission >= 0) {
+                /* End of file: the supervisor has gone. */
+                if (read(entering->permission, &holds, 1) != 1)
+                        _exit(EXIT_SETUP);
+                fd_close(&entering->permission);
+                limits_settle(&entering->limits, holds, entering->box->outer_uid, entering->box->proc, "");
+        }
+        /* Not in the clone: the root of the namespace is the cgroup that its maker is in at that moment. */
+        if (entering->cgroup_namespace)
+                entering_check(entering, STAGE_LIMIT, "cgroup", unshare(CLONE_NEWCGROUP));
+}
+
 static struct seccomp_program choose_argument_filter(const struct entering *entering)
 {
         const struct limits *limits = &entering->limits;
@@ -112,7 +128,7 @@ static _Noreturn void enter(struct entering *entering)
         network_enter(entering);
 
         /* 3. What the sandbox may take of the machine. */
-        cgroup_entry_await(entering);
+        await_cgroup(entering);
         entering->arguments = choose_argument_filter(entering);
         userns_set_budgets(entering);
         rlimits_set(entering);
@@ -146,10 +162,10 @@ static pid_t clone_child(const struct entering *entering, int *pidfd)
 {
         unsigned long namespaces = new_namespaces(!entering->cgroup_namespace);
         struct clone_args clone_arguments = {
-            .flags = namespaces | CLONE_PIDFD | (entering->group >= 0 ? CLONE_INTO_CGROUP : 0),
+            .flags = namespaces | CLONE_PIDFD | (entering->stdio.group >= 0 ? CLONE_INTO_CGROUP : 0),
             .pidfd = (uintptr_t)pidfd,
             .exit_signal = SIGCHLD,
-            .cgroup = entering->group >= 0 ? (unsigned)entering->group : 0,
+            .cgroup = entering->stdio.group >= 0 ? (unsigned)entering->stdio.group : 0,
         };
         long child = syscall(SYS_clone3, &clone_arguments, sizeof(clone_arguments));
         /* A container's filter cannot read the structure of clone3. It answers ENOSYS, so that callers use
@@ -161,20 +177,13 @@ static pid_t clone_child(const struct entering *entering, int *pidfd)
 #else
                 child = syscall(SYS_clone, flags, NULL, pidfd, NULL, 0);
 #endif
-                if (child == 0 && entering->group >= 0)
-                        cgroup_entry_join(entering);
+                if (child == 0 && entering->stdio.group >= 0) {
+                        int error = fd_write_file(entering->stdio.group, "cgroup.procs", "0");
+                        if (error < 0)
+                                entering_fail(entering, STAGE_LIMIT, -error, "cgroup");
+                }
         }
         return child < 0 ? -errno : (pid_t)child;
-}
-
-static bool prepare_filters(const struct box *box, struct entering *entering, struct error *error)
-{
-        entering->init_filter = seccomp_for_init(entering->dialler >= 0);
-        if (box->seccomp_path)
-                return seccomp_compile(box->seccomp_path, box->seccomp_json, box->seccomp_length,
-                                       &entering->profile, error);
-        entering->profile = seccomp_builtin(box->userns != USERNS_NONE);
-        return true;
 }
 
 /* Says when Landlock cannot be enforced, so that the mounts are the only file layer. False when --require
@@ -213,20 +222,21 @@ bool launch_start(const struct box *box, const struct launch_stdio *stdio, struc
             .status = {stdio->status[0], stdio->status[1]},
             .permission = permission_read,
             .permit = permission_write,
-            .server = {stdio->server[0], stdio->server[1], stdio->server[2]},
-            .terminal = stdio->terminal,
-            .foreground = stdio->foreground,
+            .stdio = *stdio,
             .root = -1,
-            .nat = box_has_network(box) ? stdio->nat : -1,
-            .dialler = box->network.publish_count ? stdio->dialler : -1,
             .limits = *stdio->limits,
-            .group = stdio->group,
             .cgroup_namespace = stdio->limits->way != CGROUP_WAY_NONE && layer_enabled(LAYER_NAMES),
             .spread = (unsigned)getpid(),
             .proc = -1,
             .landlock_abi = landlock_abi(),
         };
-        if (!check_landlock(box, entering.landlock_abi, error) || !prepare_filters(box, &entering, error))
+        if (!check_landlock(box, entering.landlock_abi, error))
+                return false;
+        entering.init_filter = seccomp_for_init(stdio->dialler >= 0);
+        if (!box->seccomp_path)
+                entering.profile = seccomp_builtin(box->userns != USERNS_NONE);
+        else if (!seccomp_compile(box->seccomp_path, box->seccomp_json, box->seccomp_length,
+                                  &entering.profile, error))
                 return false;
 
         int pidfd = -1;

@@ -26,8 +26,8 @@ struct launch_stdio {
         int server[3];   /* the server's descriptors 0, 1, 2 */
         int terminal;    /* the terminal that is passed through; -1: the server gets a session without one */
         bool foreground; /* the server's process group gets the terminal */
-        int nat;         /* hutch-nat gets its sockets here, if the box has a network */
-        int dialler;     /* hutch-nat asks for connections to published ports here, if there are any */
+        int nat;         /* hutch-nat gets its sockets here; -1: the sandbox has a loopback only */
+        int dialler;     /* hutch-nat asks pid 1 for connections to published ports here */
         const struct limits *limits; /* the box's, with the mechanism of each as far as it is known */
         int group;                   /* the directory of the cgroup to start in */
         int status[2];               /* of --status-fd: nothing in the sandbox keeps them */

@@ -67,7 +67,7 @@ static _Noreturn void make_gateway(const struct entering *entering)
             .host_ports = host_ports,
             .host_port_count = network->host_port_count,
         };
-        if (setup_gateway(&plan, entering->nat, &result->failure))
+        if (setup_gateway(&plan, entering->stdio.nat, &result->failure))
                 hold_namespace(result);
         _exit(0);
 }
@@ -90,7 +90,7 @@ void network_begin(struct entering *entering)
 {
         if (!layer_enabled(LAYER_NETWORK))
                 return;
-        if (entering->nat >= 0) {
+        if (entering->stdio.nat >= 0) {
                 begin_gateway(entering);
                 return;
         }
@@ -122,8 +122,8 @@ void network_enter(struct entering *entering)
                 entering_fail(entering, STAGE_NETWORK, ECHILD, NULL);
         entering_check(entering, STAGE_NETWORK, NULL, setns(result->namespace, CLONE_NEWNET));
         close(result->namespace);
-        if (entering->nat >= 0) {
-                close(entering->nat);
+        if (entering->stdio.nat >= 0) {
+                close(entering->stdio.nat);
                 return; /* setup_gateway() has brought the loopback up */
         }
         int error = setup_loopback();

@@ -27,14 +27,6 @@ static void make_directory(const struct entering *entering, int memory, char *na
         entering_check(entering, STAGE_MEMORY_FS, name, mkdirat(memory, name, 0755));
 }
 
-/* Gives the upper directory the mode of the host's: the root of the overlay has the upper's mode. */
-static void copy_mode(const struct entering *entering, int lower, int memory, const char *upper)
-{
-        struct stat status;
-        if (fstat(lower, &status) < 0 || fchmodat(memory, upper, status.st_mode & 07777, 0) < 0)
-                entering_fail(entering, STAGE_MEMORY_FS, errno, upper);
-}
-
 int overlay_make(const struct entering *entering, int memory, size_t index)
 {
         const struct mount *mount = &entering->box->mounts[index];
@@ -44,7 +36,10 @@ int overlay_make(const struct entering *entering, int memory, size_t index)
         make_directory(entering, memory, work, index, "work");
 
         autoclose int source = detached_clone(entering, mount);
-        copy_mode(entering, source, memory, upper);
+        /* The root of the overlay has the mode of the upper directory. */
+        struct stat status;
+        if (fstat(source, &status) < 0 || fchmodat(memory, upper, status.st_mode & 07777, 0) < 0)
+                entering_fail(entering, STAGE_MEMORY_FS, errno, upper);
         if (move_mount(source, "", memory, lower, MOVE_MOUNT_F_EMPTY_PATH) < 0 || fchdir(memory) < 0)
                 entering_fail(entering, STAGE_OVERLAY, errno, mount->source);
 

@@ -42,11 +42,6 @@ static rlim_t data_limit(const struct limits *limits)
         return most;
 }
 
-static bool without_cgroup(const struct limits *limits)
-{
-        return limits->processes == LIMIT_RLIMIT || limits->processes == LIMIT_PID_MAX;
-}
-
 /* Limits the pids of the new pid namespace, where each namespace has a pid_max. */
 static void set_pid_max(const struct entering *entering)
 {
@@ -106,7 +101,7 @@ void rlimits_set(const struct entering *entering)
 
         for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++)
                 lower(entering, limits[i].resource, limits[i].most, limits[i].name);
-        if (without_cgroup(asked)) {
+        if (asked->processes == LIMIT_RLIMIT || asked->processes == LIMIT_PID_MAX) {
                 /* The kernel counts RLIMIT_NPROC per user namespace, so each sandbox has its own budget. */
                 lower(entering, RLIMIT_NPROC, asked->pids + OWN_PROCESSES, "nproc");
                 set_pid_max(entering);

@@ -70,31 +70,16 @@ static int clone_memory_directory(const struct entering *entering, int memory, c
                               open_tree(memory, name, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
 }
 
-static void mount_memory_directory(struct entering *entering, int memory, size_t index)
+static int make_memory_directory(struct entering *entering, int memory, const struct mount *mount,
+                                 const char *name)
 {
         const struct box *box = entering->box;
-        const struct mount *mount = &box->mounts[index];
         bool shared = str_equal(mount->destination, "/tmp") || str_equal(mount->destination, "/var/tmp") ||
                       str_equal(mount->destination, "/dev/shm");
         /* Some programs refuse a shared temporary directory without the sticky bit. */
         mode_t mode = shared ? 01777 : 0700;
-        char name[32];
-        snprintf(name, sizeof(name), "%zu", index);
-        autoclose int tree = mount->bytes ? make_tmpfs(entering, mount->bytes, box->memory_fs_inodes, mode)
-                                          : clone_memory_directory(entering, memory, name, mode);
-        mount_point_attach(entering, tree, mount->destination, true);
-}
-
-static void mount_host_object(const struct entering *entering, const struct mount *mount)
-{
-        autoclose int tree = detached_clone(entering, mount);
-        mount_point_attach(entering, tree, mount->destination, mount->is_directory);
-}
-
-static void mount_overlay(const struct entering *entering, int memory, size_t index)
-{
-        autoclose int tree = overlay_make(entering, memory, index);
-        mount_point_attach(entering, tree, entering->box->mounts[index].destination, true);
+        return mount->bytes ? make_tmpfs(entering, mount->bytes, box->memory_fs_inodes, mode)
+                            : clone_memory_directory(entering, memory, name, mode);
 }
 
 /* True when another mount or link has its place below this mask. */
@@ -107,18 +92,14 @@ static bool holds_others(const struct box *box, const struct mount *mask)
         return false;
 }
 
-/* Covers a directory with an empty one, and any other object with /dev/null. A directory in which others are
- * mounted stays writable until they are in place: see seal_masks(). */
-static void mount_mask(const struct entering *entering, int memory, size_t index)
+/* An empty directory to cover a directory with, or /dev/null for any other object. A directory in which
+ * others are mounted stays writable until they are in place: see seal_masks(). */
+static int make_mask(const struct entering *entering, int memory, const struct mount *mount, const char *name)
 {
-        const struct mount *mount = &entering->box->mounts[index];
         bool open = mount->is_directory && holds_others(entering->box, mount);
-        char name[32];
-        snprintf(name, sizeof(name), "%zu", index);
-        autoclose int tree =
-            mount->is_directory
-                ? clone_memory_directory(entering, memory, name, 0555)
-                : open_tree(AT_FDCWD, "/dev/null", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
+        int tree = mount->is_directory ? clone_memory_directory(entering, memory, name, 0555)
+                                       : open_tree(AT_FDCWD, "/dev/null",
+                                                   OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
         struct stat status;
         if (tree < 0 || fstat(tree, &status) < 0)
                 entering_fail(entering, STAGE_SOURCE, errno, "/dev/null");
@@ -126,10 +107,10 @@ static void mount_mask(const struct entering *entering, int memory, size_t index
                 entering_fail(entering, STAGE_SWAPPED, ENODEV, "/dev/null");
         detached_restrict(entering, STAGE_MOUNT, mount->destination, tree,
                           MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC | (open ? 0 : MOUNT_ATTR_RDONLY));
-        mount_point_attach(entering, tree, mount->destination, mount->is_directory);
+        return tree;
 }
 
-/* Makes the masks read-only that mount_mask() left writable. */
+/* Makes the masks read-only that make_mask() left writable. */
 static void seal_masks(const struct entering *entering)
 {
         struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
@@ -147,18 +128,24 @@ static void seal_masks(const struct entering *entering)
 static void mount_one(struct entering *entering, int memory, size_t index)
 {
         const struct mount *mount = &entering->box->mounts[index];
+        bool is_directory = mount->is_directory;
+        autoclose int tree = -1;
+        char name[32]; /* in the memory file system */
+        snprintf(name, sizeof(name), "%zu", index);
         switch (mount->kind) {
         case MOUNT_BIND:
-                mount_host_object(entering, mount);
+                tree = detached_clone(entering, mount);
                 break;
         case MOUNT_OVERLAY:
-                mount_overlay(entering, memory, index);
+                tree = overlay_make(entering, memory, index);
+                is_directory = true;
                 break;
         case MOUNT_MASK:
-                mount_mask(entering, memory, index);
+                tree = make_mask(entering, memory, mount, name);
                 break;
         case MOUNT_MEMORY:
-                mount_memory_directory(entering, memory, index);
+                tree = make_memory_directory(entering, memory, mount, name);
+                is_directory = true;
                 break;
         case MOUNT_FILE:
                 mount_point_make_file(entering, mount);
@@ -173,6 +160,8 @@ static void mount_one(struct entering *entering, int memory, size_t index)
                 dev_mount(entering, mount->destination);
                 break;
         }
+        if (tree >= 0)
+                mount_point_attach(entering, tree, mount->destination, is_directory);
 }
 
 void rootfs_build(struct entering *entering)

@@ -12,12 +12,6 @@ enum {
         TIMEOUT_MAX_MS = 3600000, /* poll() takes an int */
 };
 
-void deadlines_init(struct deadlines *deadlines)
-{
-        for (size_t i = 0; i < DEADLINES; i++)
-                deadlines->at[i] = DEADLINE_NEVER;
-}
-
 void deadlines_set_once(struct deadlines *deadlines, enum deadline deadline, long long at)
 {
         if (deadlines->at[deadline] == DEADLINE_NEVER)

@@ -25,8 +25,7 @@ struct deadlines {
         long long at[DEADLINES];
 };
 
-/* Sets every deadline to DEADLINE_NEVER. */
-void deadlines_init(struct deadlines *deadlines);
+#define DEADLINES_NONE ((struct deadlines){.at = {[0 ... DEADLINES - 1] = DEADLINE_NEVER}})
 
 /* Sets a deadline, unless it is set already. */
 void deadlines_set_once(struct deadlines *deadlines, enum deadline deadline, long long at);

@@ -48,17 +48,6 @@ void nat_helper_write_rules(const struct box *box, bool explain, struct buf *out
                 buf_format(out, "no-proxy %s\n", network->no_proxy.values[i]);
 }
 
-/* Makes the sealed file of rules, followed by `names`. A descriptor, or a negative errno. */
-static int make_rules(const struct box *box, bool explain, const char *names)
-{
-        autobuf text = {0};
-        nat_helper_write_rules(box, explain, &text);
-        buf_put_text(&text, names);
-        int made = fd_memory_file("rules", text.bytes, text.length);
-        explicit_bzero(text.bytes, text.length); /* it holds the credentials of the proxy */
-        return made;
-}
-
 static bool fail(struct error *error, const char *what)
 {
         return error_set(error, EXIT_SETUP, "cannot start the network helper: %s: %s", what, strerror(errno));
@@ -78,28 +67,25 @@ bool nat_helper_refuse_port(const struct port_pair *pair, int problem, struct er
                          pair->host, strerror(problem), advice ? advice : "");
 }
 
-/* Binds the published ports. They are sent through the sandbox's end of the set-up socket, to which nothing
- * else writes yet. */
-static bool publish(const struct nat_helper *helper, const struct network *network, struct error *error)
-{
-        for (size_t i = 0; i < network->publish_count; i++) {
-                uint16_t port = network->publish[i].host;
-                if (!listeners_publish(helper->setup, port, network->publish[i].inside))
-                        return nat_helper_refuse_port(&network->publish[i], errno, error);
-        }
-        return true;
-}
-
 bool nat_helper_start(struct nat_helper *helper, const struct box *box, int filter, struct error *error)
 {
         autoclose int nat_talk = -1, nat_setup = -1, nat_dial = -1, sandbox_dial = -1;
         if (!fd_socket_pair(&helper->control, &nat_talk, 0) ||
             !fd_socket_pair(&helper->setup, &nat_setup, 0) || !fd_socket_pair(&sandbox_dial, &nat_dial, 0))
                 return fail(error, "a socket");
-        if (!publish(helper, &box->network, error))
-                return false;
+        /* The published ports go through the sandbox's end of the set-up socket, to which nothing else writes
+         * yet. */
+        for (size_t i = 0; i < box->network.publish_count; i++) {
+                const struct port_pair *pair = &box->network.publish[i];
+                if (!listeners_publish(helper->setup, pair->host, pair->inside))
+                        return nat_helper_refuse_port(pair, errno, error);
+        }
         names_watch_begin(&helper->names, &box->network, helper->control);
-        autoclose int rules = make_rules(box, filter >= 0, helper->names.told);
+        autobuf text = {0};
+        nat_helper_write_rules(box, filter >= 0, &text);
+        buf_put_text(&text, helper->names.told);
+        autoclose int rules = fd_memory_file("rules", text.bytes, text.length);
+        explicit_bzero(text.bytes, text.length); /* it holds the credentials of the proxy */
         if (rules < 0)
                 errno = -rules;
         autoclose int null = open("/dev/null", O_RDWR | O_CLOEXEC);

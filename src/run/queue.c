@@ -107,10 +107,19 @@ void queue_add_line(struct queue *queue, const char *line, size_t length)
                 count_lost_lines(queue, line, length);
 }
 
-void queue_settle(struct queue *queue, bool quiet)
+static void report_dropped(struct queue *queue, unsigned long long *count, const char *what)
 {
         char line[128];
 
+        if (*count > 0) {
+                snprintf(line, sizeof line, "[hutch] %llu %s were dropped\n", *count, what);
+                append(queue, line, strlen(line));
+        }
+        *count = 0;
+}
+
+void queue_settle(struct queue *queue, bool quiet)
+{
         /* The end of the server's line may be among what was dropped. */
         if (queue->waiting > 0 && (quiet || queue->dropping || !queue->mid_line))
                 release_waiting(queue);
@@ -118,17 +127,8 @@ void queue_settle(struct queue *queue, bool quiet)
                 return;
 
         queue->dropping = false;
-        if (queue->dropped_bytes > 0) {
-                snprintf(line, sizeof line, "[hutch] %llu bytes of the server's stderr were dropped\n",
-                         queue->dropped_bytes);
-                append(queue, line, strlen(line));
-        }
-        if (queue->dropped_lines > 0) {
-                snprintf(line, sizeof line, "[hutch] %llu lines of hutch were dropped\n",
-                         queue->dropped_lines);
-                append(queue, line, strlen(line));
-        }
-        queue->dropped_bytes = queue->dropped_lines = 0;
+        report_dropped(queue, &queue->dropped_bytes, "bytes of the server's stderr");
+        report_dropped(queue, &queue->dropped_lines, "lines of hutch");
 }
 
 bool queue_is_pending(const struct queue *queue)

@@ -132,21 +132,18 @@ static void stop_run(struct supervisor *supervisor, int signal_number)
         kill_soon(supervisor);
 }
 
-static void handle_signal(struct supervisor *supervisor, int signal_number)
-{
-        if (signal_number == SIGCONT)
-                continue_server(supervisor);
-        else if (signals_stop_run(supervisor->box->kind, signal_number))
-                stop_run(supervisor, signal_number);
-        else
-                control(supervisor, CONTROL_SIGNAL, signal_number);
-}
-
 static void read_signals(struct supervisor *supervisor)
 {
         struct signalfd_siginfo info;
-        while (read(supervisor->signals.descriptor, &info, sizeof(info)) == sizeof(info))
-                handle_signal(supervisor, (int)info.ssi_signo);
+        while (read(supervisor->signals.descriptor, &info, sizeof(info)) == sizeof(info)) {
+                int signal_number = (int)info.ssi_signo;
+                if (signal_number == SIGCONT)
+                        continue_server(supervisor);
+                else if (signals_stop_run(supervisor->box->kind, signal_number))
+                        stop_run(supervisor, signal_number);
+                else
+                        control(supervisor, CONTROL_SIGNAL, signal_number);
+        }
 }
 
 /* Something that was required no longer holds. The server gets no grace, because it may use the gap. */
@@ -502,11 +499,11 @@ int supervise(const struct box *box, struct held_sources *held, struct run_log *
             .filter = FILTER_HELPER_NONE,
             .enforcement = ENFORCEMENT_NONE_YET,
             .signals = {.descriptor = -1},
+            .deadlines = DEADLINES_NONE,
             .terminal = {.descriptor = -1},
         };
         int status = 0;
         sigemptyset(&supervisor.sent);
-        deadlines_init(&supervisor.deadlines);
         if (box->kind == BOX_RUN)
                 supervisor.terminal = terminal_find();
         if (signals_open(&supervisor.signals, error) && start(&supervisor, held, error)) {

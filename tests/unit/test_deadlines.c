@@ -11,7 +11,7 @@ static struct deadlines deadlines;
 static int begin(void **state)
 {
         (void)state;
-        deadlines_init(&deadlines);
+        deadlines = DEADLINES_NONE;
         return 0;
 }
 
