@@ -212,7 +212,7 @@ void limits_choose(struct limits *limits, uid_t caller, bool proc)
                 limits->way = CGROUP_WAY_SYSTEMD;
         else if (find_delegated(limits->cgroup, limits->cpus))
                 limits->way = CGROUP_WAY_DELEGATED;
-        if (limits->way == CGROUP_WAY_NONE) {
+        else {
                 limits_choose_without_cgroup(
                     limits, caller, proc,
                     "no cgroup is delegated to you, and no systemd user manager runs for you");

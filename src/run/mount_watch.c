@@ -29,7 +29,8 @@
 
 enum { EVENTS = IN_CREATE | IN_MOVED_TO };
 
-/* The object at a place. Its birth time tells it from a later object with the same inode number. */
+/* The object at a place. Its birth time tells it from a later object with the same inode number. There is no
+ * padding, so two can be compared as bytes. */
 struct identity {
         uint64_t inode;
         uint32_t major, minor;
@@ -68,12 +69,6 @@ static bool identify(const char *path, struct identity *identity)
             .born = status.stx_btime,
         };
         return true;
-}
-
-static bool is_same(const struct identity *a, const struct identity *b)
-{
-        return a->inode == b->inode && a->major == b->major && a->minor == b->minor &&
-               a->born.tv_sec == b->born.tv_sec && a->born.tv_nsec == b->born.tv_nsec;
 }
 
 /* True when the loss of the mount would reveal, or let the sandbox change, what the box does not grant. */
@@ -184,7 +179,8 @@ static bool compare_places(struct mount_watch *watch)
         for (size_t i = 0; i < watch->count; i++) {
                 struct place *place = &watch->places[i];
                 struct identity now;
-                if (!place->reported && identify(place->path, &now) && !is_same(&now, &place->before))
+                if (!place->reported && identify(place->path, &now) &&
+                    memcmp(&now, &place->before, sizeof(now)) != 0)
                         holds &= report_loss(watch, place);
         }
         return holds;
