@@ -21,7 +21,6 @@ struct entering {
         int failure;    /* write end of the failure pipe, close-on-exec */
         int control;    /* the sandbox's end of the control socket (control.h) */
         int supervisor; /* the supervisor's end of it; the child closes it before all else */
-        int status[2];  /* those of --status-fd; the child closes them before all else */
         int permission; /* the supervisor writes one byte here: what the cgroup holds; -1: it is known */
         int permit;     /* the write end of it; the child closes it before all else */
 

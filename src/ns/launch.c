@@ -62,8 +62,8 @@ static void tie_to_supervisor(const struct entering *entering)
         /* Pid 1 never executes a program, so close-on-exec would leave them open in it; and the program that
          * reads the lines would wait for their end. */
         for (int i = 0; i < 2; i++)
-                if (entering->status[i] >= 0)
-                        close(entering->status[i]);
+                if (entering->stdio.status[i] >= 0)
+                        close(entering->stdio.status[i]);
         if (entering->permission >= 0)
                 close(entering->permit);
         struct pollfd lifeline = {.fd = entering->control};
@@ -219,7 +219,6 @@ bool launch_start(const struct box *box, const struct launch_stdio *stdio, struc
             .failure = failure_write,
             .control = sandbox,
             .supervisor = supervisor,
-            .status = {stdio->status[0], stdio->status[1]},
             .permission = permission_read,
             .permit = permission_write,
             .stdio = *stdio,

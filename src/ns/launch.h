@@ -30,7 +30,8 @@ struct launch_stdio {
         int dialler;     /* hutch-nat asks pid 1 for connections to published ports here */
         const struct limits *limits; /* the box's, with the mechanism of each as far as it is known */
         int group;                   /* the directory of the cgroup to start in */
-        int status[2];               /* of --status-fd: nothing in the sandbox keeps them */
+        int status[2]; /* of --status-fd; the child closes them before all else, so nothing in the sandbox has
+                          them */
 };
 
 /* A started sandbox, as its supervisor holds it. The caller closes the descriptors. */

@@ -35,8 +35,6 @@
 #include <sys/vfs.h>
 #include <time.h>
 
-#define NUMBER_MOST (1ULL << 50) /* so that sums of some in KiB do not overflow */
-
 enum {
         TEXT_SIZE = 1 << 17, /* a status file with some ten thousand supplementary groups */
         PROCESSES_MOST = 1 << 16,
@@ -48,12 +46,19 @@ enum {
 /* ---- parsing ---- */
 
 /* The number after `key`, which begins with a newline so that it matches only at the start of a line; 0 when
- * there is no such line. The kernel writes a newline in the name of a process as "\n". */
+ * there is no such line. The kernel writes a newline in the name of a process as "\n". Without strtoull(),
+ * whose pages of the C library pid 1 would keep for this alone. */
 static uint64_t find_number(const char *text, const char *key)
 {
         const char *line = strstr(text, key);
-        uint64_t value = line ? strtoull(line + strlen(key), NULL, 10) : 0;
-        return value < NUMBER_MOST ? value : NUMBER_MOST;
+        uint64_t value = 0;
+        if (!line)
+                return 0;
+        for (line += strlen(key); *line == ' ' || *line == '\t';)
+                line++;
+        for (; *line >= '0' && *line <= '9' && value < UINT64_MAX / 20480; line++)
+                value = value * 10 + (uint64_t)(*line - '0');
+        return value;
 }
 
 static uint64_t find_bytes(const char *text, const char *key)
