@@ -80,19 +80,6 @@ void filter_helper_write_rules(const struct box *box, const char *server, bool e
         buf_format(out, "message-max %zu\n", rules->message_max);
 }
 
-/* Makes the sealed file of rules. A descriptor, or a negative errno. */
-static int make_rules(const struct box *box, const char *server, bool explain, const struct endpoint *input,
-                      const struct endpoint *output)
-{
-        autobuf text = {0};
-        filter_helper_write_rules(box, server, explain, &text);
-        write_endpoint("input", input, &text);
-        write_endpoint("output", output, &text);
-        int made = fd_memory_file("rules", text.bytes, text.length);
-        explicit_bzero(text.bytes, text.length); /* it holds the values of variables */
-        return made;
-}
-
 /* Copies the pins into a sealed file, which is all that the filter gets of them. A descriptor, or a negative
  * errno. */
 static int copy_pins(const struct filter_helper *helper)
@@ -102,25 +89,19 @@ static int copy_pins(const struct filter_helper *helper)
         return length < 0 ? (int)length : fd_memory_file("pins", text, (size_t)length);
 }
 
-/* The client's descriptors, and how they are used. close_client() leaves 0 and 1 open. */
-struct client {
-        struct endpoint in, out;
-};
-
-static void close_client(struct client *client)
-{
-        endpoint_close(&client->in);
-        endpoint_close(&client->out);
-}
-
 /* Starts the program. The descriptors stay the caller's. */
 static bool spawn(struct filter_helper *helper, const struct box *box, int talk, const int server[2], int nat,
                   struct error *error)
 {
-        __attribute__((cleanup(close_client))) struct client client;
-        endpoint_open(&client.in, STDIN_FILENO, O_RDONLY);
-        endpoint_open(&client.out, STDOUT_FILENO, O_WRONLY);
-        autoclose int rules = make_rules(box, helper->server, nat >= 0, &client.in, &client.out);
+        __attribute__((cleanup(endpoint_close))) struct endpoint in, out; /* it leaves 0 and 1 open */
+        endpoint_open(&in, STDIN_FILENO, O_RDONLY);
+        endpoint_open(&out, STDOUT_FILENO, O_WRONLY);
+        autobuf text = {0};
+        filter_helper_write_rules(box, helper->server, nat >= 0, &text);
+        write_endpoint("input", &in, &text);
+        write_endpoint("output", &out, &text);
+        autoclose int rules = fd_memory_file("rules", text.bytes, text.length);
+        explicit_bzero(text.bytes, text.length); /* it holds the values of variables */
         autoclose int pins = copy_pins(helper);
         autoclose int null = open("/dev/null", O_RDWR | O_CLOEXEC);
         if (pins < 0)
@@ -129,16 +110,16 @@ static bool spawn(struct filter_helper *helper, const struct box *box, int talk,
         if (rules < 0 || null < 0)
                 return fail(error, "a memory file");
         const int given[] = {
-            client.in.fd < 0 ? null : client.in.fd,
-            client.out.fd < 0 ? null : client.out.fd,
+            in.fd < 0 ? null : in.fd,
+            out.fd < 0 ? null : out.fd,
             null,
             [FILTER_SUPERVISOR] = talk,
             [FILTER_TO_SERVER] = server[0],
             [FILTER_FROM_SERVER] = server[1],
             [FILTER_RULES] = rules,
             [FILTER_PINS] = pins,
-            [FILTER_CLIENT_IN] = client.in.fd < 0 ? null : client.in.io,
-            [FILTER_CLIENT_OUT] = client.out.fd < 0 ? null : client.out.io,
+            [FILTER_CLIENT_IN] = in.fd < 0 ? null : in.io,
+            [FILTER_CLIENT_OUT] = out.fd < 0 ? null : out.io,
             [FILTER_NAT] = nat,
         };
         pid_t process = child_start_helper("hutch-filter", "the MCP firewall", given,

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
@@ -36,22 +37,32 @@ int run_store_open(bool create)
         return own < 0 ? fd_take(&own) : own_directory_open(own, "runs", create);
 }
 
+/* Compares by device and inode on the way up, because a directory can be reached by several paths, and by
+ * path for grants below. */
 bool run_store_is_exposed(int runs, const struct box *box)
 {
         if (!mounts_any_writable(box))
                 return false;
-        autofree char *link = str_format("/proc/self/fd/%d", runs);
-        autofree char *real = realpath(link, NULL);
-        bool exposed = !real;
-        for (size_t i = 0; i < box->mount_count && !exposed; i++)
-                exposed = box->mounts[i].kind == MOUNT_BIND && box->mounts[i].writable &&
-                          path_is_below(box->mounts[i].source, real);
-        struct box copy = *box; /* only read */
-        struct held_sources held = {0};
-        const struct resolver resolver = {.box = &copy, .held = &held};
-        exposed = exposed || mounts_find_writable(&resolver, real);
-        held_sources_release(&held);
-        return exposed;
+        char link[32], path[PATH_MAX];
+        (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", runs);
+        ssize_t length = readlink(link, path, sizeof(path) - 1);
+        path[length > 0 ? length : 0] = 0;
+        for (bool lowest = true;; lowest = false) {
+                struct stat status;
+                if (stat(path, &status) < 0)
+                        return true;
+                for (size_t i = 0; i < box->mount_count; i++) {
+                        const struct mount *mount = &box->mounts[i];
+                        if (mount->kind == MOUNT_BIND && mount->writable &&
+                            ((mount->device == status.st_dev && mount->inode == status.st_ino) ||
+                             (lowest && path_is_below(mount->source, path))))
+                                return true;
+                }
+                char *slash = strrchr(path, '/');
+                if (!slash[1])
+                        return false;
+                slash[slash == path] = 0; /* the last of them is "/" */
+        }
 }
 
 /* ---- names ---- */
