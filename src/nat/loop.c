@@ -54,17 +54,20 @@ void source_serve(struct source *source, int descriptor, void (*ready)(struct so
 
 void source_want(struct source *source, uint32_t events)
 {
-        if (source->events == events)
+        if (source->events == events && !source->is_detached)
                 return;
-        source->events = events;
         struct epoll_event event = {.events = events, .data.ptr = source};
-        (void)epoll_ctl(loop.epoll, EPOLL_CTL_MOD, source->descriptor, &event);
+        (void)epoll_ctl(loop.epoll, source->is_detached ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, source->descriptor,
+                        &event);
+        source->events = events;
+        source->is_detached = false;
 }
 
 void source_detach(struct source *source)
 {
-        (void)epoll_ctl(loop.epoll, EPOLL_CTL_DEL, source->descriptor, NULL);
-        source->events = 0;
+        if (!source->is_detached)
+                (void)epoll_ctl(loop.epoll, EPOLL_CTL_DEL, source->descriptor, NULL);
+        source->is_detached = true;
 }
 
 int source_take(struct source *source)

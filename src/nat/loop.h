@@ -19,13 +19,15 @@ struct source {
         int descriptor;    /* -1: none */
         uint32_t events;   /* that the source waits for */
         uint32_t reported; /* by epoll, before `ready` is called */
+        bool is_detached;
         void (*ready)(struct source *source);
 };
 
-/* Adds a descriptor, changes the events it waits for, removes it. source_detach() leaves the descriptor open;
- * source_take() does so too, and gives it to the caller; source_close() closes it. source_add() returns false
- * with errno when the kernel refuses; the descriptor stays the caller's. source_serve() ends the process
- * then, for a descriptor without which the sandbox has no network. */
+/* Adds a descriptor, changes the events it waits for, removes it. source_detach() leaves the descriptor open,
+ * and source_want() adds it again; source_take() does so too, and gives it to the caller; source_close()
+ * closes it. source_add() returns false with errno when the kernel refuses; the descriptor stays the
+ * caller's. source_serve() ends the process then, for a descriptor without which the sandbox has no network.
+ */
 bool source_add(struct source *source, int descriptor, uint32_t events, void (*ready)(struct source *source));
 void source_serve(struct source *source, int descriptor, void (*ready)(struct source *source));
 void source_want(struct source *source, uint32_t events);

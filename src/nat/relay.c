@@ -190,14 +190,16 @@ static bool move_direction(struct relay_end *from, struct relay_end *to, bool en
         return true;
 }
 
-/* Waits for what an end can still do. An end that has ended both ways while the other goes on is detached,
- * because epoll would report its hang-up in every turn. */
+/* Waits for what an end can still do. An end that can do nothing now and has hung up is detached, because
+ * epoll would report the hang-up in every turn: it has ended both ways while the other goes on, or it waits
+ * until the other accepts its bytes. */
 static void wait_for(struct relay_end *end, const struct relay_end *other)
 {
         uint32_t events = end->pending ? EPOLLOUT : 0;
         if (!end->input_ended && !other->pending)
                 events |= RELAY_INPUT;
-        if (end->input_ended && end->output_ended)
+        bool hung_up = end->source.reported & EPOLLHUP || (end->input_ended && end->output_ended);
+        if (!events && hung_up)
                 source_detach(&end->source);
         else
                 source_want(&end->source, events);

@@ -6,6 +6,7 @@ import os
 import re
 import resource
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -280,6 +281,33 @@ say(after)
     assert cpu_ticks(conversation.nat) - spent < 30
     lines = conversation.end()
     assert len([line for line in lines if "refusing more connections" in line]) == 1, lines
+
+
+def test_an_end_that_has_hung_up_while_the_other_does_not_read(converse, world):
+    """The server has sent all and closed, and the client has asked for nothing more: the nat sleeps until the client reads."""
+    script = f"""
+held = []
+for number in range(98):
+    connection = dial("allowed.test", {w.SOURCE})
+    length = 60000 + number * 120000
+    connection.sendall(b"%d\\n" % length); connection.shutdown(socket.SHUT_WR)
+    held.append((connection, length))
+say(len(held))
+say(sum(len(read_all(connection)) == length for connection, length in held))
+"""
+    conversation = converse(script, *PORTS)
+    assert conversation.next() == 98
+    wait_until(lambda: quiet_second(conversation.nat), what="a nat that sleeps")
+    conversation.go_on()
+    assert conversation.next() == 98
+    conversation.end()
+
+
+def quiet_second(pid):
+    """The relayed bytes take a moment at first."""
+    spent = cpu_ticks(pid)
+    time.sleep(1)
+    return cpu_ticks(pid) - spent < 5
 
 
 def cpu_ticks(pid):
