@@ -27,9 +27,8 @@ static int open_file(int flags)
 }
 
 /* The known paths, read once. */
-static const struct str_list *read_paths(const struct resolver *resolver)
+static const struct str_list *read_paths(struct held_sources *held)
 {
-        struct held_sources *held = resolver->held;
         if (held->past_is_read)
                 return &held->past;
         held->past_is_read = true;
@@ -46,7 +45,7 @@ static const struct str_list *read_paths(const struct resolver *resolver)
 
 const char *past_grants_find(const struct resolver *resolver, const char *real)
 {
-        const struct str_list *paths = read_paths(resolver);
+        const struct str_list *paths = read_paths(resolver->held);
         const char *deepest = NULL;
         for (size_t i = 0; i < paths->count; i++)
                 if (path_is_below(real, paths->values[i]) &&
@@ -61,27 +60,21 @@ static bool is_kept(const struct mount *mount)
         return mount->kind == MOUNT_BIND && mount->writable && mount->origin == ORIGIN_OPTION;
 }
 
-bool past_grants_keep(const struct resolver *resolver)
+void past_grants_keep(struct held_sources *held, const struct box *box)
 {
         autobuf added = {0};
-        const struct box *box = resolver->box;
-        /* With --status-fd, the program that starts the sandbox grants what is its own: an entry of the
-         * store, a decoy. */
-        if (resolver->options->dry_run || resolver->options->status_fd)
-                return true;
         for (size_t i = 0; i < box->mount_count; i++) {
                 const char *source = box->mounts[i].source;
-                if (!is_kept(&box->mounts[i]) || str_list_has(read_paths(resolver), source))
+                if (!is_kept(&box->mounts[i]) || str_list_has(read_paths(held), source))
                         continue;
-                str_list_add(&resolver->held->past, source);
+                str_list_add(&held->past, source);
                 buf_put(&added, source, strlen(source) + 1);
         }
         if (!added.length)
-                return true;
+                return;
         autoclose int file = open_file(O_WRONLY | O_APPEND | O_CREAT);
         int error = file < 0 ? file : fd_write_all(file, added.bytes, added.length);
         if (error < 0)
                 message_verbose("hutch cannot keep that this run may write to its grants: %s",
                                 own_directory_explain(error));
-        return true;
 }

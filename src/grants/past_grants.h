@@ -15,8 +15,7 @@
  * NULL. */
 const char *past_grants_find(const struct resolver *resolver, const char *real);
 
-/* Adds the writable grants of this run. A step of resolve: true, also where they cannot be kept, which a note
- * says. */
-bool past_grants_keep(const struct resolver *resolver);
+/* Adds the writable grants of a box that is about to be started. */
+void past_grants_keep(struct held_sources *held, const struct box *box);
 
 #endif

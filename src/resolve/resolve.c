@@ -12,7 +12,6 @@
 #include "grants/grants.h"
 #include "grants/hide.h"
 #include "grants/mounts.h"
-#include "grants/past_grants.h"
 #include "grants/protect.h"
 #include "grants/sockets.h"
 #include "lib/fd.h"
@@ -387,7 +386,6 @@ static bool (*const steps[])(const struct resolver *) = {
     persist_make_mount_points, /* before protect_add(), which keeps the server from moving them */
     protect_add,               /* pins the directories above every mount and mask */
     copy_in_place,             /* no file is copied over a protected or hidden path */
-    past_grants_keep,          /* once nothing can refuse the sandbox any more */
     /* Nothing is decided after this. */
     finish,
 };
