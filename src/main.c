@@ -7,7 +7,6 @@
 #include "cli/ps.h"
 #include "command/search.h"
 #include "doctor/doctor.h"
-#include "grants/past_grants.h"
 #include "grants/watched_names.h"
 #include "lib/fd.h"
 #include "lib/messages.h"
@@ -43,10 +42,6 @@ static int run_box(const struct box *box, struct held_sources *held, const struc
         if (stray)
                 message("note: %.*s comes after --, so the command gets it; put options of hutch before --",
                         (int)strcspn(stray, "="), stray);
-        /* With --status-fd, the program that starts the sandbox grants what is its own: an entry of the
-         * store, a decoy. */
-        if (!options->status_fd)
-                past_grants_keep(held, box);
         return supervise(box, held, record, error);
 }
 

@@ -26,26 +26,25 @@ static int open_file(int flags)
         return file < 0 ? -errno : file;
 }
 
-/* The known paths, read once. */
-static const struct str_list *read_paths(struct held_sources *held)
+static void read_paths(struct str_list *paths)
 {
-        if (held->past_is_read)
-                return &held->past;
-        held->past_is_read = true;
         autofree char *text = NULL;
         autoclose int file = open_file(O_RDONLY);
         ssize_t length = file < 0 ? file : fd_read_all(file, MAX_FILE_BYTES, &text);
         for (ssize_t at = 0; at < length; at += (ssize_t)strlen(text + at) + 1)
-                str_list_add(&held->past, text + at);
+                str_list_add(paths, text + at);
         if (length < 0 && length != -ENOENT)
                 message("note: hutch cannot read which paths earlier runs could write to: %s",
                         own_directory_explain((int)length));
-        return &held->past;
 }
 
 const char *past_grants_find(const struct resolver *resolver, const char *real)
 {
-        const struct str_list *paths = read_paths(resolver->held);
+        struct held_sources *held = resolver->held;
+        const struct str_list *paths = &held->past;
+        if (!held->past_is_read)
+                read_paths(&held->past);
+        held->past_is_read = true;
         const char *deepest = NULL;
         for (size_t i = 0; i < paths->count; i++)
                 if (path_is_below(real, paths->values[i]) &&
@@ -60,16 +59,24 @@ static bool is_kept(const struct mount *mount)
         return mount->kind == MOUNT_BIND && mount->writable && mount->origin == ORIGIN_OPTION;
 }
 
-void past_grants_keep(struct held_sources *held, const struct box *box)
+void past_grants_keep(const struct box *box)
 {
         autobuf added = {0};
+        struct str_list known = {0};
+        bool is_read = false;
         for (size_t i = 0; i < box->mount_count; i++) {
                 const char *source = box->mounts[i].source;
-                if (!is_kept(&box->mounts[i]) || str_list_has(read_paths(held), source))
+                if (!is_kept(&box->mounts[i]))
                         continue;
-                str_list_add(&held->past, source);
+                if (!is_read)
+                        read_paths(&known);
+                is_read = true;
+                if (str_list_has(&known, source))
+                        continue;
+                str_list_add(&known, source);
                 buf_put(&added, source, strlen(source) + 1);
         }
+        str_list_free(&known);
         if (!added.length)
                 return;
         autoclose int file = open_file(O_WRONLY | O_APPEND | O_CREAT);

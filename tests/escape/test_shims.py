@@ -236,8 +236,10 @@ def test_a_removed_project_file_does_not_bring_the_directory_above(hutch):
     for name in ("uv", "npx"):
         make(hutch.home / ".local/bin" / name, f"#!/bin/sh\ncat {hutch.directory}/key {hutch.directory}/node_modules/.bin/tool\n", 0o755)
     inner = hutch.directory / "inner"
-    for command in ([hutch.home / ".local/bin/uv", "run", "x"], [hutch.home / ".local/bin/npx", "tool"], [PYTHON, "-m", "pkg"]):
+    commands = [hutch.home / ".local/bin/uv", "run", "x"], [hutch.home / ".local/bin/npx", "tool"], [PYTHON, "-m", "pkg"]
+    for command in commands:
         assert "CANARY" in hutch("run", "--", *command, cwd=inner).out
+    for command in commands:
         assert closed(hutch("run", "--rw", inner, "--", *command, cwd=inner)).status != 0
 
 
