@@ -5,7 +5,8 @@
  * the sandbox has started. A crash and a hang of an attempt are results too. The last line has the number of
  * attempts, so that a lost result is noticed.
  *
- *     hutch-prove outside|inside|outside-terminal|inside-terminal
+ *     hutch-prove outside|inside     makes the attempts on a terminal when one is its standard input, else
+ *                                    all others
  *     hutch-prove victim MARKER      has a secret in memory and reports signals, until it is killed
  *     hutch-prove steal PATH MARKER  exits with 0 when PATH contains MARKER
  *     hutch-prove whoami             exits with 1 when it runs as another user than its caller
@@ -17,12 +18,10 @@
 #include "lib/json.h"
 #include "prove/target.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -149,8 +148,8 @@ static void run_one(const struct attempt_group *group)
 
 static int run_all(const char *mode)
 {
-        bool terminal = strstr(mode, "-terminal") != NULL;
-        target_set_inside(strncmp(mode, "inside", 6) == 0);
+        bool terminal = isatty(STDIN_FILENO);
+        target_set_inside(strcmp(mode, "inside") == 0);
         /* With a terminal on 1, its driver would change the lines. Standard error is a pipe then. */
         report_file = terminal ? stderr : stdout;
         signal(SIGPIPE, SIG_IGN);
@@ -210,7 +209,7 @@ int main(int argc, char **argv)
                 return be_victim();
         if (argc == 2 && strcmp(argv[1], "whoami") == 0)
                 return geteuid() == getuid() ? 0 : 1;
-        if (argc == 2 && (strncmp(argv[1], "inside", 6) == 0 || strncmp(argv[1], "outside", 7) == 0))
+        if (argc == 2 && (strcmp(argv[1], "inside") == 0 || strcmp(argv[1], "outside") == 0))
                 return run_all(argv[1]);
         (void)fputs("hutch-prove is started by `hutch prove`\n", stderr);
         return 2;

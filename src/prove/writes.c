@@ -201,13 +201,13 @@ static enum outcome run_su(void)
 /* A running program cannot be opened for writing, but who has the permission can do it when it has ended. So
  * `own-program` checks the permission. */
 static const struct attempt rows[] = {
-    {"write-root", "the machine's root directory", AS_ROOT, try_open, "/", NEW_FILE},
-    {"write-usr", "the machine's programs", AS_ROOT, try_open, "/usr", NEW_FILE},
-    {"write-bin", "a program for everybody", AS_ROOT, try_open, "/usr/local/bin", NEW_FILE},
-    {"write-lib", "a library for everybody", AS_ROOT, try_open, "/usr/lib", NEW_FILE},
-    {"write-etc", "the machine's configuration", AS_ROOT, try_open, "/etc", NEW_FILE},
-    {"write-boot", "the next start of the machine", AS_ROOT, try_open, "/boot", NEW_FILE},
-    {"write-cron", "a job of root", AS_ROOT, try_open, "/etc/cron.d", NEW_FILE},
+    {"write-root", "the machine's root directory", AS_ROOT, OPEN("/", NEW_FILE)},
+    {"write-usr", "the machine's programs", AS_ROOT, OPEN("/usr", NEW_FILE)},
+    {"write-bin", "a program for everybody", AS_ROOT, OPEN("/usr/local/bin", NEW_FILE)},
+    {"write-lib", "a library for everybody", AS_ROOT, OPEN("/usr/lib", NEW_FILE)},
+    {"write-etc", "the machine's configuration", AS_ROOT, OPEN("/etc", NEW_FILE)},
+    {"write-boot", "the next start of the machine", AS_ROOT, OPEN("/boot", NEW_FILE)},
+    {"write-cron", "a job of root", AS_ROOT, OPEN("/etc/cron.d", NEW_FILE)},
     {"plant-ssh-login", "a login as you", AS_CALLER, plant, "home/.ssh/authorized_keys"},
     {"plant-shell-start", "your next shell", AS_CALLER, plant, "home/.bashrc"},
     {"plant-autostart", "your next desktop session", AS_CALLER, plant, "home/.config/autostart/x.desktop"},
