@@ -48,16 +48,15 @@ struct attempt_group {
         const char *name;
         const struct attempt *attempts;
         size_t count;
-        bool terminal; /* the attempts need a controlling terminal on 0 */
 };
 #define ATTEMPT_GROUP(group_name, rows)                                                                      \
         {                                                                                                    \
                 .name = (group_name), .attempts = (rows), .count = sizeof(rows) / sizeof((rows)[0])          \
         }
 
-/* One group for each file of attempts. */
+/* One group for each file of attempts. Those of the last one need a controlling terminal on 0. */
 extern const struct attempt_group files_group, writes_group, processes_group, sockets_group, namespaces_group,
-    kernel_group, devices_group, terminal_group, budgets_group;
+    kernel_group, devices_group, budgets_group, terminal_group;
 
 /* A pointer as an argument of a system call. */
 #define POINTER(pointer) ((long)(pointer))

@@ -160,7 +160,8 @@ static int run_all(const char *mode)
                 target_read(0);
         size_t count = 0;
         for (size_t i = 0; groups[i]; i++)
-                for (size_t j = 0; groups[i]->terminal == terminal && j < groups[i]->count; j++, count++) {
+                for (size_t j = 0; (groups[i] == &terminal_group) == terminal && j < groups[i]->count;
+                     j++, count++) {
                         attempt = &groups[i]->attempts[j];
                         run_one(groups[i]);
                 }

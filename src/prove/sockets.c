@@ -89,28 +89,29 @@ static bool is_hutch_interface(int fd, struct ifreq request)
 
 /* Looks which interfaces are up beside the loopback: cards of the machine, and hutch's. Those that are down
  * do not count: tunnel drivers put one into every new network namespace. */
-static void find_interfaces(bool *cards, bool *own)
+enum { CARDS = 1, OWN = 2 };
+
+static int find_interfaces(void)
 {
+        int found = 0;
         struct if_nameindex *list = if_nameindex();
         autoclose int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-        *cards = *own = false;
         for (struct if_nameindex *entry = list; entry && entry->if_index; entry++) {
                 struct ifreq request = {0};
                 memccpy(request.ifr_name, entry->if_name, 0, sizeof(request.ifr_name) - 1);
                 if (strcmp(entry->if_name, "lo") == 0 || ioctl(fd, SIOCGIFFLAGS, &request) < 0 ||
                     !(request.ifr_flags & IFF_UP))
                         continue;
-                *(is_hutch_interface(fd, request) ? own : cards) = true;
+                found |= is_hutch_interface(fd, request) ? OWN : CARDS;
         }
         if (list)
                 if_freenameindex(list);
+        return found;
 }
 
 static enum outcome interfaces(void)
 {
-        bool cards, own;
-        find_interfaces(&cards, &own);
-        return out_if(cards);
+        return out_if(find_interfaces() & CARDS);
 }
 
 /* True when a connection gets out. hutch-nat accepts every connection, and resets a refused one when its
@@ -136,12 +137,10 @@ static bool is_carried(const char *text, long port)
  * so behind it a connection to the port must get out. */
 static enum outcome route(void)
 {
-        bool cards, own;
         struct sockaddr_in address = address4(attempt->text, 53);
         if (!connect_to(AF_INET, SOCK_DGRAM, &address, sizeof(address)))
                 return HELD;
-        find_interfaces(&cards, &own);
-        return out_if(!own || cards || is_carried(attempt->text, attempt->number));
+        return out_if(find_interfaces() != OWN || is_carried(attempt->text, attempt->number));
 }
 
 /* `name`: a path, or an abstract name behind a NUL. */

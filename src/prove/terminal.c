@@ -108,5 +108,4 @@ static const struct attempt rows[] = {
     {"tiocsctty", "your session's terminal", AS_ROOT, steal_terminal},
     {"tioccons", "the machine's console messages", AS_ROOT, REACH(SYS_ioctl, 0, TIOCCONS)},
 };
-const struct attempt_group terminal_group = {
-    .name = "terminal", .attempts = rows, .count = sizeof(rows) / sizeof(rows[0]), .terminal = true};
+const struct attempt_group terminal_group = ATTEMPT_GROUP("terminal", rows);
