@@ -25,10 +25,8 @@
 #include "run/supervise.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 
 static int run_box(const struct box *box, struct held_sources *held, const struct options *options,
                    struct run_log *record, struct error *error)
@@ -66,8 +64,9 @@ static bool make_box(struct box *box, struct held_sources *held, enum box_kind k
         return resolve_box(box, held, kind, options, error);
 }
 
-static int start_sandbox(const struct subcommand_row *row, enum box_kind kind, int argc, char **argv)
+static int start_sandbox(const struct subcommand_row *row, int argc, char **argv)
 {
+        enum box_kind kind = str_equal(row->name, "mcp") ? BOX_MCP : BOX_RUN;
         struct error error = {0};
         struct options options = {0};
         struct box box = {.kind = kind};
@@ -100,16 +99,6 @@ static int start_sandbox(const struct subcommand_row *row, enum box_kind kind, i
         release_box(&box, &held);
         options_free(&options);
         return status;
-}
-
-static int subcommand_mcp(const struct subcommand_row *row, int argc, char **argv)
-{
-        return start_sandbox(row, BOX_MCP, argc, argv);
-}
-
-static int subcommand_run(const struct subcommand_row *row, int argc, char **argv)
-{
-        return start_sandbox(row, BOX_RUN, argc, argv);
 }
 
 static int subcommand_prove(const struct subcommand_row *row, int argc, char **argv)
@@ -165,20 +154,6 @@ static int subcommand_doctor(const struct subcommand_row *row, int argc, char **
         return status;
 }
 
-static int subcommand_ps(const struct subcommand_row *row, int argc, char **argv)
-{
-        struct error error = {0};
-        int status = ps_show(row, argc, argv, &error);
-        return error.status ? help_complain(&error, row) : status;
-}
-
-static int subcommand_logs(const struct subcommand_row *row, int argc, char **argv)
-{
-        struct error error = {0};
-        int status = logs_show(row, argc, argv, &error);
-        return error.status ? help_complain(&error, row) : status;
-}
-
 static int refuse_arguments(const struct subcommand_row *row, const char *argument)
 {
         struct error error = {0};
@@ -210,9 +185,9 @@ static const struct {
         const char *name;
         int (*run)(const struct subcommand_row *row, int argc, char **argv);
 } subcommands[] = {
-    {"mcp", subcommand_mcp},     {"run", subcommand_run},         {"prove", subcommand_prove},
-    {"fetch", subcommand_fetch}, {"doctor", subcommand_doctor},   {"ps", subcommand_ps},
-    {"logs", subcommand_logs},   {"version", subcommand_version}, {"help", subcommand_help},
+    {"mcp", start_sandbox},      {"run", start_sandbox},          {"prove", subcommand_prove},
+    {"fetch", subcommand_fetch}, {"doctor", subcommand_doctor},   {"ps", ps_show},
+    {"logs", ps_show},           {"version", subcommand_version}, {"help", subcommand_help},
 };
 
 /* The user left the subcommand out: `hutch npx …`. */

@@ -112,13 +112,25 @@ static struct shown_run read_records(const struct run_store_run *run)
         return shown;
 }
 
-/* The runs for which `wanted` is true and whose file has a start, oldest first. */
-static struct shown_runs read_runs(const struct run_store_runs *list,
-                                   bool (*wanted)(const struct run_store_runs *, size_t))
+/* Which runs are shown. */
+enum choice { THE_RUNNING, THE_LAST_OF_EACH, ALL };
+
+static bool is_chosen(const struct run_store_runs *list, size_t i, enum choice choice)
+{
+        if (choice == THE_RUNNING)
+                return list->runs[i].running;
+        for (size_t later = i + 1; choice == THE_LAST_OF_EACH && later < list->count; later++)
+                if (str_equal(list->runs[later].name, list->runs[i].name))
+                        return false;
+        return true;
+}
+
+/* The chosen runs whose file has a start, oldest first. */
+static struct shown_runs read_runs(const struct run_store_runs *list, enum choice choice)
 {
         struct shown_runs shown = {.runs = str_or_die(calloc(list->count + 1, sizeof(*shown.runs)))};
         for (size_t i = 0; i < list->count; i++) {
-                if (!wanted(list, i))
+                if (!is_chosen(list, i, choice))
                         continue;
                 shown.runs[shown.count] = read_records(&list->runs[i]);
                 if (shown.runs[shown.count].start)
@@ -346,26 +358,6 @@ static bool write_logs(const struct shown_runs *shown)
 
 /* ---- the subcommands ---- */
 
-static bool is_running(const struct run_store_runs *list, size_t i)
-{
-        return list->runs[i].running;
-}
-
-static bool is_any(const struct run_store_runs *list, size_t i)
-{
-        (void)list;
-        (void)i;
-        return true;
-}
-
-static bool is_last_of_server(const struct run_store_runs *list, size_t i)
-{
-        for (size_t later = i + 1; later < list->count; later++)
-                if (str_equal(list->runs[later].name, list->runs[i].name))
-                        return false;
-        return true;
-}
-
 /* The name of the last run whose name contains `part`, or NULL. A client may use a shorter name for a server,
  * which hutch does not know. The caller frees. */
 static char *find_name_with(const char *part)
@@ -393,37 +385,32 @@ static void refuse_name(const char *name, struct error *error)
                           error_shown(name));
 }
 
-static int show(const struct subcommand_row *row, int argc, char **argv, bool logs, struct error *error)
+static bool show(const struct words *words, bool logs, struct error *error)
 {
-        struct words words = {0};
         struct run_store_runs list;
-        if (!read_words(row, argc, argv, logs, &words, error))
-                return 0;
-        if (words.help)
-                return help_write(row, stdout) ? 0 : EXIT_NOTHING;
-        if (!read_state(words.name, &list, error))
-                return 0;
-        struct shown_runs shown = read_runs(&list, !logs        ? is_running
-                                                   : words.name ? is_any
-                                                                : is_last_of_server);
-        bool (*write)(const struct shown_runs *) = words.json ? write_json : logs ? write_logs : write_ps;
-        if (words.name && shown.count == 0)
-                refuse_name(words.name, error);
+        if (!read_state(words->name, &list, error))
+                return false;
+        struct shown_runs shown = read_runs(&list, !logs         ? THE_RUNNING
+                                                   : words->name ? ALL
+                                                                 : THE_LAST_OF_EACH);
+        bool (*write)(const struct shown_runs *) = words->json ? write_json : logs ? write_logs : write_ps;
+        if (words->name && shown.count == 0)
+                refuse_name(words->name, error);
         else if (!write(&shown) || fflush(stdout) != 0)
                 error_set(error, EXIT_NOTHING, "cannot write to standard output: %s", strerror(errno));
         for (size_t i = 0; i < shown.count; i++)
                 free_records(&shown.runs[i]);
         free(shown.runs);
         run_store_runs_free(&list);
-        return 0;
+        return !error->status;
 }
 
-int ps_show(const struct subcommand_row *row, int argc, char **argv, struct error *error)
+int ps_show(const struct subcommand_row *row, int argc, char **argv)
 {
-        return show(row, argc, argv, false, error);
-}
-
-int logs_show(const struct subcommand_row *row, int argc, char **argv, struct error *error)
-{
-        return show(row, argc, argv, true, error);
+        struct error error = {0};
+        struct words words = {0};
+        bool logs = str_equal(row->name, "logs");
+        if (read_words(row, argc, argv, logs, &words, &error) && words.help)
+                return help_print(help_write(row, stdout));
+        return !error.status && show(&words, logs, &error) ? 0 : help_complain(&error, row);
 }

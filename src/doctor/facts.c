@@ -14,7 +14,6 @@
 #include <grp.h>
 #include <stdio.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -142,17 +141,6 @@ void facts_read(struct facts *facts, const char *root)
 
 /* ---- trying ---- */
 
-static void run_trial(struct trial *trial, enum trial_kind kind, const char *program, const char *path,
-                      const char *argument)
-{
-        struct str_list command = {0};
-        str_list_add(&command, program);
-        if (argument)
-                str_list_add(&command, argument);
-        trial_run(&command, path, kind, trial);
-        str_list_free(&command);
-}
-
 static void try_tool(struct tool_fact *tool, const char *name)
 {
         const char *path = getenv("PATH");
@@ -164,7 +152,7 @@ static void try_tool(struct tool_fact *tool, const char *name)
                 return;
         }
         tool->real = realpath(tool->path, NULL);
-        run_trial(&tool->trial, TRIAL_PLAIN, name, tool->path, "--version");
+        trial_run(&tool->trial, TRIAL_PLAIN, name, tool->path, "--version");
 }
 
 void facts_try(struct facts *facts, const struct error *settled)
@@ -174,11 +162,11 @@ void facts_try(struct facts *facts, const struct error *settled)
         if (settled->status)
                 facts->plain.error = *settled;
         else
-                run_trial(&facts->plain, TRIAL_PLAIN, program, program, NULL);
+                trial_run(&facts->plain, TRIAL_PLAIN, program, program, NULL);
         if (facts->plain.started)
-                run_trial(&facts->overlay, TRIAL_OVERLAY, program, program, NULL);
+                trial_run(&facts->overlay, TRIAL_OVERLAY, program, program, NULL);
         else if (facts->plain.failure.stage == STAGE_PROC)
-                run_trial(&facts->no_proc, TRIAL_NO_PROC, program, program, NULL);
+                trial_run(&facts->no_proc, TRIAL_NO_PROC, program, program, NULL);
         for (size_t i = 0; i < TOOL_COUNT; i++)
                 try_tool(&facts->tools[i], tools[i]);
 }

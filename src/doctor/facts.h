@@ -7,6 +7,7 @@
 #define HUTCH_DOCTOR_FACTS_H
 
 #include "doctor/trial.h"
+#include "lib/str.h"
 #include "limits/limits.h"
 #include "ns/diagnose.h"
 

@@ -8,9 +8,11 @@
 #include "ns/landlock.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 
-enum { FLOOR_MAJOR = 5, FLOOR_MINOR = 14, LISTED_MAX = 6 };
+enum { LISTED_MAX = 6 };
+#define FLOOR "Linux 5.14 or newer"
 
 #define NOT_TRIED "not tried, because no sandbox starts"
 
@@ -20,31 +22,29 @@ const char *finding_state_name(enum finding_state state)
         return names[state];
 }
 
-/* `text` as one printable line; frees `text`. */
-static char *printable(char *text)
+/* `text` as one printable line. The caller frees. */
+static char *printable(const char *text)
 {
-        if (!text)
-                return NULL;
         size_t size = strlen(text) * 4 + 1;
-        char *line = error_quote(str_or_die(malloc(size)), size, text, strlen(text));
-        free(text);
-        return line;
+        return error_quote(str_or_die(malloc(size)), size, text, strlen(text));
 }
 
-/* Adds a row; owns both texts from now on. */
-static void findings_add(struct findings *findings, const char *key, enum finding_state state, char *detail,
-                         char *fix)
+/* Adds a row. `fix` may be NULL; the rest is the detail. */
+static void __attribute__((format(printf, 5, 6)))
+add(struct findings *findings, const char *key, enum finding_state state, const char *fix, const char *format,
+    ...)
 {
-        findings->rows[findings->count++] = (struct finding){
-            .key = key, .state = state, .used = true, .detail = printable(detail), .fix = printable(fix)};
-}
-
-/* Adds a row about something that no option uses yet. */
-static void findings_add_unused(struct findings *findings, const char *key, enum finding_state state,
-                                char *detail, char *fix)
-{
-        findings_add(findings, key, state, detail, fix);
-        findings->rows[findings->count - 1].used = false;
+        char *text;
+        va_list arguments;
+        va_start(arguments, format);
+        int length = vasprintf(&text, format, arguments);
+        va_end(arguments);
+        autofree char *detail = str_or_die(length < 0 ? NULL : text);
+        findings->rows[findings->count++] = (struct finding){.key = key,
+                                                             .state = state,
+                                                             .used = !str_equal(key, "kvm"),
+                                                             .detail = printable(detail),
+                                                             .fix = fix ? printable(fix) : NULL};
 }
 
 /* The first items of a list, with commas between them. The caller frees. */
@@ -66,50 +66,42 @@ static void judge_sandbox(const struct facts *facts, struct findings *findings)
 {
         const struct trial *plain = &facts->plain;
         if (plain->started)
-                findings_add(
-                    findings, "sandbox", FINDING_OK,
-                    str_format("started, and ran %s inside, in %u ms", plain->path, plain->milliseconds),
-                    NULL);
+                add(findings, "sandbox", FINDING_OK, NULL, "started, and ran %s inside, in %u ms",
+                    plain->path, plain->milliseconds);
         else
-                findings_add(findings, "sandbox", FINDING_MISSING, str_copy(plain->error.text),
-                             facts->no_proc.started ? str_copy("use --proc none: a sandbox starts with it")
-                                                    : NULL);
+                add(findings, "sandbox", FINDING_MISSING,
+                    facts->no_proc.started ? "use --proc none: a sandbox starts with it" : NULL, "%s",
+                    plain->error.text);
 }
 
 static void judge_kernel(const struct facts *facts, struct findings *findings)
 {
         const char *release = facts->release[0] ? facts->release : "of unknown version";
-        if (str_is_release(release, FLOOR_MAJOR, FLOOR_MINOR))
-                findings_add(findings, "kernel", FINDING_OK, str_format("Linux %s", release), NULL);
+        if (str_is_release(release, 5, 14))
+                add(findings, "kernel", FINDING_OK, NULL, "Linux %s", release);
         else if (facts->plain.started)
-                findings_add(
-                    findings, "kernel", FINDING_DEGRADED,
-                    str_format("Linux %s, older than hutch supports, but it has what a sandbox needs",
-                               release),
-                    str_format("Linux %d.%d or newer", FLOOR_MAJOR, FLOOR_MINOR));
+                add(findings, "kernel", FINDING_DEGRADED, FLOOR,
+                    "Linux %s, older than hutch supports, but it has what a sandbox needs", release);
         else
-                findings_add(findings, "kernel", FINDING_MISSING,
-                             str_format("Linux %s, and there is no fallback", release),
-                             str_format("Linux %d.%d or newer", FLOOR_MAJOR, FLOOR_MINOR));
+                add(findings, "kernel", FINDING_MISSING, FLOOR, "Linux %s, and there is no fallback",
+                    release);
 }
 
 static void judge_namespaces(const struct facts *facts, struct findings *findings)
 {
         struct reason reason = {0};
         if (facts->plain.started)
-                findings_add(findings, "namespaces", FINDING_OK,
-                             str_copy("user, mount, pid, network, ipc, uts, cgroup: all work"), NULL);
+                add(findings, "namespaces", FINDING_OK, NULL,
+                    "user, mount, pid, network, ipc, uts, cgroup: all work");
         else if (diagnose_settings(&facts->machine, &reason) ||
                  (!failed_at(facts, STAGE_PROC) &&
                   failure_diagnose(&facts->plain.failure, &facts->machine, &reason)))
-                findings_add(findings, "namespaces", FINDING_MISSING, str_copy(reason.why),
-                             str_copy(reason.fix));
+                add(findings, "namespaces", FINDING_MISSING, reason.fix, "%s", reason.why);
         else if (failed_at(facts, STAGE_NAMESPACES))
-                findings_add(findings, "namespaces", FINDING_MISSING,
-                             str_format("the kernel creates none: %s", strerror(facts->plain.failure.error)),
-                             NULL);
+                add(findings, "namespaces", FINDING_MISSING, NULL, "the kernel creates none: %s",
+                    strerror(facts->plain.failure.error));
         else
-                findings_add(findings, "namespaces", FINDING_OK, str_copy("no setting forbids them"), NULL);
+                add(findings, "namespaces", FINDING_OK, NULL, "no setting forbids them");
 }
 
 static void judge_proc(const struct facts *facts, struct findings *findings)
@@ -120,19 +112,14 @@ static void judge_proc(const struct facts *facts, struct findings *findings)
                 struct reason reason = {0};
                 diagnose_refused_step(&facts->machine, true, refused ? facts->plain.failure.error : EPERM,
                                       &reason);
-                findings_add(findings, "proc", FINDING_MISSING,
-                             str_format("%s%s%s", reason.why, covers[0] ? ": " : "", covers),
-                             str_copy(reason.fix));
+                add(findings, "proc", FINDING_MISSING, reason.fix, "%s%s%s", reason.why,
+                    covers[0] ? ": " : "", covers);
         } else if (failed_at(facts, STAGE_PROC_MASK)) {
-                findings_add(findings, "proc", FINDING_MISSING,
-                             str_format("%s in it cannot be masked: %s", facts->plain.failure.path,
-                                        strerror(facts->plain.failure.error)),
-                             str_copy("use --proc none"));
+                add(findings, "proc", FINDING_MISSING, "use --proc none", "%s in it cannot be masked: %s",
+                    facts->plain.failure.path, strerror(facts->plain.failure.error));
         } else {
-                findings_add(
-                    findings, "proc", FINDING_OK,
-                    str_copy(facts->plain.started ? "a fresh one is mounted" : "nothing in it is masked"),
-                    NULL);
+                add(findings, "proc", FINDING_OK, NULL, "%s",
+                    facts->plain.started ? "a fresh one is mounted" : "nothing in it is masked");
         }
 }
 
@@ -167,35 +154,30 @@ static void judge_landlock_version(int abi, struct findings *findings)
                 ? ""
                 : "; not limited: sockets below a grant that hutch does not hide (Linux 7.1)";
         if (!landlock_guards_files(&(struct box){0}, abi, &why))
-                findings_add(findings, "landlock", FINDING_DEGRADED,
-                             str_format("version %d: %s%s", abi, why, sockets),
-                             str_copy("Linux 6.12 or newer has all of these"));
+                add(findings, "landlock", FINDING_DEGRADED, "Linux 6.12 or newer has all of these",
+                    "version %d: %s%s", abi, why, sockets);
         else if (absent[0])
-                findings_add(findings, "landlock", FINDING_DEGRADED,
-                             str_format("version %d: %s; lacking: %s%s", abi, present, absent, sockets),
-                             str_copy("Linux 6.12 or newer has all of these"));
+                add(findings, "landlock", FINDING_DEGRADED, "Linux 6.12 or newer has all of these",
+                    "version %d: %s; lacking: %s%s", abi, present, absent, sockets);
         else
-                findings_add(findings, "landlock", FINDING_OK,
-                             str_format("version %d: %s%s", abi, present, sockets), NULL);
+                add(findings, "landlock", FINDING_OK, NULL, "version %d: %s%s", abi, present, sockets);
 }
 
 static void judge_landlock(const struct facts *facts, struct findings *findings)
 {
+        autofree char *enable = str_format("add lsm=landlock,%s to the kernel command line and reboot",
+                                           facts->modules[0] ? facts->modules : "…");
         if (facts->landlock_abi)
                 judge_landlock_version(facts->landlock_abi, findings);
         else if (facts->landlock_disabled)
-                findings_add(
-                    findings, "landlock", FINDING_MISSING,
-                    str_copy("not enabled at boot; only the mounts protect files, and changes of the "
-                             "host's name servers are not followed"),
-                    str_format("add lsm=landlock,%s to the kernel command line and reboot",
-                               facts->modules[0] ? facts->modules : "…"));
+                add(findings, "landlock", FINDING_MISSING, enable,
+                    "not enabled at boot; only the mounts protect files, and changes of the "
+                    "host's name servers are not followed");
         else
-                findings_add(
-                    findings, "landlock", FINDING_MISSING,
-                    str_copy("not in this kernel, or hidden by a filter that hutch runs under; only the "
-                             "mounts protect files, and changes of the host's name servers are not followed"),
-                    str_copy("Linux 5.19 or newer with CONFIG_SECURITY_LANDLOCK, best 6.12 or newer"));
+                add(findings, "landlock", FINDING_MISSING,
+                    "Linux 5.19 or newer with CONFIG_SECURITY_LANDLOCK, best 6.12 or newer",
+                    "not in this kernel, or hidden by a filter that hutch runs under; only the "
+                    "mounts protect files, and changes of the host's name servers are not followed");
 }
 
 static void judge_seccomp(const struct facts *facts, struct findings *findings)
@@ -203,45 +185,36 @@ static void judge_seccomp(const struct facts *facts, struct findings *findings)
         const char *around =
             facts->machine.filtered ? ", in addition to one that hutch was started under" : "";
         if (failed_at(facts, STAGE_SECCOMP) || (!facts->plain.started && !facts->seccomp_filters))
-                findings_add(
-                    findings, "seccomp", FINDING_MISSING,
-                    str_copy("the kernel accepts no system call filter"),
-                    str_copy("use a kernel with CONFIG_SECCOMP_FILTER, or a container that permits seccomp"));
-        else if (facts->plain.started)
-                findings_add(findings, "seccomp", FINDING_OK, str_format("filters are loaded%s", around),
-                             NULL);
+                add(findings, "seccomp", FINDING_MISSING,
+                    "use a kernel with CONFIG_SECCOMP_FILTER, or a container that permits seccomp",
+                    "the kernel accepts no system call filter");
         else
-                findings_add(findings, "seccomp", FINDING_OK, str_format("the kernel has filters%s", around),
-                             NULL);
+                add(findings, "seccomp", FINDING_OK, NULL, "%s%s",
+                    facts->plain.started ? "filters are loaded" : "the kernel has filters", around);
 }
 
 static void judge_identity(const struct facts *facts, struct findings *findings)
 {
         autofree char *groups = join(&facts->groups);
         if (facts->uid == 0)
-                findings_add(findings, "identity", FINDING_DEGRADED,
-                             str_copy("you are root: a sandbox acts as root on the files that it is granted"),
-                             str_copy("start hutch as an ordinary user"));
+                add(findings, "identity", FINDING_DEGRADED, "start hutch as an ordinary user",
+                    "you are root: a sandbox acts as root on the files that it is granted");
         else if (groups[0])
-                findings_add(
-                    findings, "identity", FINDING_OK,
-                    str_format(
-                        "only your user id; your supplementary groups still apply to granted files: %s",
-                        groups),
-                    NULL);
+                add(findings, "identity", FINDING_OK, NULL,
+                    "only your user id; your supplementary groups still apply to granted files: %s", groups);
         else
-                findings_add(findings, "identity", FINDING_OK,
-                             str_copy("only your user id; you have no supplementary groups"), NULL);
+                add(findings, "identity", FINDING_OK, NULL,
+                    "only your user id; you have no supplementary groups");
 }
 
 static void judge_overlay(const struct facts *facts, struct findings *findings)
 {
         if (facts->overlay.started)
-                findings_add(findings, "overlay", FINDING_OK, str_copy("--overlay works"), NULL);
+                add(findings, "overlay", FINDING_OK, NULL, "--overlay works");
         else if (facts->plain.started)
-                findings_add(findings, "overlay", FINDING_MISSING, str_copy(facts->overlay.error.text), NULL);
+                add(findings, "overlay", FINDING_MISSING, NULL, "%s", facts->overlay.error.text);
         else
-                findings_add(findings, "overlay", FINDING_DEGRADED, str_copy(NOT_TRIED), NULL);
+                add(findings, "overlay", FINDING_DEGRADED, NULL, NOT_TRIED);
 }
 
 /* Who installed the program, judged by its path. */
@@ -284,42 +257,38 @@ static const char *name_manager(const char *path, const char *real)
 static void judge_tool(const struct facts *facts, const struct tool_fact *tool, struct findings *findings)
 {
         if (!tool->path) {
-                findings_add(findings, tool->name, FINDING_MISSING, str_format("not on PATH%s", tool->copies),
-                             NULL);
+                add(findings, tool->name, FINDING_MISSING, NULL, "not on PATH%s", tool->copies);
                 return;
         }
         const char *manager = name_manager(tool->path, tool->real ? tool->real : tool->path);
         if (tool->trial.started)
-                findings_add(findings, tool->name, FINDING_OK,
-                             str_format("%s (%s), works: %s", tool->path, manager, tool->trial.line), NULL);
+                add(findings, tool->name, FINDING_OK, NULL, "%s (%s), works: %s", tool->path, manager,
+                    tool->trial.line);
         else if (facts->plain.started)
-                findings_add(
-                    findings, tool->name, FINDING_MISSING,
-                    str_format("%s (%s) cannot work: %s", tool->path, manager, tool->trial.error.text), NULL);
+                add(findings, tool->name, FINDING_MISSING, NULL, "%s (%s) cannot work: %s", tool->path,
+                    manager, tool->trial.error.text);
         else
-                findings_add(findings, tool->name, FINDING_DEGRADED,
-                             str_format("%s (%s), " NOT_TRIED, tool->path, manager), NULL);
+                add(findings, tool->name, FINDING_DEGRADED, NULL, "%s (%s), " NOT_TRIED, tool->path, manager);
 }
 
 static void judge_kvm(const struct facts *facts, struct findings *findings)
 {
         if (!facts->kvm_device)
-                findings_add_unused(
-                    findings, "kvm", FINDING_MISSING, str_copy("there is no /dev/kvm"),
-                    str_copy("enable virtualization in the firmware (or, in a virtual machine, nested "
-                             "virtualization), then `sudo modprobe kvm_intel` or kvm_amd"));
+                add(findings, "kvm", FINDING_MISSING,
+                    "enable virtualization in the firmware (or, in a virtual machine, nested "
+                    "virtualization), then `sudo modprobe kvm_intel` or kvm_amd",
+                    "there is no /dev/kvm");
         else if (facts->kvm_paravirtual)
-                findings_add_unused(findings, "kvm", FINDING_DEGRADED,
-                                    str_copy("kvm_pvm is paravirtual and cannot run a stock kernel"), NULL);
+                add(findings, "kvm", FINDING_DEGRADED, NULL,
+                    "kvm_pvm is paravirtual and cannot run a stock kernel");
         else if (facts->kvm_error == EACCES)
-                findings_add_unused(findings, "kvm", FINDING_MISSING, str_copy("you may not open /dev/kvm"),
-                                    str_copy("run `sudo usermod -aG kvm $USER`, then log in again"));
+                add(findings, "kvm", FINDING_MISSING, "run `sudo usermod -aG kvm $USER`, then log in again",
+                    "you may not open /dev/kvm");
         else if (facts->kvm_error)
-                findings_add_unused(findings, "kvm", FINDING_MISSING,
-                                    str_format("/dev/kvm cannot be opened: %s", strerror(facts->kvm_error)),
-                                    NULL);
+                add(findings, "kvm", FINDING_MISSING, NULL, "/dev/kvm cannot be opened: %s",
+                    strerror(facts->kvm_error));
         else
-                findings_add_unused(findings, "kvm", FINDING_OK, str_copy("/dev/kvm opens"), NULL);
+                add(findings, "kvm", FINDING_OK, NULL, "/dev/kvm opens");
 }
 
 static void judge_cgroups(const struct facts *facts, struct findings *findings)
@@ -328,30 +297,27 @@ static void judge_cgroups(const struct facts *facts, struct findings *findings)
             "add systemd.unified_cgroup_hierarchy=1 to the kernel command line and reboot";
         switch (facts->cgroups) {
         case CGROUP_NONE:
-                findings_add(findings, "cgroups", FINDING_MISSING, str_copy("no cgroups are visible"), NULL);
+                add(findings, "cgroups", FINDING_MISSING, NULL, "no cgroups are visible");
                 break;
         case CGROUP_V1:
-                findings_add(findings, "cgroups", FINDING_MISSING, str_copy("version 1 only"),
-                             str_copy(unify));
+                add(findings, "cgroups", FINDING_MISSING, unify, "version 1 only");
                 break;
         case CGROUP_HYBRID:
-                findings_add(findings, "cgroups", FINDING_MISSING,
-                             str_copy("version 1; version 2 is not at /sys/fs/cgroup"), str_copy(unify));
+                add(findings, "cgroups", FINDING_MISSING, unify,
+                    "version 1; version 2 is not at /sys/fs/cgroup");
                 break;
         case CGROUP_V2:
                 if (facts->cgroup_delegated || facts->bus)
-                        findings_add(findings, "cgroups", FINDING_OK,
-                                     str_format("version 2; %s%s%s",
-                                                facts->cgroup_delegated ? "your cgroup is delegated" : "",
-                                                facts->cgroup_delegated && facts->bus ? ", and " : "",
-                                                facts->bus ? "your systemd answers on D-Bus" : ""),
-                                     NULL);
+                        add(findings, "cgroups", FINDING_OK, NULL, "version 2; %s%s%s",
+                            facts->cgroup_delegated ? "your cgroup is delegated" : "",
+                            facts->cgroup_delegated && facts->bus ? ", and " : "",
+                            facts->bus ? "your systemd answers on D-Bus" : "");
                 else
-                        findings_add(findings, "cgroups", FINDING_DEGRADED,
-                                     str_copy("version 2, but no cgroup is delegated to you, and no "
-                                              "systemd of yours answers on D-Bus"),
-                                     str_copy("run `sudo loginctl enable-linger $USER`, or log in through a "
-                                              "systemd session"));
+                        add(findings, "cgroups", FINDING_DEGRADED,
+                            "run `sudo loginctl enable-linger $USER`, or log in through a "
+                            "systemd session",
+                            "version 2, but no cgroup is delegated to you, and no "
+                            "systemd of yours answers on D-Bus");
         }
 }
 
@@ -368,28 +334,22 @@ static void judge_limits(const struct facts *facts, struct findings *findings)
                                                         : "",
                        limit_mechanism_name(limits->processes), limit_mechanism_name(limits->processors));
         if (limits->way == CGROUP_WAY_NONE)
-                findings_add(findings, "limits",
-                             limits->processes == LIMIT_NONE ? FINDING_MISSING : FINDING_DEGRADED,
-                             str_format("%s; a fraction of a processor: none; %s", how,
-                                        limits->no_cgroup ? limits->no_cgroup : "there are no cgroups"),
-                             str_copy("a cgroup enforces them exactly; see cgroups below"));
+                add(findings, "limits", limits->processes == LIMIT_NONE ? FINDING_MISSING : FINDING_DEGRADED,
+                    "a cgroup enforces them exactly; see cgroups below",
+                    "%s; a fraction of a processor: none; %s", how,
+                    limits->no_cgroup ? limits->no_cgroup : "there are no cgroups");
         else
-                findings_add(findings, "limits", FINDING_OK,
-                             str_format("%s, %s", how,
-                                        limits->way == CGROUP_WAY_SYSTEMD
-                                            ? "in a scope that systemd makes"
-                                            : "in a cgroup that is delegated to you"),
-                             NULL);
+                add(findings, "limits", FINDING_OK, NULL, "%s, %s", how,
+                    limits->way == CGROUP_WAY_SYSTEMD ? "in a scope that systemd makes"
+                                                      : "in a cgroup that is delegated to you");
 }
 
 static void judge_pid_max(const struct facts *facts, struct findings *findings)
 {
         if (str_is_release(facts->release, 6, 14))
-                findings_add(findings, "pid_max", FINDING_OK, str_copy("each pid namespace has its own"),
-                             NULL);
+                add(findings, "pid_max", FINDING_OK, NULL, "each pid namespace has its own");
         else
-                findings_add(findings, "pid_max", FINDING_MISSING, str_copy("one for the whole machine"),
-                             str_copy("Linux 6.14 or newer"));
+                add(findings, "pid_max", FINDING_MISSING, "Linux 6.14 or newer", "one for the whole machine");
 }
 
 void judge_facts(const struct facts *facts, struct findings *findings)

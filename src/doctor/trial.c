@@ -39,24 +39,22 @@ static void judge_end(const struct inner *inner, struct trial *trial)
                           error_quote((char[224]){0}, 224, errors, errors_length));
 }
 
-void trial_run(const struct str_list *command, const char *path, enum trial_kind kind, struct trial *trial)
+void trial_run(struct trial *trial, enum trial_kind kind, const char *command, const char *path,
+               const char *argument)
 {
-        static const char *const words[] = {
-            "hutch", "mcp", "--raw-stdout", "--timeout", PATIENCE_SECONDS, "--stop-grace", "60"};
         autofree char *program = program_self();
         struct inner inner = {.child.program = program, .keeps = 2};
         long long asked = clock_now_ms();
         struct str_list all = {0};
         *trial = (struct trial){.failure.stage = STAGE_COUNT};
         snprintf(trial->path, sizeof(trial->path), "%s", path);
-        for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-                str_list_add(&all, words[i]);
+        str_list_add_each(&all, "hutch", "mcp", "--raw-stdout", "--timeout", PATIENCE_SECONDS, "--stop-grace",
+                          "60", NULL);
         if (kind == TRIAL_NO_PROC)
                 str_list_add(&all, "--proc=none");
         if (kind == TRIAL_OVERLAY)
                 str_list_add(&all, "--overlay=" OVERLAY);
-        str_list_add(&all, "--");
-        str_list_add_all(&all, command);
+        str_list_add_each(&all, "--", command, argument, NULL);
         if (inner_start(&inner, &all, &trial->error)) {
                 while (inner_wait(&inner, NULL, 0, -1))
                         ;

@@ -8,7 +8,6 @@
 #define HUTCH_DOCTOR_TRIAL_H
 
 #include "lib/err.h"
-#include "lib/str.h"
 #include "ns/failure.h"
 
 #include <limits.h>
@@ -29,8 +28,9 @@ struct trial {
         char line[128];         /* the first line of its standard output */
 };
 
-/* Runs `command`, which was found at `path`, and fills in *trial. Takes little more than ten seconds, and
- * leaves nothing of the sandbox behind. */
-void trial_run(const struct str_list *command, const char *path, enum trial_kind kind, struct trial *trial);
+/* Runs `command`, which was found at `path`, with an argument or NULL, and fills in *trial. Takes little more
+ * than ten seconds, and leaves nothing of the sandbox behind. */
+void trial_run(struct trial *trial, enum trial_kind kind, const char *command, const char *path,
+               const char *argument);
 
 #endif

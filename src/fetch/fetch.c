@@ -8,7 +8,6 @@
 #include "box/box.h"
 #include "command/search.h"
 #include "fetch/npm.h"
-#include "fetch/plan.h"
 #include "fetch/project.h"
 #include "fetch/sandbox.h"
 #include "fetch/tree_digest.h"
@@ -16,9 +15,7 @@
 #include "lib/homes.h"
 #include "lib/messages.h"
 #include "lib/own_directory.h"
-#include "packages/entry.h"
 #include "packages/project.h"
-#include "packages/request.h"
 #include "packages/store.h"
 
 #include <errno.h>
@@ -38,67 +35,53 @@ static bool refuse_store(int store, struct error *error)
 /* ---- npm ---- */
 
 /* The command line of npm, from the directory of the command's npx. */
-static void begin_npm(const struct str_list *command, struct str_list *words)
+static void begin_npm(const struct fetch_plan *plan, struct str_list *words)
 {
-        const char *first = command->values[0], *slash = strrchr(first, '/');
+        const char *first = plan->options->command.values[0], *slash = strrchr(first, '/');
         str_list_take(words,
                       slash ? str_format("%.*snpm", (int)(slash + 1 - first), first) : str_copy("npm"));
 }
 
-static bool download_npm(int cache, const struct fetch_request *request, const struct fetch_plan *plan,
-                         const struct options *options, struct error *error)
+static bool download_npm(const struct fetch_plan *plan, struct error *error)
 {
         struct str_list words = {0};
-        begin_npm(&options->command, &words);
-        str_list_add(&words, "exec");
-        str_list_add(&words, "--yes");
-        str_list_add(&words, "--ignore-scripts");
+        begin_npm(plan, &words);
+        str_list_add_each(&words, "exec", "--yes", "--ignore-scripts", NULL);
         /* A variable cannot have the name "npm_config_@scope:registry". */
         for (size_t i = 0; i < plan->environment.count; i++) {
                 const char *setting = plan->environment.values[i];
                 if (!str_is_variable_name(setting, strcspn(setting, "=")))
                         str_list_take(&words, str_format("--%s", setting + strlen("npm_config_")));
         }
-        for (size_t i = 0; i < request->packages.count; i++)
-                str_list_take(&words, str_format("--package=%s", request->packages.values[i]));
-        str_list_add(&words, "--");
-        str_list_add(&words, "/bin/true"); /* a package may contain a program named `true` */
-        autofree char *home = box_choose_home();
-        bool done = fetch_sandbox_run(cache, FETCH_NPM, plan, &words, home, options, error);
-        str_list_free(&words);
-        return done;
+        for (size_t i = 0; i < plan->request->packages.count; i++)
+                str_list_take(&words, str_format("--package=%s", plan->request->packages.values[i]));
+        str_list_add_each(&words, "--", "/bin/true", NULL); /* a package may have a program named `true` */
+        return fetch_sandbox_run(plan, &words, NULL, error);
 }
 
-static bool run_scripts(int cache, const char *directory, const struct fetch_plan *plan,
-                        const struct options *options, struct error *error)
+static bool run_scripts(const struct fetch_plan *plan, const char *directory, struct error *error)
 {
         struct str_list words = {0};
-        begin_npm(&options->command, &words);
+        begin_npm(plan, &words);
         str_list_add(&words, "rebuild");
-        autofree char *place = fetch_sandbox_place(FETCH_NPM);
+        autofree char *place = fetch_sandbox_place(plan);
         autofree char *cwd = str_format("%s/_npx/%s", place, directory);
-        bool done = fetch_sandbox_run(cache, FETCH_NPM, plan, &words, cwd, options, error);
-        str_list_free(&words);
-        return done;
+        return fetch_sandbox_run(plan, &words, cwd, error);
 }
 
-static bool fetch_npm(int cache, const struct fetch_request *request, const struct options *options,
-                      struct fetch_plan *plan, struct entry *entry, struct error *error)
+static bool fetch_npm(struct fetch_plan *plan, struct error *error)
 {
         autofree char *directory = NULL;
         bool scripts;
-        if (!plan_read_npm(plan, &options->command, options->min_age_days, error))
+        const char *package = plan->request->packages.values[0];
+        if (!plan_read_npm(plan, error))
                 return false;
-        str_list_add_all(&entry->environment, &plan->environment);
-        str_list_add(&plan->environment, "npm_config_script_shell=/bin/sh");
-        str_list_add(&plan->environment, "npm_config_logs_max=0");
-        str_list_add(&plan->environment, "npm_config_audit=false");
-        str_list_add(&plan->environment, "npm_config_fund=false");
-        str_list_add(&plan->environment, "npm_config_fetch_retries=1");
-        str_list_add(&plan->environment, "npm_config_loglevel=error");
-        return download_npm(cache, request, plan, options, error) &&
-               npm_read_packages(cache, request->packages.values[0], entry, &directory, &scripts, error) &&
-               (!scripts || plan->no_scripts || run_scripts(cache, directory, plan, options, error));
+        str_list_add_each(&plan->environment, "npm_config_script_shell=/bin/sh", "npm_config_logs_max=0",
+                          "npm_config_audit=false", "npm_config_fund=false", "npm_config_fetch_retries=1",
+                          "npm_config_loglevel=error", NULL);
+        return download_npm(plan, error) &&
+               npm_read_packages(plan->cache, package, plan->entry, &directory, &scripts, error) &&
+               (!scripts || plan->no_scripts || run_scripts(plan, directory, error));
 }
 
 /* ---- uv ---- */
@@ -119,99 +102,57 @@ static const char say_where[] =
     "import os, sys; open(os.path.expanduser('~/.cache/uv/" WHERE_FILE "'), 'w').write(sys.prefix)";
 
 /* Hostile: a package that was built for the environment may have written the file. */
-static void find_environment(int cache, struct entry *entry)
+static void find_environment(const struct fetch_plan *plan)
 {
-        autofree char *text = NULL, *place = fetch_sandbox_place(FETCH_UV);
-        autoclose int file = openat(cache, WHERE_FILE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        autofree char *text = NULL, *place = fetch_sandbox_place(plan);
+        autoclose int file = openat(plan->cache, WHERE_FILE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         ssize_t length = file < 0 ? -1 : fd_read_all(file, PATH_MAX, &text);
-        (void)unlinkat(cache, WHERE_FILE, 0);
+        (void)unlinkat(plan->cache, WHERE_FILE, 0);
         size_t front = strlen(place) + 1;
         autofree char *normal = length > 0 && text[0] == '/' ? path_join("/", text) : NULL;
         if (normal && strlen(text) == (size_t)length && strlen(normal) > front &&
             path_is_below(normal, place))
-                entry->directory = str_format("%s/bin", normal + front);
+                plan->entry->directory = str_format("%s/bin", normal + front);
 }
 
 /* The environment's Python runs no code of the package for this. */
-static bool fetch_uv(int cache, const struct fetch_request *request, const struct options *options,
-                     struct fetch_plan *plan, struct entry *entry, struct error *error)
+static bool fetch_uv(struct fetch_plan *plan, struct error *error)
 {
-        const char *first = options->command.values[0];
+        const char *first = plan->options->command.values[0];
+        const struct str_list *packages = &plan->request->packages;
         struct str_list words = {0};
-        if (!plan_read_uv(plan, &options->command, options->min_age_days, error))
+        if (!plan_read_uv(plan, error))
                 return false;
-        str_list_add_all(&entry->environment, &plan->environment);
         str_list_add(&words, first);
         size_t length = strlen(first);
-        if (length < 3 || !str_equal(first + length - 3, "uvx")) {
-                str_list_add(&words, "tool");
-                str_list_add(&words, "run");
-        }
+        if (length < 3 || !str_equal(first + length - 3, "uvx"))
+                str_list_add_each(&words, "tool", "run", NULL);
         str_list_add(&words, "--from");
-        str_list_take(&words, requirement(request->packages.values[0]));
-        for (size_t i = 1; i < request->packages.count; i++) {
-                const char *package = request->packages.values[i];
+        str_list_take(&words, requirement(packages->values[0]));
+        for (size_t i = 1; i < packages->count; i++) {
+                const char *package = packages->values[i];
                 if (package[0] != '-')
                         str_list_add(&words, "--with");
                 str_list_add(&words, package);
         }
-        str_list_add(&words, "python");
-        str_list_add(&words, "-c");
-        str_list_add(&words, say_where);
+        str_list_add_each(&words, "python", "-c", say_where, NULL);
         str_list_add(&plan->environment, "UV_PYTHON_DOWNLOADS=never");
-        autofree char *home = box_choose_home();
-        bool done = fetch_sandbox_run(cache, FETCH_UV, plan, &words, home, options, error);
+        bool done = fetch_sandbox_run(plan, &words, NULL, error);
         if (done)
-                find_environment(cache, entry);
-        str_list_free(&words);
+                find_environment(plan);
         return done;
 }
 
 /* ---- one entry ---- */
 
-static void copy_command(struct entry *entry, const struct fetch_request *request,
-                         const struct str_list *command)
+static void copy_command(const struct fetch_plan *plan)
 {
-        if (request->tool != FETCH_UV_PROJECT) {
-                str_list_add_all(&entry->command, command);
-                return;
-        }
-        /* The same from any working directory. */
-        str_list_add(&entry->command, command->values[0]);
-        str_list_add(&entry->command, "--directory");
-        str_list_add(&entry->command, request->packages.values[0]);
-        str_list_add(&entry->command, "run");
-        str_list_add(&entry->command, "python");
-}
-
-static bool fetch_packages(int cache, const struct fetch_request *request, const struct options *options,
-                           struct fetch_plan *plan, struct entry *entry, struct error *error)
-{
-        switch (request->tool) {
-        case FETCH_UV:
-                return fetch_uv(cache, request, options, plan, entry, error);
-        case FETCH_UV_PROJECT:
-                return fetch_project(cache, request, options, plan, entry, error);
-        case FETCH_NPM:
-        case FETCH_NONE:
-                break;
-        }
-        return fetch_npm(cache, request, options, plan, entry, error);
-}
-
-/* Removes what earlier versions of hutch kept of a project: their names ended with 16 digits of a hash. */
-static void remove_earlier(int store, const struct fetch_request *request)
-{
-        struct str_list files = {0};
-        autofree char *front = str_format("uv:%s#", request->packages.values[0]);
-        store_list(STORE_PACKAGES, store, &files);
-        for (size_t i = 0; i < files.count; i++) {
-                autofree char *name = fetch_name_decode(files.values[i]);
-                const char *digits = str_starts(name, front) ? name + strlen(front) : "";
-                if (strlen(digits) == 16 && strspn(digits, "0123456789abcdef") == 16)
-                        (void)store_remove(store, files.values[i]);
-        }
-        str_list_free(&files);
+        const struct str_list *command = &plan->options->command;
+        if (plan->request->tool != FETCH_UV_PROJECT)
+                str_list_add_all(&plan->entry->command, command);
+        else /* the same from any working directory */
+                str_list_add_each(&plan->entry->command, command->values[0], "--directory",
+                                  plan->request->packages.values[0], "run", "python", NULL);
 }
 
 /* Fills an unfinished entry. */
@@ -221,19 +162,21 @@ static bool fill(int directory, const struct fetch_request *request, const char 
         if (mkdirat(directory, "cache", 0700) < 0)
                 return error_set(error, EXIT_SETUP, "cannot make a directory: %s", strerror(errno));
         autoclose int cache = openat(directory, "cache", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        struct fetch_plan plan = {0};
         struct entry entry = {.name = str_copy(name), .fetched = time(NULL)};
+        struct fetch_plan plan = {.cache = cache, .options = options, .request = request, .entry = &entry};
         char digest[SHA512_DIGEST_STRING_LENGTH];
         /* Before uv reads them: a list that changes meanwhile makes the entry count as missing. */
         int kept = request->tool == FETCH_UV_PROJECT
                        ? package_project_keep(directory, request->packages.values[0])
                        : 0;
-        bool done =
-            kept == 0 ? fetch_packages(cache, request, options, &plan, &entry, error)
-                      : error_set(error, EXIT_SETUP, "cannot copy the project's lists: %s", strerror(-kept));
+        bool done = kept < 0
+                        ? error_set(error, EXIT_SETUP, "cannot copy the project's lists: %s", strerror(-kept))
+                    : request->tool == FETCH_UV         ? fetch_uv(&plan, error)
+                    : request->tool == FETCH_UV_PROJECT ? fetch_project(&plan, error)
+                                                        : fetch_npm(&plan, error);
         if (done && tree_digest(cache, digest, error)) {
                 entry.digest = str_copy(digest);
-                copy_command(&entry, request, &options->command);
+                copy_command(&plan);
                 str_list_add_all(&entry.registries, &plan.registries);
                 done = entry_write(directory, &entry, error);
         } else {
@@ -271,12 +214,49 @@ static bool has_entry(int store, const char *file, const struct fetch_request *r
                               package_project_is_current(entry, request->packages.values[0]));
 }
 
+static bool fetch_named(int store, const struct fetch_request *request, const char *name, const char *file,
+                        const struct options *options, struct error *error)
+{
+        if (!options->update && has_entry(store, file, request)) {
+                printf("%s: fetched already%s; --update fetches it again\n", name,
+                       options->min_age_days ? " (its age was not checked)" : "");
+                return true;
+        }
+        if (!check_command(options->command.values[0], error))
+                return false;
+        autoclose int directory = store_begin(store, file, say_waiting);
+        if (directory == -EEXIST) /* another process was faster */
+                return has_entry(store, file, request) ||
+                       error_set(error, EXIT_SETUP,
+                                 "another hutch was fetching %s and did not finish; try again",
+                                 error_shown(name));
+        if (directory < 0)
+                return error_set(error, EXIT_SETUP, "cannot make a directory for %s: %s", name,
+                                 own_directory_explain(directory));
+        if (!options->update && has_entry(store, file, request)) {
+                store_abandon(store, file);
+                return true;
+        }
+        struct error failure = {0};
+        bool done = fill(directory, request, name, options, &failure) ||
+                    error_set(error, failure.status, "%s: %s%s", error_shown(name), failure.text,
+                              has_entry(store, file, request) ? "; the entry that exists is unchanged" : "");
+        int committed = done ? store_commit(store, file) : 0;
+        if (committed < 0)
+                done = error_set(error, EXIT_SETUP, "cannot rename %s to its final name: %s", name,
+                                 strerror(-committed));
+        if (!done)
+                store_abandon(store, file);
+        return done;
+}
+
 static bool fetch_entry(int store, const struct options *options, struct error *error)
 {
         struct fetch_request request;
         package_request_read(&options->command, &request);
         autofree char *name = request.tool == FETCH_NONE ? NULL : fetch_request_name(&request);
         autofree char *file = name ? fetch_name_encode(name) : NULL;
+        bool done = file && fetch_named(store, &request, name, file, options, error);
         if (name && !file)
                 error_set(
                     error, EXIT_SETUP,
@@ -289,63 +269,34 @@ static bool fetch_entry(int store, const struct options *options, struct error *
                           "uvx PACKAGE or uv tool run PACKAGE, without a registry option, or uv run in a "
                           "project that has no .venv",
                           error_shown(options->command.values[0]));
-        bool done = file && !options->update && has_entry(store, file, &request);
-        if (done)
-                printf("%s: fetched already%s; --update fetches it again\n", name,
-                       options->min_age_days ? " (its age was not checked)" : "");
-        bool begins = file && !done && check_command(options->command.values[0], error);
-        int directory = begins ? store_begin(store, file, say_waiting) : -1;
-        if (directory == -EEXIST && !has_entry(store, file, &request)) {
-                error_set(error, EXIT_SETUP, "another hutch was fetching %s and did not finish; try again",
-                          error_shown(name));
-        } else if (directory == -EEXIST ||
-                   (directory >= 0 && !options->update && has_entry(store, file, &request))) {
-                done = true; /* another process was faster */
-                if (directory >= 0)
-                        store_abandon(store, file);
-        } else if (directory >= 0) {
-                struct error failure = {0};
-                done =
-                    fill(directory, &request, name, options, &failure) ||
-                    error_set(error, failure.status, "%s: %s%s", error_shown(name), failure.text,
-                              has_entry(store, file, &request) ? "; the entry that exists is unchanged" : "");
-                int committed = done ? store_commit(store, file) : 0;
-                if (committed < 0)
-                        done = error_set(error, EXIT_SETUP, "cannot rename %s to its final name: %s", name,
-                                         strerror(-committed));
-                if (!done)
-                        store_abandon(store, file);
-                else if (request.tool == FETCH_UV_PROJECT)
-                        remove_earlier(store, &request);
-        } else if (begins) {
-                error_set(error, EXIT_SETUP, "cannot make a directory for %s: %s", name,
-                          own_directory_explain(directory));
-        }
-        if (directory >= 0)
-                close(directory);
         fetch_request_free(&request);
         return done;
 }
 
 /* ---- all entries ---- */
 
-typedef bool entry_visitor(int store, const char *file, const char *name, int directory,
-                           const struct entry *entry, const struct options *options, struct error *error);
+/* One entry of the store, and what is asked of it. */
+struct visit {
+        int store, directory;
+        const char *name;
+        const struct entry *entry;
+        const struct options *options;
+        struct error *error;
+};
+typedef bool entry_visitor(const struct visit *visit);
 
-static bool list_entry(int store, const char *file, const char *name, int directory,
-                       const struct entry *entry, const struct options *options, struct error *error)
+static bool list_entry(const struct visit *visit)
 {
-        (void)store, (void)file, (void)directory, (void)error;
         char date[16];
         struct tm local;
-        time_t fetched = (time_t)entry->fetched;
+        time_t fetched = (time_t)visit->entry->fetched;
         (void)strftime(date, sizeof(date), "%Y-%m-%d", localtime_r(&fetched, &local));
-        printf("%s  %s", date, error_shown(name));
-        for (size_t i = 0; i < entry->package_count; i++) {
-                const struct entry_package *package = &entry->packages[i];
+        printf("%s  %s", date, error_shown(visit->name));
+        for (size_t i = 0; i < visit->entry->package_count; i++) {
+                const struct entry_package *package = &visit->entry->packages[i];
                 /* The entry of the command, or all. */
-                autofree char *asked = command_package_name(COMMAND_NPX, strchr(name, ':') + 1);
-                if (options->verbose)
+                autofree char *asked = command_package_name(COMMAND_NPX, strchr(visit->name, ':') + 1);
+                if (visit->options->verbose)
                         printf("\n            %s %s %s", error_shown(package->name),
                                error_shown(package->version), error_shown(package->integrity));
                 else if (str_equal(asked, package->name))
@@ -355,35 +306,32 @@ static bool list_entry(int store, const char *file, const char *name, int direct
         return true;
 }
 
-static bool verify_entry(int store, const char *file, const char *name, int directory,
-                         const struct entry *entry, const struct options *options, struct error *error)
+static bool verify_entry(const struct visit *visit)
 {
-        (void)store, (void)file, (void)options;
         char digest[SHA512_DIGEST_STRING_LENGTH];
         struct error found = {0};
-        autoclose int cache = openat(directory, "cache", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        autoclose int cache =
+            openat(visit->directory, "cache", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         bool good = cache >= 0 && tree_digest(cache, digest, &found);
-        if (good && !str_equal(digest, entry->digest))
+        if (good && !str_equal(digest, visit->entry->digest))
                 good = error_set(&found, 1, "its files have changed since they were fetched");
-        if (good && str_starts(name, "npm:"))
-                good = npm_verify(cache, entry, &found);
-        printf("%s: %s\n", error_shown(name),
+        if (good && str_starts(visit->name, "npm:"))
+                good = npm_verify(cache, visit->entry, &found);
+        printf("%s: %s\n", error_shown(visit->name),
                good            ? "as it was fetched"
                : found.text[0] ? found.text
                                : "its files are gone");
         return good ||
-               error_set(error, 1,
+               error_set(visit->error, 1,
                          "%s has changed since it was fetched; remove it, or fetch it again with --update",
-                         error_shown(name));
+                         error_shown(visit->name));
 }
 
-static bool update_entry(int store, const char *file, const char *name, int directory,
-                         const struct entry *entry, const struct options *options, struct error *error)
+static bool update_entry(const struct visit *visit)
 {
-        (void)file, (void)name, (void)directory;
-        struct options again = *options;
-        again.command = entry->command;
-        return fetch_entry(store, &again, error);
+        struct options again = *visit->options;
+        again.command = visit->entry->command;
+        return fetch_entry(visit->store, &again, visit->error);
 }
 
 /* Calls `visit` for the entry of the command, or for each entry. Keeps the first error and goes on. */
@@ -409,9 +357,8 @@ static bool visit(int store, const struct options *options, entry_visitor *visit
                 struct error failure = {0};
                 autofree char *name = fetch_name_decode(files.values[i]);
                 autoclose int directory = store_open_entry(STORE_PACKAGES, store, files.values[i]);
-                bool done = directory >= 0 ? entry_read(directory, name, &entry, &failure) &&
-                                                 visitor(store, files.values[i], name, directory, &entry,
-                                                         options, &failure)
+                const struct visit one = {store, directory, name, &entry, options, &failure};
+                bool done = directory >= 0 ? entry_read(directory, name, &entry, &failure) && visitor(&one)
                                            : error_set(&failure, 1, "%s was not fetched", error_shown(name));
                 if (!done && files.count > 1)
                         message("%s", failure.text);
@@ -425,19 +372,16 @@ static bool visit(int store, const struct options *options, entry_visitor *visit
 
 static bool remove_entry(int store, const char *name, struct error *error)
 {
-        autofree char *spelled = strchr(name, ':') ? str_copy(name) : str_format("npm:%s", name);
-        autofree char *file = fetch_name_encode(spelled);
-        int removed = file ? store_remove(store, file) : -ENOENT;
-        if (removed == -ENOENT && !strchr(name, ':')) {
-                autofree char *other = str_format("uv:%s", name);
-                free(file);
-                file = fetch_name_encode(other);
+        static const char *const kinds[] = {"npm:", "uv:"};
+        int removed = -ENOENT;
+        for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds) && removed == -ENOENT; i++) {
+                autofree char *full = str_format("%s%s", strchr(name, ':') ? "" : kinds[i], name);
+                autofree char *file = fetch_name_encode(full);
                 removed = file ? store_remove(store, file) : -ENOENT;
+                if (removed == 0)
+                        printf("%s: removed\n", error_shown(full));
         }
-        autofree char *found = removed == 0 ? fetch_name_decode(file) : NULL;
-        if (found)
-                printf("%s: removed\n", error_shown(found));
-        return found ||
+        return removed == 0 ||
                error_set(error, 1, "cannot remove %s: %s", error_shown(name),
                          removed == -ENOENT ? "there is no such entry; `hutch fetch --list` shows them"
                                             : strerror(-removed));

@@ -10,15 +10,12 @@
 #include "packages/request.h"
 
 #include <cjson/cJSON.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sha512.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 
 enum {
         CONFIG_MAX = 1 << 20,
@@ -70,30 +67,24 @@ static void take_proxy(const cJSON *config)
 }
 
 /* The minimum age of a version: that of the option, and that of npm's settings. */
-static void take_age(struct fetch_plan *plan, const cJSON *config, unsigned min_age_days)
+static void take_age(struct fetch_plan *plan, const cJSON *config)
 {
         const char *before = text_of(config, "before");
         const cJSON *age = cJSON_GetObjectItemCaseSensitive(config, "min-release-age");
         unsigned days = cJSON_IsNumber(age) && age->valuedouble > 0 && age->valuedouble < 10000
                             ? (unsigned)age->valuedouble
                             : 0;
-        if (days < min_age_days)
-                days = min_age_days;
-        if (days > 0) {
-                char text[32];
-                struct tm utc;
-                time_t then = time(NULL) - (time_t)days * 86400;
-                (void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&then, &utc));
-                str_list_take(&plan->environment, str_format("npm_config_before=%s", text));
-        } else if (before) {
+        if (days < plan->options->min_age_days)
+                days = plan->options->min_age_days;
+        if (days > 0)
+                plan_add_time(plan, "npm_config_before", days);
+        else if (before)
                 str_list_take(&plan->environment, str_format("npm_config_before=%s", before));
-        }
 }
 
-bool plan_read_npm(struct fetch_plan *plan, const struct str_list *command, unsigned min_age_days,
-                   struct error *error)
+bool plan_read_npm(struct fetch_plan *plan, struct error *error)
 {
-        autofree char *npm = plan_find_tool("npm", command->values[0]);
+        autofree char *npm = plan_find_tool("npm", plan->options->command.values[0]);
         if (!npm)
                 return error_set(error, EXIT_NOT_FOUND,
                                  "npm is not on PATH; hutch asks it where packages are fetched from");
@@ -108,9 +99,10 @@ bool plan_read_npm(struct fetch_plan *plan, const struct str_list *command, unsi
         if (read) {
                 const char *certificates = text_of(config, "cafile");
                 take_proxy(config);
-                take_age(plan, config, min_age_days);
+                take_age(plan, config);
                 plan->no_scripts = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(config, "ignore-scripts"));
                 plan->certificates = certificates && certificates[0] == '/' ? str_copy(certificates) : NULL;
+                str_list_add_all(&plan->entry->environment, &plan->environment);
         }
         cJSON_Delete(config);
         return read;
@@ -126,6 +118,15 @@ static int open_below(int directory, const char *path, int flags)
             .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
         };
         return (int)syscall(SYS_openat2, directory, path, &how, sizeof(how));
+}
+
+/* NULL when the file is not there, or no JSON. */
+static cJSON *read_json(int cache, const char *path)
+{
+        autofree char *text = NULL;
+        autoclose int file = open_below(cache, path, O_RDONLY | O_NONBLOCK);
+        ssize_t length = file < 0 ? -1 : fd_read_all(file, LOCK_MAX, &text);
+        return length < 0 ? NULL : cJSON_ParseWithLength(text, (size_t)length);
 }
 
 static bool is_npx_directory(const char *name)
@@ -186,10 +187,7 @@ static void find_program(int cache, const char *directory, const char *package, 
         autofree char *name = command_package_name(COMMAND_NPX, package);
         autofree char *place = str_format("node_modules/%s", name);
         autofree char *path = str_format("_npx/%s/%s/package.json", directory, place);
-        autofree char *text = NULL;
-        autoclose int file = open_below(cache, path, O_RDONLY | O_NONBLOCK);
-        ssize_t length = file < 0 ? -1 : fd_read_all(file, LOCK_MAX, &text);
-        cJSON *written = length < 0 ? NULL : cJSON_ParseWithLength(text, (size_t)length);
+        cJSON *written = read_json(cache, path);
         const cJSON *packages = cJSON_GetObjectItemCaseSensitive(lock, "packages");
         const cJSON *item = cJSON_GetObjectItemCaseSensitive(packages, place);
         entry->directory = str_format("_npx/%s/node_modules/.bin", directory);
@@ -202,10 +200,7 @@ bool npm_read_packages(int cache, const char *package, struct entry *entry, char
 {
         autofree char *name = find_directory(cache);
         autofree char *path = str_format("_npx/%s/package-lock.json", name ? name : "");
-        autofree char *text = NULL;
-        autoclose int file = name ? open_below(cache, path, O_RDONLY | O_NONBLOCK) : -1;
-        ssize_t length = file < 0 ? -1 : fd_read_all(file, LOCK_MAX, &text);
-        cJSON *lock = length < 0 ? NULL : cJSON_ParseWithLength(text, (size_t)length);
+        cJSON *lock = name ? read_json(cache, path) : NULL;
         *scripts = false;
         if (lock) {
                 add_packages(lock, entry, scripts);

@@ -18,6 +18,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <time.h>
 
 enum { ASK_SECONDS = 60 };
 
@@ -66,6 +67,15 @@ char *plan_add_registry(struct fetch_plan *plan, const char *url)
                                                       : str_format("%s/private", registry));
         }
         return str_format("%s%s", secure ? "https://" : "http://", place);
+}
+
+void plan_add_time(struct fetch_plan *plan, const char *name, unsigned days)
+{
+        char text[32];
+        struct tm utc;
+        time_t then = time(NULL) - (time_t)days * 86400;
+        (void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&then, &utc));
+        str_list_take(&plan->environment, str_format("%s=%s", name, text));
 }
 
 char *plan_find_tool(const char *tool, const char *command)

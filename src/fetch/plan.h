@@ -9,10 +9,19 @@
 
 #include "lib/err.h"
 #include "lib/str.h"
+#include "options/options.h"
+#include "packages/entry.h"
+#include "packages/request.h"
 
 #include <stdbool.h>
 
 struct fetch_plan {
+        /* Set before anything else. */
+        int cache;                     /* the directory to fill */
+        const struct options *options; /* the user's */
+        const struct fetch_request *request;
+        struct entry *entry; /* what a server needs to use it */
+
         struct str_list registries;  /* HOST:PORT; each once */
         struct str_list allow;       /* the same as --network-allow takes them */
         struct str_list environment; /* KEY=VALUE: for the fetch, and for servers that use what it fetched */
@@ -29,14 +38,15 @@ struct fetch_plan {
  * is not an http or https URL. */
 char *plan_add_registry(struct fetch_plan *plan, const char *url);
 
-/* Asks the npm beside `command`'s own npx, or the one on PATH, for its configuration. `min_age_days` 0: any
- * version. */
-bool plan_read_npm(struct fetch_plan *plan, const struct str_list *command, unsigned min_age_days,
-                   struct error *error);
+/* Asks the npm beside the command's own npx, or the one on PATH, for its configuration, and adds it to the
+ * environment of the plan and of the entry. */
+bool plan_read_npm(struct fetch_plan *plan, struct error *error);
 
-/* Reads uv's variables and files; where neither names an index, asks uv for its default. */
-bool plan_read_uv(struct fetch_plan *plan, const struct str_list *command, unsigned min_age_days,
-                  struct error *error);
+/* The same of uv's variables and files; where neither names an index, asks uv for its default. */
+bool plan_read_uv(struct fetch_plan *plan, struct error *error);
+
+/* Adds the variable or setting `name` with the time of `days` ago. */
+void plan_add_time(struct fetch_plan *plan, const char *name, unsigned days);
 
 void plan_free(struct fetch_plan *plan);
 

@@ -8,12 +8,7 @@
 #define HUTCH_FETCH_PROJECT_H
 
 #include "fetch/plan.h"
-#include "options/options.h"
-#include "packages/entry.h"
-#include "packages/request.h"
 
-/* Fills the cache (a descriptor) and records in the entry what a server needs to use it. */
-bool fetch_project(int cache, const struct fetch_request *request, const struct options *options,
-                   struct fetch_plan *plan, struct entry *entry, struct error *error);
+bool fetch_project(struct fetch_plan *plan, struct error *error);
 
 #endif

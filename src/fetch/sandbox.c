@@ -18,40 +18,26 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-enum {
-        TIMEOUT_SECONDS = 900,
-        MEASURE_MS = 500,
-        TAIL_LINES = 12,
-};
+enum { TIMEOUT_SECONDS = 900, MEASURE_MS = 500, TAIL_LINES = 12 };
 
 #define FILE_BYTES_MAX ((rlim_t)1 << 30)
 
-char *fetch_sandbox_place(enum fetch_tool tool)
+char *fetch_sandbox_place(const struct fetch_plan *plan)
 {
         autofree char *home = box_choose_home();
-        return path_join(home, tool == FETCH_UV ? ".cache/uv" : ".npm");
-}
-
-static void add_option(struct str_list *words, const char *name, const char *value)
-{
-        str_list_add(words, name);
-        str_list_add(words, value);
+        return path_join(home, plan->request->tool == FETCH_NPM ? ".npm" : ".cache/uv");
 }
 
 /* The words of a hutch that fills `cache`. hutch's data directory is none that a sandbox gets, so only
  * --unsafe-grant permits this one entry of it. */
-static void add_words(struct str_list *all, const char *cache, enum fetch_tool tool,
-                      const struct fetch_plan *plan, const struct str_list *words, const char *cwd,
-                      const struct options *user)
+static void add_words(struct str_list *all, const char *cache, const struct fetch_plan *plan,
+                      const struct str_list *words, const char *cwd)
 {
-        autofree char *place = fetch_sandbox_place(tool);
-        add_option(all, "hutch", "run");
-        add_option(all, "--fetch", "never");
-        str_list_add(all, "--no-protect");
-        add_option(all, "--unsafe-grant", cache);
-        str_list_add(all, "--rw");
+        const struct options *user = plan->options;
+        autofree char *place = fetch_sandbox_place(plan);
+        str_list_add_each(all, "hutch", "run", "--fetch", "never", "--no-protect", "--unsafe-grant", cache,
+                          "--cwd", cwd, "--rw", NULL);
         str_list_take(all, str_format("%s:%s", cache, place));
-        add_option(all, "--cwd", cwd);
         str_list_add(all, "--timeout");
         str_list_take(all, str_format("%u", user->timeout_seconds ? user->timeout_seconds : TIMEOUT_SECONDS));
         for (unsigned i = 0; i < user->verbose; i++)
@@ -59,7 +45,7 @@ static void add_words(struct str_list *all, const char *cache, enum fetch_tool t
         for (size_t i = 0; i < plan->environment.count; i++) {
                 const char *variable = plan->environment.values[i];
                 if (str_is_variable_name(variable, strcspn(variable, "=")))
-                        add_option(all, "--env", variable);
+                        str_list_add_each(all, "--env", variable, NULL);
         }
         for (size_t i = 0; i < plan->files.count; i++) {
                 str_list_add(all, "--file");
@@ -67,17 +53,18 @@ static void add_words(struct str_list *all, const char *cache, enum fetch_tool t
                                               strrchr(plan->files.values[i], '/')));
         }
         if (plan->overlay)
-                add_option(all, "--overlay", plan->overlay);
+                str_list_add_each(all, "--overlay", plan->overlay, NULL);
         for (size_t i = 0; i < plan->allow.count && !plan->offline; i++)
-                add_option(all, "--network-allow", plan->allow.values[i]);
+                str_list_add_each(all, "--network-allow", plan->allow.values[i], NULL);
         for (size_t i = 0; i < user->network_allow.count && !plan->offline; i++)
-                add_option(all, "--network-allow", user->network_allow.values[i]);
+                str_list_add_each(all, "--network-allow", user->network_allow.values[i], NULL);
         if (plan->certificates) {
                 str_list_add(all, "--env");
-                str_list_take(all,
-                              str_format("%s=%s", tool == FETCH_UV ? "SSL_CERT_FILE" : "npm_config_cafile",
-                                         plan->certificates));
-                add_option(all, "--ro", plan->certificates);
+                str_list_take(
+                    all, str_format("%s=%s",
+                                    plan->request->tool == FETCH_NPM ? "npm_config_cafile" : "SSL_CERT_FILE",
+                                    plan->certificates));
+                str_list_add_each(all, "--ro", plan->certificates, NULL);
         }
         str_list_add(all, "--");
         str_list_add_all(all, words);
@@ -134,25 +121,26 @@ static bool limit_file_size(void)
         return setrlimit(RLIMIT_FSIZE, &limit) == 0;
 }
 
-bool fetch_sandbox_run(int cache, enum fetch_tool tool, const struct fetch_plan *plan,
-                       const struct str_list *words, const char *cwd, const struct options *user,
+bool fetch_sandbox_run(const struct fetch_plan *plan, struct str_list *words, const char *cwd,
                        struct error *error)
 {
-        autofree char *link = str_format("/proc/self/fd/%d", cache);
+        autofree char *link = str_format("/proc/self/fd/%d", plan->cache);
         autofree char *real = realpath(link, NULL);
-        autofree char *program = program_find("hutch");
-        if (!program)
-                return error_set(error, EXIT_SETUP, "hutch is not where its helpers are: reinstall hutch");
-        if (!real || !limit_file_size())
-                return error_set(error, EXIT_SETUP, "cannot prepare the fetch: %s", strerror(errno));
+        autofree char *program = program_find("hutch"), *home = box_choose_home();
+        if (!program || !real || !limit_file_size()) {
+                str_list_free(words);
+                return program ? error_set(error, EXIT_SETUP, "cannot prepare the fetch: %s", strerror(errno))
+                               : error_set(error, EXIT_SETUP,
+                                           "hutch is not where its helpers are: reinstall hutch");
+        }
         struct str_list all = {0};
         struct inner inner = {.note = take_note,
                               .child = {.program = program, .directory = "/", .session = true},
                               .keeps = 1,
                               .keeps_last = true,
-                              .repeats = user->verbose > 0};
-        add_words(&all, real, tool, plan, words, cwd, user);
-        bool fits = !inner_start(&inner, &all, error) || watch(&inner, cache);
+                              .repeats = plan->options->verbose > 0};
+        add_words(&all, real, plan, words, cwd ? cwd : home);
+        bool fits = !inner_start(&inner, &all, error) || watch(&inner, plan->cache);
         str_list_free(&all);
         if (!fits)
                 kill(inner.process, SIGTERM); /* the sandbox then has two seconds to end */
@@ -172,6 +160,7 @@ bool fetch_sandbox_run(int cache, enum fetch_tool tool, const struct fetch_plan 
         }
         str_list_free(&reasons);
         autofree char *shown = str_copy(error_shown(words->values[0]));
+        str_list_free(words);
         return done || error_set(error, EXIT_SETUP, "%s could not fetch%s (status %d)", shown,
                                  inner.status == EXIT_TIMED_OUT ? " in time" : "", inner.status);
 }

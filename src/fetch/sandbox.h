@@ -7,20 +7,14 @@
 #define HUTCH_FETCH_SANDBOX_H
 
 #include "fetch/plan.h"
-#include "lib/err.h"
-#include "options/options.h"
-#include "packages/request.h"
-
-#include <stdbool.h>
 
 /* The path inside, in the home, of the directory to fill; the caller frees. */
-char *fetch_sandbox_place(enum fetch_tool tool);
+char *fetch_sandbox_place(const struct fetch_plan *plan);
 
-/* Runs `words` in `cwd`, a path inside, as the plan says. `cache`: the directory to fill; `user`: the
- * user's options, of which --network-allow, --timeout and --verbose count. False with a sentence when it
- * fails, takes too long or writes too much, after its last lines were printed. */
-bool fetch_sandbox_run(int cache, enum fetch_tool tool, const struct fetch_plan *plan,
-                       const struct str_list *words, const char *cwd, const struct options *user,
+/* Runs `words`, which it frees, in `cwd`, a path inside, as the plan says; cwd NULL: in the home. Of the
+ * user's options --network-allow, --timeout and --verbose count. False with a sentence when it fails, takes
+ * too long or writes too much, after its last lines were printed. */
+bool fetch_sandbox_run(const struct fetch_plan *plan, struct str_list *words, const char *cwd,
                        struct error *error);
 
 #endif

@@ -9,7 +9,6 @@
 #include "lib/homes.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 enum { CONFIG_MAX = 1 << 20, HELP_MAX = 1 << 20 };
 
@@ -35,20 +34,11 @@ static void take_words(struct fetch_plan *plan, struct indexes *indexes, const c
         }
 }
 
-static void take_variables(struct fetch_plan *plan, struct indexes *indexes)
+static void take_variable(struct fetch_plan *plan, struct indexes *indexes, const char *name, bool is_default)
 {
-        static const struct {
-                const char *name;
-                bool is_default;
-        } variables[] = {{"UV_DEFAULT_INDEX", true},
-                         {"UV_INDEX_URL", true},
-                         {"UV_INDEX", false},
-                         {"UV_EXTRA_INDEX_URL", false}};
-        for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++) {
-                const char *value = getenv(variables[i].name);
-                if (value)
-                        take_words(plan, indexes, value, variables[i].is_default);
-        }
+        const char *value = getenv(name);
+        if (value)
+                take_words(plan, indexes, value, is_default);
 }
 
 /* The strings of one line `key = "…"` or `key = ["…", "…"]`. */
@@ -107,24 +97,21 @@ static void take_default(struct fetch_plan *plan, struct indexes *indexes, const
         take_words(plan, indexes, at, true);
 }
 
-static void add_list(struct fetch_plan *plan, const char *key, const struct str_list *list)
-{
-        autofree char *all = str_join(list, " ");
-        if (list->count > 0)
-                str_list_take(&plan->environment, str_format("%s=%s", key, all));
-}
-
-bool plan_read_uv(struct fetch_plan *plan, const struct str_list *command, unsigned min_age_days,
-                  struct error *error)
+bool plan_read_uv(struct fetch_plan *plan, struct error *error)
 {
         struct indexes indexes = {0};
-        take_variables(plan, &indexes);
+        take_variable(plan, &indexes, "UV_DEFAULT_INDEX", true);
+        take_variable(plan, &indexes, "UV_INDEX_URL", true);
+        take_variable(plan, &indexes, "UV_INDEX", false);
+        take_variable(plan, &indexes, "UV_EXTRA_INDEX_URL", false);
         take_files(plan, &indexes);
         if (!indexes.first)
-                take_default(plan, &indexes, command->values[0]);
+                take_default(plan, &indexes, plan->options->command.values[0]);
         if (indexes.first)
                 str_list_take(&plan->environment, str_format("UV_DEFAULT_INDEX=%s", indexes.first));
-        add_list(plan, "UV_INDEX", &indexes.others);
+        autofree char *others = str_join(&indexes.others, " ");
+        if (others[0])
+                str_list_take(&plan->environment, str_format("UV_INDEX=%s", others));
         bool found = plan->registries.count > 0;
         free(indexes.first);
         str_list_free(&indexes.others);
@@ -133,12 +120,8 @@ bool plan_read_uv(struct fetch_plan *plan, const struct str_list *command, unsig
                     error, EXIT_SETUP,
                     "cannot find out where uv fetches packages from; set index-url in uv.toml, or the "
                     "variable UV_DEFAULT_INDEX");
-        if (min_age_days > 0) {
-                char text[32];
-                struct tm utc;
-                time_t then = time(NULL) - (time_t)min_age_days * 86400;
-                (void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&then, &utc));
-                str_list_take(&plan->environment, str_format("UV_EXCLUDE_NEWER=%s", text));
-        }
+        if (plan->options->min_age_days > 0)
+                plan_add_time(plan, "UV_EXCLUDE_NEWER", plan->options->min_age_days);
+        str_list_add_all(&plan->entry->environment, &plan->environment);
         return true;
 }

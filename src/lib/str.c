@@ -239,6 +239,15 @@ bool str_is_variable_name(const char *text, size_t length)
         return true;
 }
 
+void str_list_add_each(struct str_list *list, ...)
+{
+        va_list values;
+        va_start(values, list);
+        for (const char *value; (value = va_arg(values, const char *));)
+                str_list_add(list, value);
+        va_end(values);
+}
+
 void str_list_add_all(struct str_list *to, const struct str_list *from)
 {
         for (size_t i = 0; i < from->count; i++)

@@ -54,6 +54,9 @@ struct str_list {
 };
 void str_list_take(struct str_list *list, char *value); /* the list owns `value` from now on */
 void str_list_add(struct str_list *list, const char *value);
+/* Adds strings up to a NULL, as the words of a command line are built. The first of them may be NULL too, and
+ * then nothing is added. */
+void str_list_add_each(struct str_list *list, ...) __attribute__((sentinel));
 void str_list_add_all(struct str_list *to, const struct str_list *from);
 void str_list_free(struct str_list *list);
 char *str_join(const struct str_list *list, const char *between); /* the caller frees */

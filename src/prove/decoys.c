@@ -5,6 +5,7 @@
 #include "prove/decoys.h"
 
 #include "lib/buf.h"
+#include "lib/child.h"
 #include "lib/fd.h"
 #include "lib/hex.h"
 #include "lib/homes.h"
@@ -18,71 +19,57 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/msg.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/sendfile.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 
 enum { TCP4, TCP6, TCP4_LATER, UDP4 };
 enum { HANDLE_BYTES = 128, REMOVE_ROUNDS = 200 };
 
-/* Files below home/ that contain the secret. */
-static const char *const secrets[] = {
-    ".ssh/id_ed25519",
-    ".gnupg/pubring.kbx",
-    ".aws/credentials",
-    ".config/gcloud/credentials.db",
-    ".azure/msal_token_cache.json",
-    ".kube/config",
-    ".docker/config.json",
-    ".npmrc",
-    ".git-credentials",
-    ".config/gh/hosts.yml",
-    ".netrc",
-    ".bash_history",
-    ".mozilla/firefox/profiles.ini",
-    ".claude.json",
-    "loot",
-    "loot-2",
-};
-static const char *const directories[] = {
-    "home",
-    "home/.ssh",
-    "home/.gnupg",
-    "home/.aws",
-    "home/.config",
-    "home/.config/gcloud",
-    "home/.azure",
-    "home/.kube",
-    "home/.docker",
-    "home/.config/gh",
-    "home/.mozilla",
-    "home/.mozilla/firefox",
-    "home/.config/autostart",
-    "home/.config/systemd",
-    "home/.config/systemd/user",
-    "run",
-    "readonly",
-    "grant",
-    "grant/.git",
-    "grant/.git/hooks",
-    "grant/deep",
-};
-/* Files of the two grants, which an attempt must not change. */
-static const char *const plain[] = {"readonly/file",     "readonly/leased", "readonly/gone",
-                                    "grant/.git/config", "grant/.mcp.json", "grant/.envrc",
-                                    "grant/tool"};
-static const char *const services[] = {"service", "bus",       "system_bus_socket", "x11",
-                                       "wayland", "ssh-agent", "gpg-agent",         "docker",
-                                       "podman",  "systemd"};
+/* Secrets below home/, files of the two grants that an attempt must not change, and directories that would
+ * have no file. */
+static const char *const files[] = {"home/.ssh/id_ed25519",
+                                    "home/.gnupg/pubring.kbx",
+                                    "home/.aws/credentials",
+                                    "home/.config/gcloud/credentials.db",
+                                    "home/.azure/msal_token_cache.json",
+                                    "home/.kube/config",
+                                    "home/.docker/config.json",
+                                    "home/.npmrc",
+                                    "home/.git-credentials",
+                                    "home/.config/gh/hosts.yml",
+                                    "home/.netrc",
+                                    "home/.bash_history",
+                                    "home/.mozilla/firefox/profiles.ini",
+                                    "home/.claude.json",
+                                    "home/loot",
+                                    "home/loot-2",
+                                    "home/.config/autostart/",
+                                    "home/.config/systemd/user/",
+                                    "readonly/file",
+                                    "readonly/leased",
+                                    "readonly/gone",
+                                    "grant/.git/config",
+                                    "grant/.git/hooks/",
+                                    "grant/.mcp.json",
+                                    "grant/.envrc",
+                                    "grant/tool",
+                                    "grant/deep/",
+                                    "run/"};
+static const char *const services[] = {
+    "grant/socket",          "grant/deep/socket", "run/service", "run/bus",
+    "run/system_bus_socket", "run/x11",           "run/wayland", "run/ssh-agent",
+    "run/gpg-agent",         "run/docker",        "run/podman",  "run/systemd"};
 
 /* Attempts whose success shows from outside: a file was changed, made or removed. */
 static const struct {
@@ -124,36 +111,39 @@ static bool decoy_path(const struct decoys *decoys, enum decoy_side side, const 
 
 /* ---- files ---- */
 
-static bool write_decoy(const char *path, const char *text, mode_t mode)
+/* Makes a file and the directories above it; with a slash at the end of its name, the directories only. */
+static bool write_decoy(const struct decoys *decoys, enum decoy_side side, const char *name)
 {
-        autoclose int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        char path[PATH_MAX];
+        if (!decoy_path(decoys, side, name, path))
+                return false;
+        for (char *slash = path + strlen(decoys->base[side]); slash; slash = strchr(slash + 1, '/')) {
+                *slash = 0;
+                if (mkdir(path, 0700) < 0 && errno != EEXIST)
+                        return false;
+                *slash = '/';
+        }
+        if (path[strlen(path) - 1] == '/')
+                return true;
+        const char *text = str_starts(name, "home/") ? decoys->marker : "decoy\n";
+        autoclose int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         return fd >= 0 && fd_write_all(fd, text, strlen(text)) == 0;
 }
 
 static bool copy_setuid(const char *program, const char *path)
 {
-        char *data;
-        ssize_t length = fd_read_file(program, 1 << 24, &data);
-        if (length < 0)
-                return false;
-        autofree char *content = data;
+        autoclose int from = open(program, O_RDONLY | O_CLOEXEC);
         autoclose int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
-        return fd >= 0 && fd_write_all(fd, content, (size_t)length) == 0 && fchown(fd, 1, 1) == 0 &&
+        return fd >= 0 && sendfile(fd, from, NULL, 1 << 24) > 0 && fchown(fd, 1, 1) == 0 &&
                fchmod(fd, 06755) == 0;
 }
 
 static bool make_files(const struct decoys *decoys, enum decoy_side side, const char *program)
 {
-        char path[PATH_MAX], name[64];
-        bool made = mkdir(decoys->base[side], 0700) == 0;
-        for (size_t i = 0; made && i < sizeof(directories) / sizeof(*directories); i++)
-                made = decoy_path(decoys, side, directories[i], path) && mkdir(path, 0700) == 0;
-        for (size_t i = 0; made && i < sizeof(secrets) / sizeof(*secrets); i++) {
-                (void)snprintf(name, sizeof(name), "home/%s", secrets[i]);
-                made = decoy_path(decoys, side, name, path) && write_decoy(path, decoys->marker, 0600);
-        }
-        for (size_t i = 0; made && i < sizeof(plain) / sizeof(*plain); i++)
-                made = decoy_path(decoys, side, plain[i], path) && write_decoy(path, "decoy\n", 0600);
+        char path[PATH_MAX];
+        bool made = true;
+        for (size_t i = 0; made && i < sizeof(files) / sizeof(*files); i++)
+                made = write_decoy(decoys, side, files[i]);
         if (made && geteuid() == 0) {
                 /* On a file system without devices or set-user-id the attempts outside show nothing. */
                 (void)(decoy_path(decoys, side, "grant/node", path) &&
@@ -165,17 +155,9 @@ static bool make_files(const struct decoys *decoys, enum decoy_side side, const 
 
 /* ---- sockets ---- */
 
-static void keep_socket(struct decoys *decoys, int fd)
-{
-        if (fd >= 0 && decoys->socket_count < DECOY_SOCKETS_MOST)
-                decoys->sockets[decoys->socket_count++] = fd;
-        else if (fd >= 0)
-                close(fd);
-}
-
 /* Listens at a path or, with a leading NUL, at an abstract name. A failure is ignored: the attempt outside
  * then shows nothing. */
-static void listen_unix(struct decoys *decoys, const char *name, size_t length)
+static void listen_unix(const char *name, size_t length)
 {
         struct sockaddr_un address = {.sun_family = AF_UNIX};
         autoclose int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -185,14 +167,14 @@ static void listen_unix(struct decoys *decoys, const char *name, size_t length)
         if (bind(fd, (const struct sockaddr *)&address,
                  (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length)) == 0 &&
             listen(fd, 16) == 0)
-                keep_socket(decoys, fd_take(&fd));
+                (void)fd_take(&fd); /* open until this process ends */
 }
 
 static void listen_path(struct decoys *decoys, enum decoy_side side, const char *relative)
 {
         char path[PATH_MAX];
         if (decoy_path(decoys, side, relative, path))
-                listen_unix(decoys, path, strlen(path));
+                listen_unix(path, strlen(path));
 }
 
 /* After the rename, the kernel lists the socket by a path that does not lead to it. */
@@ -203,66 +185,54 @@ static void rename_decoy(const struct decoys *decoys, enum decoy_side side, cons
                 (void)rename(old, new);
 }
 
-static void abstract_name(const struct decoys *decoys, const char *kind, char name[64])
-{
-        (void)snprintf(name, 64, "hutch-prove-%08x-%s", (unsigned)decoys->key, kind);
-}
+/* The abstract names; a kind follows. */
+#define ABSTRACT "hutch-prove-%08x-"
 
-static void listen_abstract(struct decoys *decoys, const char *kind)
+static void listen_abstract(const struct decoys *decoys, const char *kind)
 {
         char name[65] = "";
-        abstract_name(decoys, kind, name + 1);
-        listen_unix(decoys, name, 1 + strlen(name + 1));
+        int length = snprintf(name + 1, sizeof(name) - 1, ABSTRACT "%s", (unsigned)decoys->key, kind);
+        listen_unix(name, 1 + (size_t)length);
 }
 
-static unsigned listen_ip(struct decoys *decoys, int family, int type, int *keep_here)
+/* Sets *kept to the socket, which is open until this process ends. Returns its port. */
+static unsigned listen_ip(int family, int type, int *kept)
 {
         union {
                 struct sockaddr any;
                 struct sockaddr_in v4;
                 struct sockaddr_in6 v6;
-        } address = {0};
+        } address = {.v6 = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT}};
         socklen_t length = family == AF_INET ? sizeof(address.v4) : sizeof(address.v6);
         if (family == AF_INET)
                 address.v4 =
                     (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-        else
-                address.v6 =
-                    (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
         autoclose int fd = socket(family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (fd < 0 || bind(fd, &address.any, length) < 0 || (type == SOCK_STREAM && listen(fd, 16) < 0) ||
             getsockname(fd, &address.any, &length) < 0)
                 return 0;
-        if (keep_here)
-                *keep_here = fd_take(&fd);
-        else
-                keep_socket(decoys, fd_take(&fd));
+        *kept = fd_take(&fd);
         return ntohs(family == AF_INET ? address.v4.sin_port : address.v6.sin6_port);
 }
 
 static void make_sockets(struct decoys *decoys)
 {
-        decoys->ports[TCP4] = listen_ip(decoys, AF_INET, SOCK_STREAM, NULL);
-        decoys->ports[TCP6] = listen_ip(decoys, AF_INET6, SOCK_STREAM, NULL);
+        decoys->ports[TCP4] = listen_ip(AF_INET, SOCK_STREAM, &(int){0});
+        decoys->ports[TCP6] = listen_ip(AF_INET6, SOCK_STREAM, &(int){0});
         listen_abstract(decoys, "service");
         listen_abstract(decoys, "X0");
         for (enum decoy_side side = 0; side < DECOY_SIDES; side++) {
-                decoys->ports[UDP4 + side] = listen_ip(decoys, AF_INET, SOCK_DGRAM, &decoys->udp[side]);
-                listen_path(decoys, side, "grant/socket");
-                listen_path(decoys, side, "grant/deep/socket");
+                decoys->ports[UDP4 + side] = listen_ip(AF_INET, SOCK_DGRAM, &decoys->udp[side]);
+                for (size_t i = 0; i < sizeof(services) / sizeof(*services); i++)
+                        listen_path(decoys, side, services[i]);
                 rename_decoy(decoys, side, "grant/deep/socket", "grant/deep/renamed");
-                for (size_t i = 0; i < sizeof(services) / sizeof(*services); i++) {
-                        char name[64];
-                        (void)snprintf(name, sizeof(name), "run/%s", services[i]);
-                        listen_path(decoys, side, name);
-                }
         }
 }
 
 void decoys_make_later(struct decoys *decoys, enum decoy_side side)
 {
         if (side == DECOYS_OUTSIDE) {
-                decoys->ports[TCP4_LATER] = listen_ip(decoys, AF_INET, SOCK_STREAM, NULL);
+                decoys->ports[TCP4_LATER] = listen_ip(AF_INET, SOCK_STREAM, &(int){0});
                 listen_abstract(decoys, "later");
         }
         listen_path(decoys, side, "run/service-later");
@@ -306,8 +276,7 @@ static void leave_open(struct decoys *decoys)
         decoys->directory_descriptor = open(decoys->base[DECOYS_INSIDE], O_PATH | O_DIRECTORY);
         if (socketpair(AF_UNIX, SOCK_DGRAM, 0, pair) == 0) {
                 (void)send(pair[0], decoys->marker, strlen(decoys->marker), MSG_DONTWAIT);
-                keep_socket(decoys, pair[0]);
-                decoys->socket_descriptor = pair[1];
+                decoys->socket_descriptor = pair[1]; /* the other one is open until this process ends */
         }
 }
 
@@ -366,20 +335,15 @@ static bool start_victim(struct decoys *decoys, const char *program)
                 return false;
         autoclose int output = ends[1];
         decoys->signals = ends[0];
-        decoys->victim = fork();
-        if (decoys->victim == 0) {
-                char secret[128], path[PATH_MAX];
-                (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-                (void)snprintf(secret, sizeof(secret), "HUTCH_PROVE_SECRET=%s", decoys->marker);
-                (void)decoy_path(decoys, DECOYS_OUTSIDE, "home/.ssh/id_ed25519", path);
-                int file = open(path, O_RDONLY);
-                char *const words[] = {str_copy(program), str_copy("victim"), decoys->marker, NULL};
-                char *const variables[] = {secret, NULL};
-                if (dup2(output, 1) < 0 || dup2(file, 9) < 0)
-                        _exit(1);
-                execve(program, words, variables);
-                _exit(1);
-        }
+        autofree char *secret = str_format("HUTCH_PROVE_SECRET=%s", decoys->marker);
+        char path[PATH_MAX];
+        (void)decoy_path(decoys, DECOYS_OUTSIDE, "home/.ssh/id_ed25519", path);
+        autoclose int file = open(path, O_RDONLY | O_CLOEXEC);
+        char *const words[] = {(char *)program, "victim", decoys->marker, NULL};
+        char *const variables[] = {secret, NULL};
+        const int given[] = {0, output, 2, [3 ... 9] = file}; /* 9 is the one that the attempts read */
+        decoys->victim = child_start(&(struct child){
+            .program = program, .words = words, .environment = variables, .given = given, .given_count = 10});
         fd_close(&output);
         ssize_t length = decoys->victim < 0 ? -1
                                             : read(decoys->signals, decoys->victim_address,
@@ -481,7 +445,6 @@ bool decoys_describe(struct decoys *decoys, enum decoy_side side, pid_t supervis
 {
         autobuf text = {0};
         struct buf *file = &text;
-        char name[64];
         struct stat passwd = {0}, home = {0};
         (void)stat("/etc/passwd", &passwd);
         (void)stat(caller_homes()->spelled, &home);
@@ -499,12 +462,11 @@ bool decoys_describe(struct decoys *decoys, enum decoy_side side, pid_t supervis
         buf_format(file, "tcp4 %u\ntcp6 %u\ntcp4-later %u\nudp4 %u\nkey %d\nqueue %s\n", decoys->ports[TCP4],
                    decoys->ports[TCP6], decoys->ports[TCP4_LATER], decoys->ports[UDP4 + side], decoys->key,
                    decoys->queue);
-        abstract_name(decoys, "service", name);
-        buf_format(file, "abstract %s\n", name);
-        abstract_name(decoys, "later", name);
-        buf_format(file, "abstract-later %s\n", name);
-        abstract_name(decoys, "X0", name);
-        buf_format(file, "x11-abstract %s\n", name);
+        unsigned key = (unsigned)decoys->key;
+        buf_format(file,
+                   "abstract " ABSTRACT "service\nabstract-later " ABSTRACT "later\nx11-abstract " ABSTRACT
+                   "X0\n",
+                   key, key, key);
         describe_handle(decoys, side, file);
         describe_own_sockets(file);
         buf_put_text(file, "\n");
@@ -561,24 +523,9 @@ void decoys_forget_signals(struct decoys *decoys)
                 ;
 }
 
-static void end_process(pid_t pid)
-{
-        while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-                ;
-}
-
 void decoys_end(struct decoys *decoys)
 {
-        if (decoys->victim > 0)
-                kill(decoys->victim, SIGKILL);
-        end_process(decoys->victim);
-        for (size_t i = 0; i < decoys->socket_count; i++)
-                close(decoys->sockets[i]);
-        for (enum decoy_side side = 0; side < DECOY_SIDES; side++)
-                fd_close(&decoys->udp[side]);
-        fd_close(&decoys->signals);
-        fd_close(&decoys->directory_descriptor);
-        fd_close(&decoys->socket_descriptor);
+        child_end(&decoys->victim);
         fd_close(&decoys->lifeline);
-        end_process(decoys->keeper);
+        (void)child_wait(&decoys->keeper);
 }

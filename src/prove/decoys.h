@@ -9,12 +9,10 @@
 
 #include "lib/err.h"
 
-#include <limits.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <sys/types.h>
 
-enum { DECOY_MARKER_SIZE = 48, DECOY_SOCKETS_MOST = 64 };
+enum { DECOY_MARKER_SIZE = 48 };
 
 /* The attempts outside spoil their decoys, so the sandbox gets a second set. */
 enum decoy_side { DECOYS_OUTSIDE, DECOYS_INSIDE, DECOY_SIDES };
@@ -30,8 +28,6 @@ struct decoys {
         int lifeline;            /* the keeper waits until this pipe closes */
         int signals;             /* the victim writes a letter for each signal here */
         char victim_address[32]; /* of the secret in its memory */
-        int sockets[DECOY_SOCKETS_MOST];
-        size_t socket_count;
         int udp[DECOY_SIDES];
         unsigned ports[8]; /* tcp4, tcp6, tcp4-later, and udp4 of each side */
         unsigned datagrams[DECOY_SIDES];

@@ -15,22 +15,10 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-/* `number`: flags of open(2). */
-static enum outcome open_one(const struct attempt *attempt)
-{
-        autoclose int fd = open(attempt->text, (int)attempt->number | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-        struct stat status = {0};
-        target_note_path(attempt->text);
-        if (fd >= 0 && fstat(fd, &status) == 0 && S_ISCHR(status.st_mode) && status.st_rdev == makedev(1, 3))
-                return HELD; /* the file is masked with /dev/null */
-        return out_if(fd >= 0);
-}
-
 /* Opens the first disk for reading: when one that was open for writing is closed, the machine's device
  * manager looks at it. */
-static enum outcome open_disk(const struct attempt *attempt)
+static enum outcome open_disk(void)
 {
-        (void)attempt;
         static const char *const disks[] = {"/dev/sda",     "/dev/vda",  "/dev/nvme0n1", "/dev/xvda",
                                             "/dev/mmcblk0", "/dev/dm-0", "/dev/loop0"};
         for (size_t i = 0; i < sizeof(disks) / sizeof(*disks); i++) {
@@ -42,7 +30,7 @@ static enum outcome open_disk(const struct attempt *attempt)
 }
 
 /* Sets the mode that the device already has, so that nothing changes. */
-static enum outcome device_mode(const struct attempt *attempt)
+static enum outcome device_mode(void)
 {
         struct stat status;
         return out_if(stat(attempt->text, &status) == 0 && S_ISCHR(status.st_mode) &&
@@ -51,7 +39,7 @@ static enum outcome device_mode(const struct attempt *attempt)
 
 /* Makes a device node (1:`number`) and opens it. Outside, the node is among the decoys, which are removed
  * however the run ends. */
-static enum outcome make_node(const struct attempt *attempt)
+static enum outcome make_node(void)
 {
         const char *path = target_is_inside() ? "/tmp/node" : target_path("node");
         int made = mknod(path, S_IFCHR | 0600, makedev(1, (unsigned)attempt->number));
@@ -61,14 +49,8 @@ static enum outcome make_node(const struct attempt *attempt)
         return out_if(fd >= 0);
 }
 
-static enum outcome granted_node(const struct attempt *attempt)
-{
-        autoclose int fd = open(target_path(attempt->text), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-        return out_if(fd >= 0);
-}
-
 /* Looks for kernel addresses that are not zeroed. */
-static enum outcome kernel_addresses(const struct attempt *attempt)
+static enum outcome kernel_addresses(void)
 {
         char line[256] = "";
         FILE *file = fopen(attempt->text, "re");
@@ -78,50 +60,45 @@ static enum outcome kernel_addresses(const struct attempt *attempt)
         return out_if(found);
 }
 
-#define PROC_SYS "/proc/sys/"
 static const struct attempt rows[] = {
-    {"disk-read", "every file of the machine", SHOW_AS_ROOT, open_disk, NULL, 0},
-    {"dev-mem", "the machine's memory", SHOW_AS_ROOT, open_one, "/dev/mem", O_RDONLY},
-    {"dev-kmsg", "the kernel's log", SHOW_AS_CALLER, open_one, "/dev/kmsg", O_RDONLY},
-    {"dev-console", "the machine's console", SHOW_AS_ROOT, open_one, "/dev/tty0", O_RDWR},
-    {"dev-fuse", "new file systems", SHOW_AS_CALLER, open_one, "/dev/fuse", O_RDWR},
-    {"dev-tun", "new network cards", SHOW_AS_CALLER, open_one, "/dev/net/tun", O_RDWR},
-    {"dev-kvm", "the hypervisor's code", SHOW_AS_CALLER, open_one, "/dev/kvm", O_RDWR},
-    {"dev-vsock", "the machine's hypervisor", SHOW_AS_CALLER, open_one, "/dev/vsock", O_RDONLY},
-    {"dev-loop", "a disk made of a file", SHOW_AS_ROOT, open_one, "/dev/loop-control", O_RDWR},
-    {"dev-userfaultfd", "stalling the kernel", SHOW_AS_ROOT, open_one, "/dev/userfaultfd", O_RDWR},
-    {"dev-hwrng", "a device of the machine", SHOW_AS_ROOT, open_one, "/dev/hwrng", O_RDONLY},
-    {"make-device", "any device", SHOW_AS_ROOT, make_node, NULL, 9},
-    {"make-device-mem", "the machine's memory", SHOW_AS_ROOT, make_node, NULL, 11},
-    {"device-mode", "the mode of the machine's /dev/null", SHOW_AS_ROOT, device_mode, "/dev/null", 0},
-    {"granted-device", "a device by a node in a grant", SHOW_AS_ROOT, granted_node, "grant/node", 0},
-    {"sys", "the machine's devices", SHOW_AS_CALLER, open_one, "/sys/kernel", O_RDONLY},
-    {"sys-uevent", "a helper that root runs", SHOW_AS_ROOT, open_one, "/sys/kernel/uevent_helper", O_WRONLY},
-    {"sys-power", "suspending the machine", SHOW_AS_ROOT, open_one, "/sys/power/state", O_WRONLY},
-    {"sys-cgroup", "other cgroups", SHOW_AS_ROOT, open_one, "/sys/fs/cgroup/cgroup.procs", O_WRONLY},
-    {"sys-debug", "the kernel's internals", SHOW_AS_ROOT, open_one, "/sys/kernel/debug/sched", O_RDONLY},
-    {"sysrq", "crashing the machine", SHOW_AS_ROOT, open_one, "/proc/sysrq-trigger", O_WRONLY},
-    {"core-pattern", "a program that root runs", SHOW_AS_ROOT, open_one, PROC_SYS "kernel/core_pattern",
-     O_WRONLY},
-    {"modprobe", "a program that root runs, by modprobe", SHOW_AS_ROOT, open_one, PROC_SYS "kernel/modprobe",
-     O_WRONLY},
-    {"binfmt", "an interpreter for everybody", SHOW_AS_ROOT, open_one, PROC_SYS "fs/binfmt_misc/register",
-     O_WRONLY},
-    {"sysctl-memory", "the machine's memory rules", SHOW_AS_ROOT, open_one, PROC_SYS "vm/overcommit_memory",
-     O_WRONLY},
-    {"sysctl-panic", "a crash on the next fault", SHOW_AS_ROOT, open_one, PROC_SYS "kernel/panic_on_oops",
-     O_WRONLY},
-    {"sysctl-links", "protection of links", SHOW_AS_ROOT, open_one, PROC_SYS "fs/protected_symlinks",
-     O_WRONLY},
-    {"sysctl-network", "forwarding of packets", SHOW_AS_ROOT | SHOW_IN_USERNS, open_one,
-     PROC_SYS "net/ipv4/ip_forward", O_WRONLY},
-    {"kcore", "the kernel's memory", SHOW_AS_ROOT, open_one, "/proc/kcore", O_RDONLY},
-    {"proc-kmsg", "the kernel's log", SHOW_AS_ROOT, open_one, "/proc/kmsg", O_RDONLY},
-    {"proc-keys", "a list of keys", SHOW_AS_CALLER, open_one, "/proc/keys", O_RDONLY},
-    {"kallsyms", "addresses of the kernel's code", SHOW_AS_ROOT, kernel_addresses, "/proc/kallsyms", 0},
-    {"timer-list", "the kernel's timers", SHOW_AS_ROOT, open_one, "/proc/timer_list", O_RDONLY},
-    {"page-flags", "the state of every page", SHOW_AS_ROOT, open_one, "/proc/kpageflags", O_RDONLY},
-    {"irq", "the routing of interrupts", SHOW_AS_ROOT, open_one, "/proc/irq/default_smp_affinity", O_WRONLY},
-    {"mtrr", "the memory's types", SHOW_AS_ROOT, open_one, "/proc/mtrr", O_WRONLY},
+    {"disk-read", "every file of the machine", AS_ROOT, open_disk},
+    {"dev-mem", "the machine's memory", AS_ROOT, OPEN("/dev/mem", O_RDONLY)},
+    {"dev-kmsg", "the kernel's log", AS_CALLER, OPEN("/dev/kmsg", O_RDONLY)},
+    {"dev-console", "the machine's console", AS_ROOT, OPEN("/dev/tty0", O_RDWR)},
+    {"dev-fuse", "new file systems", AS_CALLER, OPEN("/dev/fuse", O_RDWR)},
+    {"dev-tun", "new network cards", AS_CALLER, OPEN("/dev/net/tun", O_RDWR)},
+    {"dev-kvm", "the hypervisor's code", AS_CALLER, OPEN("/dev/kvm", O_RDWR)},
+    {"dev-vsock", "the machine's hypervisor", AS_CALLER, OPEN("/dev/vsock", O_RDONLY)},
+    {"dev-loop", "a disk made of a file", AS_ROOT, OPEN("/dev/loop-control", O_RDWR)},
+    {"dev-userfaultfd", "stalling the kernel", AS_ROOT, OPEN("/dev/userfaultfd", O_RDWR)},
+    {"dev-hwrng", "a device of the machine", AS_ROOT, OPEN("/dev/hwrng", O_RDONLY)},
+    {"make-device", "any device", AS_ROOT, make_node, NULL, 9},
+    {"make-device-mem", "the machine's memory", AS_ROOT, make_node, NULL, 11},
+    {"device-mode", "the mode of the machine's /dev/null", AS_ROOT, device_mode, "/dev/null"},
+    {"granted-device", "a device by a node in a grant", AS_ROOT, OPEN("grant/node", O_RDONLY)},
+    {"sys", "the machine's devices", AS_CALLER, OPEN("/sys/kernel", O_RDONLY)},
+    {"sys-uevent", "a helper that root runs", AS_ROOT, OPEN("/sys/kernel/uevent_helper", O_WRONLY)},
+    {"sys-power", "suspending the machine", AS_ROOT, OPEN("/sys/power/state", O_WRONLY)},
+    {"sys-cgroup", "other cgroups", AS_ROOT, OPEN("/sys/fs/cgroup/cgroup.procs", O_WRONLY)},
+    {"sys-debug", "the kernel's internals", AS_ROOT, OPEN("/sys/kernel/debug/sched", O_RDONLY)},
+    {"sysrq", "crashing the machine", AS_ROOT, OPEN("/proc/sysrq-trigger", O_WRONLY)},
+    {"core-pattern", "a program that root runs", AS_ROOT, OPEN("/proc/sys/kernel/core_pattern", O_WRONLY)},
+    {"modprobe", "a program that root runs, by modprobe", AS_ROOT,
+     OPEN("/proc/sys/kernel/modprobe", O_WRONLY)},
+    {"binfmt", "an interpreter for everybody", AS_ROOT, OPEN("/proc/sys/fs/binfmt_misc/register", O_WRONLY)},
+    {"sysctl-memory", "the machine's memory rules", AS_ROOT,
+     OPEN("/proc/sys/vm/overcommit_memory", O_WRONLY)},
+    {"sysctl-panic", "a crash on the next fault", AS_ROOT, OPEN("/proc/sys/kernel/panic_on_oops", O_WRONLY)},
+    {"sysctl-links", "protection of links", AS_ROOT, OPEN("/proc/sys/fs/protected_symlinks", O_WRONLY)},
+    {"sysctl-network", "forwarding of packets", AS_ROOT | IN_USERNS,
+     OPEN("/proc/sys/net/ipv4/ip_forward", O_WRONLY)},
+    {"kcore", "the kernel's memory", AS_ROOT, OPEN("/proc/kcore", O_RDONLY)},
+    {"proc-kmsg", "the kernel's log", AS_ROOT, OPEN("/proc/kmsg", O_RDONLY)},
+    {"proc-keys", "a list of keys", AS_CALLER, OPEN("/proc/keys", O_RDONLY)},
+    {"kallsyms", "addresses of the kernel's code", AS_ROOT, kernel_addresses, "/proc/kallsyms"},
+    {"timer-list", "the kernel's timers", AS_ROOT, OPEN("/proc/timer_list", O_RDONLY)},
+    {"page-flags", "the state of every page", AS_ROOT, OPEN("/proc/kpageflags", O_RDONLY)},
+    {"irq", "the routing of interrupts", AS_ROOT, OPEN("/proc/irq/default_smp_affinity", O_WRONLY)},
+    {"mtrr", "the memory's types", AS_ROOT, OPEN("/proc/mtrr", O_WRONLY)},
 };
 const struct attempt_group devices_group = ATTEMPT_GROUP("devices, /proc, /sys", rows);

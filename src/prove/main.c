@@ -5,23 +5,23 @@
  * the sandbox has started. A crash and a hang of an attempt are results too. The last line has the number of
  * attempts, so that a lost result is noticed.
  *
- *     hutch-prove outside|inside|outside-terminal|inside-terminal
+ *     hutch-prove outside|inside     makes the attempts on a terminal when one is its standard input, else
+ *                                    all others
  *     hutch-prove victim MARKER      has a secret in memory and reports signals, until it is killed
  *     hutch-prove steal PATH MARKER  exits with 0 when PATH contains MARKER
  *     hutch-prove whoami             exits with 1 when it runs as another user than its caller
  */
 #include "prove/attempts.h"
 
+#include "lib/child.h"
 #include "lib/fd.h"
 #include "lib/json.h"
 #include "prove/target.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,12 +46,6 @@ static struct verdict verdict;
 
 /* ---- one attempt ---- */
 
-static int write_text(const char *path, const char *text)
-{
-        autoclose int fd = open(path, O_WRONLY | O_CLOEXEC);
-        return fd < 0 ? -errno : fd_write_all(fd, text, strlen(text));
-}
-
 /* Becomes root of new namespaces, in a process of the new pid namespace. False where the machine does not
  * permit that. */
 static bool enter_namespaces(void)
@@ -61,8 +55,8 @@ static bool enter_namespaces(void)
         (void)snprintf(groups_map, sizeof(groups_map), "0 %u 1", getegid());
         if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWPID |
                     CLONE_NEWCGROUP) < 0 ||
-            write_text("/proc/self/setgroups", "deny") < 0 || write_text("/proc/self/uid_map", users) < 0 ||
-            write_text("/proc/self/gid_map", groups_map) < 0 ||
+            !target_write("/proc/self/setgroups", "deny") || !target_write("/proc/self/uid_map", users) ||
+            !target_write("/proc/self/gid_map", groups_map) ||
             mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
                 return false;
         pid_t child = fork();
@@ -70,60 +64,54 @@ static bool enter_namespaces(void)
                 (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
                 return true;
         }
-        int status;
-        if (child > 0)
-                waitpid(child, &status, 0);
+        (void)child_wait(&child);
         _exit(0);
 }
 
-static _Noreturn void be_attempt(const struct attempt *attempt, bool userns, int result)
+static _Noreturn void be_attempt(bool userns, int result)
 {
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         verdict = (struct verdict){.outcome = NOT_APPLICABLE};
         if (!userns || enter_namespaces())
-                verdict.outcome = (int32_t)attempt->try(attempt);
+                verdict.outcome = (int32_t)attempt->try();
         memccpy(verdict.path, target_noted_path(), 0, sizeof(verdict.path) - 1);
         (void)fd_write_all(result, &verdict, sizeof(verdict));
         _exit(0);
 }
 
 /* Runs one attempt in a new process. NULL, with `verdict` filled, or a word for why it gave none. */
-static const char *run_attempt(const struct attempt *attempt, bool userns)
+static const char *run_attempt(bool userns)
 {
         int ends[2];
         if (pipe2(ends, O_CLOEXEC) < 0)
                 return "failed";
-        autoclose int input = ends[0];
-        autoclose int output = ends[1];
+        autoclose int input = ends[0], output = ends[1];
         (void)fflush(report_file);
         pid_t child = fork();
         if (child == 0)
-                be_attempt(attempt, userns, output);
+                be_attempt(userns, output);
         fd_close(&output);
         if (child < 0)
                 return "failed";
         struct pollfd ready = {.fd = input, .events = POLLIN};
         int polled = poll(&ready, 1, ATTEMPT_MS);
         ssize_t length = polled > 0 ? read(input, &verdict, sizeof(verdict)) : -1;
-        kill(child, SIGKILL);
-        int status;
-        while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-                ;
+        child_end(&child);
         if (length == sizeof(verdict))
                 return NULL;
         return polled == 0 ? "hung" : "crashed";
 }
 
-/* Runs an attempt outside. The word for where it worked, or NULL when it did not work here. */
-static const char *show_attempt(const struct attempt *attempt)
+/* Runs an attempt outside. The word for where it worked, if anywhere. */
+static const char *show_attempt(void)
 {
         bool root = geteuid() == 0;
-        if ((attempt->show & SHOW_AS_CALLER || (root && attempt->show & SHOW_AS_ROOT)) &&
-            !run_attempt(attempt, false) && verdict.outcome == GOT_OUT)
+        if ((attempt->show & AS_CALLER || (root && attempt->show & AS_ROOT)) && !run_attempt(false) &&
+            verdict.outcome == GOT_OUT)
                 return root ? "as-root" : "as-caller";
-        if (attempt->show & SHOW_IN_USERNS && !run_attempt(attempt, true) && verdict.outcome == GOT_OUT)
+        if (attempt->show & IN_USERNS && !run_attempt(true) && verdict.outcome == GOT_OUT)
                 return "in-namespaces";
-        return NULL;
+        return "no";
 }
 
 /* The first line, "ready", and the last one, "done". False on a failure. */
@@ -136,8 +124,7 @@ static bool report_mark(const char *key, size_t number)
         return json_print(&json, report_file);
 }
 
-static void report_attempt(const struct attempt_group *group, const struct attempt *attempt, const char *key,
-                           const char *word)
+static void report_attempt(const struct attempt_group *group, const char *key, const char *word)
 {
         struct json json = {.out = &(struct buf){0}, .ascii = true};
         json_open(&json, NULL, '{');
@@ -150,23 +137,19 @@ static void report_attempt(const struct attempt_group *group, const struct attem
         (void)json_print(&json, report_file);
 }
 
-static void run_one(const struct attempt_group *group, const struct attempt *attempt)
+static void run_one(const struct attempt_group *group)
 {
         static const char *const words[] = {"held", "got-out", "not-applicable", "not-limited"};
         verdict = (struct verdict){0};
-        if (!target_is_inside()) {
-                const char *how = show_attempt(attempt);
-                report_attempt(group, attempt, "shown", how ? how : "no");
-                return;
-        }
-        const char *failed = run_attempt(attempt, false);
-        report_attempt(group, attempt, "result", failed ? failed : words[verdict.outcome]);
+        bool inside = target_is_inside();
+        const char *word = inside ? run_attempt(false) : show_attempt();
+        report_attempt(group, inside ? "result" : "shown", word ? word : words[verdict.outcome]);
 }
 
 static int run_all(const char *mode)
 {
-        bool terminal = strstr(mode, "-terminal") != NULL;
-        target_set_inside(strncmp(mode, "inside", 6) == 0);
+        bool terminal = isatty(STDIN_FILENO);
+        target_set_inside(strcmp(mode, "inside") == 0);
         /* With a terminal on 1, its driver would change the lines. Standard error is a pipe then. */
         report_file = terminal ? stderr : stdout;
         signal(SIGPIPE, SIG_IGN);
@@ -177,8 +160,11 @@ static int run_all(const char *mode)
                 target_read(0);
         size_t count = 0;
         for (size_t i = 0; groups[i]; i++)
-                for (size_t j = 0; groups[i]->terminal == terminal && j < groups[i]->count; j++, count++)
-                        run_one(groups[i], &groups[i]->attempts[j]);
+                for (size_t j = 0; (groups[i] == &terminal_group) == terminal && j < groups[i]->count;
+                     j++, count++) {
+                        attempt = &groups[i]->attempts[j];
+                        run_one(groups[i]);
+                }
         return report_mark("done", count) ? 0 : 1;
 }
 
@@ -224,7 +210,7 @@ int main(int argc, char **argv)
                 return be_victim();
         if (argc == 2 && strcmp(argv[1], "whoami") == 0)
                 return geteuid() == getuid() ? 0 : 1;
-        if (argc == 2 && (strncmp(argv[1], "inside", 6) == 0 || strncmp(argv[1], "outside", 7) == 0))
+        if (argc == 2 && (strcmp(argv[1], "inside") == 0 || strcmp(argv[1], "outside") == 0))
                 return run_all(argv[1]);
         (void)fputs("hutch-prove is started by `hutch prove`\n", stderr);
         return 2;

@@ -20,14 +20,12 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
 
 enum { SESSION_SECONDS = 30, LINE_MOST = 2048 };
 
 /* One run of hutch-prove. */
 struct session {
-        const char *mode;
         bool terminal;
         const char *subcommand; /* of hutch; NULL: outside */
         struct inner inner;
@@ -36,7 +34,6 @@ struct session {
         size_t rows, promised; /* rows that came, and the number in its last line */
         char line[LINE_MOST];
         size_t length;
-        bool overlong;
 };
 
 /* The attempts outside look for the marker in this memory. */
@@ -75,31 +72,28 @@ bool prove_words(int argc, char **argv, struct str_list *words, struct error *er
 
 /* ---- sessions ---- */
 
-/* Opens the file for the standard error of a session. It begins with a secret, because a client's log may
+/* Opens the file for the standard error of the sessions. It begins with a secret, because a client's log may
  * hold some too. */
-static int open_log(const char *name)
+static int open_log(void)
 {
         char path[PATH_MAX];
-        (void)snprintf(path, sizeof(path), "%s/%s.log", decoys.directory, name);
+        (void)snprintf(path, sizeof(path), "%s/log", decoys.directory);
         int log = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
         if (log >= 0)
                 (void)dprintf(log, "%s\n", decoys.marker);
         return log;
 }
 
-/* The words of a hutch that runs the attempts. */
-static void add_words(struct str_list *all, const struct session *session, const char *program)
+/* Like pipe(): what is written to the second end comes to the first, which is a terminal. */
+static bool open_terminal(int ends[2])
 {
-        str_list_add(all, "hutch");
-        str_list_add(all, session->subcommand);
-        /* hutch-filter, which --log needs, would drop the lines of the attempts: they are not MCP messages.
-         */
-        if (str_equal(session->subcommand, "mcp"))
-                str_list_add(all, "--raw-stdout");
-        str_list_add_all(all, &box_words);
-        str_list_add(all, "--");
-        str_list_add(all, program);
-        str_list_add(all, session->mode);
+        char name[64];
+        ends[1] = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+        if (ends[1] < 0 || grantpt(ends[1]) < 0 || unlockpt(ends[1]) < 0 ||
+            ptsname_r(ends[1], name, sizeof(name)) != 0)
+                return false;
+        ends[0] = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
+        return ends[0] >= 0;
 }
 
 /* Outside the attempts run alone, with the secret as their only variable. hutch gets it first among its own.
@@ -110,25 +104,27 @@ static bool start_process(struct session *session, const char *program, const in
         struct error error = {0};
         autofree char *hutch = program_self();
         str_list_take(&variables, str_format("HUTCH_PROVE_SECRET=%s", decoys.marker));
-        if (session->subcommand) {
-                add_words(&words, session, program);
-                for (char **variable = environ; *variable; variable++)
-                        str_list_add(&variables, *variable);
-        } else {
-                str_list_add(&words, program);
-                str_list_add(&words, session->mode);
-        }
-        session->inner.lines = session->inner.output[0].pipe = session->inner.output[1].pipe = -1;
         session->inner.child = (struct child){.program = session->subcommand ? hutch : program,
-                                              .words = words.values,
-                                              .environment = variables.values,
                                               .given = given,
                                               .given_count = count,
                                               .session = session->terminal};
-        if (session->subcommand)
+        if (session->subcommand) {
+                str_list_add_each(&words, "hutch", session->subcommand, NULL);
+                /* hutch-filter, which --log needs, would drop the lines of the attempts: they are not MCP
+                 * messages. */
+                if (!session->terminal)
+                        str_list_add(&words, "--raw-stdout");
+                str_list_add_all(&words, &box_words);
+                for (char **variable = environ; *variable; variable++)
+                        str_list_add(&variables, *variable);
+                session->inner.child.environment = variables.values;
                 (void)inner_start(&session->inner, &words, &error);
-        else
+        } else {
+                str_list_add_each(&words, program, "outside", NULL);
+                session->inner.child.words = words.values;
+                session->inner.child.environment = variables.values;
                 session->inner.process = child_start(&session->inner.child);
+        }
         str_list_free(&words);
         str_list_free(&variables);
         return session->inner.process > 0;
@@ -137,38 +133,24 @@ static bool start_process(struct session *session, const char *program, const in
 static bool start_session(struct session *session, const char *program)
 {
         int input[2], output[2];
-        if (pipe2(input, O_CLOEXEC) < 0)
+        session->input = session->output = -1;
+        session->inner.lines = session->inner.output[0].pipe = session->inner.output[1].pipe = -1;
+        if (!(session->terminal ? open_terminal(input) : pipe2(input, O_CLOEXEC) == 0))
                 return false;
-        autoclose int input_read = input[0];
+        autoclose int input_end = input[0];
         session->input = input[1];
         if (pipe2(output, O_CLOEXEC) < 0)
                 return false;
         session->output = output[0];
-        autoclose int output_write = output[1];
-        autoclose int log = open_log(session->mode);
-        autoclose int master = -1, slave = -1;
-        char name[64] = "";
-        if (session->terminal) {
-                master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
-                if (master < 0 || grantpt(master) < 0 || unlockpt(master) < 0 ||
-                    ptsname_r(master, name, sizeof(name)) != 0)
-                        return false;
-                slave = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
-        }
+        autoclose int output_end = output[1], log = open_log();
         /* The last two are open in hutch, and must not be in the sandbox. */
-        const int given[] = {session->terminal ? slave : input_read,
-                             session->terminal ? slave : output_write,
-                             session->terminal ? output_write : log,
+        const int given[] = {input_end,
+                             session->terminal ? input_end : output_end,
+                             session->terminal ? output_end : log,
                              [INNER_STATUS] = decoys.directory_descriptor, /* hutch has its own there */
                              decoys.directory_descriptor,
                              decoys.socket_descriptor};
-        bool begun = start_process(session, program, given, sizeof(given) / sizeof(*given));
-        /* The terminal hangs up when its other end is closed. */
-        if (session->terminal) {
-                close(session->input);
-                session->input = fd_take(&master);
-        }
-        return begun;
+        return start_process(session, program, given, sizeof(given) / sizeof(*given));
 }
 
 static enum decoy_side side_of(const struct session *session)
@@ -179,8 +161,7 @@ static enum decoy_side side_of(const struct session *session)
 static void session_take_line(struct session *session, struct prove_results *results)
 {
         session->line[session->length] = 0;
-        int read =
-            session->overlong || session->line[0] != '{' ? -1 : prove_results_read(results, session->line);
+        int read = session->line[0] == '{' ? prove_results_read(results, session->line) : -1;
         if (read > 0)
                 session->rows++;
         if (read != 0)
@@ -209,11 +190,8 @@ static bool read_session(struct session *session, struct prove_results *results)
                 if (data[i] == '\n') {
                         session_take_line(session, results);
                         session->length = 0;
-                        session->overlong = false;
                 } else if (session->length < LINE_MOST - 1) {
                         session->line[session->length++] = data[i];
-                } else {
-                        session->overlong = true;
                 }
         }
         return length > 0;
@@ -272,22 +250,14 @@ static void say_nothing(void *context, const char *line, size_t length)
         (void)length;
 }
 
-static void grant_path(const char *option, const char *path)
-{
-        str_list_add(&box_words, option);
-        str_list_add(&box_words, path);
-}
-
 /* Grants the program, not the directory that contains it, and the two directories of decoys, beside what the
- * user grants. */
-static void add_grants(const char *program)
+ * user grants. The program is the command. */
+static void add_words(const char *program)
 {
         autofree char *writable = path_join(decoys.base[DECOYS_INSIDE], "grant");
         autofree char *readable = path_join(decoys.base[DECOYS_INSIDE], "readonly");
-        str_list_add(&box_words, "--no-auto-grant");
-        grant_path("--ro", program);
-        grant_path("--rw", writable);
-        grant_path("--ro", readable);
+        str_list_add_each(&box_words, "--no-auto-grant", "--ro", program, "--rw", writable, "--ro", readable,
+                          "--", program, "inside", NULL);
 }
 
 /* Repeats the notes of the sandbox. Those about refused connections are left out: the attempts caused them,
@@ -299,15 +269,12 @@ static void repeat_note(enum message_kind kind, const char *option, const char *
 }
 
 /* Makes the box of the same words: what is described, and by which the results are judged. */
-static bool make_box(struct box *box, const char *program, struct error *error)
+static bool make_box(struct box *box, struct error *error)
 {
         struct str_list words = {0};
         struct options options = {0};
         struct held_sources held = {0};
         str_list_add_all(&words, &box_words);
-        str_list_add(&words, "--");
-        str_list_add(&words, program);
-        str_list_add(&words, "inside");
         bool made = options_parse(&options, "mcp", (int)words.count, words.values, error) &&
                     resolve_box(box, &held, BOX_MCP, &options, error);
         held_sources_release(&held);
@@ -320,8 +287,7 @@ static bool make_box(struct box *box, const char *program, struct error *error)
 /* False, with *error set, when a session outside is incomplete. */
 static bool show_outside(const char *program, struct prove_results *results, struct error *error)
 {
-        struct session server = {.mode = "outside", .input = -1, .output = -1};
-        struct session command = {.mode = "outside-terminal", .terminal = true, .input = -1, .output = -1};
+        struct session server = {0}, command = {.terminal = true};
         if (run_session(&server, program, results) && run_session(&command, program, results))
                 return true;
         return error_set(error, EXIT_SETUP, "the attempts could not be shown outside: %s ended early",
@@ -333,10 +299,8 @@ static bool show_outside(const char *program, struct prove_results *results, str
 static bool try_inside(const char *program, struct prove_results *results, bool *complete,
                        struct limits *limits, struct error *error)
 {
-        struct session server = {
-            .mode = "inside", .subcommand = "mcp", .inner.note = repeat_note, .input = -1, .output = -1};
-        struct session command = {
-            .mode = "inside-terminal", .subcommand = "run", .terminal = true, .input = -1, .output = -1};
+        struct session server = {.subcommand = "mcp", .inner.note = repeat_note};
+        struct session command = {.subcommand = "run", .terminal = true};
         *complete = run_session(&server, program, results);
         if (!server.inner.started)
                 return error_set(error, EXIT_SETUP, "%s", server.inner.error.text);
@@ -359,7 +323,7 @@ static int attack(const struct options *options, struct error *error)
         decoys_forget_signals(&decoys);
         /* The hutch that is started says the same notes. */
         messages_send_to(say_nothing, NULL);
-        tried = tried && make_box(&box, program, error);
+        tried = tried && make_box(&box, error);
         messages_send_to(NULL, NULL);
         if (tried && try_inside(program, &results, &complete, &box.limits, error)) {
                 for (size_t i = 0; i < results.count; i++)
@@ -382,9 +346,9 @@ int prove(const struct options *options, struct error *error)
         int status = 0;
         signal(SIGPIPE, SIG_IGN);
         if (decoys_make(&decoys, program, error)) {
-                add_grants(program);
+                add_words(program);
                 if (options->dry_run)
-                        status = make_box(&box, program, error) && describe_box(&box, stdout) ? 0 : 1;
+                        status = make_box(&box, error) && describe_box(&box, stdout) ? 0 : 1;
                 else
                         status = attack(options, error);
         }

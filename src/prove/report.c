@@ -80,6 +80,22 @@ int prove_results_read(struct prove_results *results, const char *line)
 
 /* ---- judging ---- */
 
+static bool is_one_of(const struct prove_row *row, const char *ids)
+{
+        return str_words_have(ids, row->id, strlen(row->id));
+}
+
+static bool has_result(const struct prove_row *row, const char *word)
+{
+        return row->result && str_equal(row->result, word);
+}
+
+static void replace(char **text, const char *with)
+{
+        free(*text);
+        *text = str_copy(with);
+}
+
 /* The first grant below a directory, which an attempt that lists the directory sees. */
 static const struct mount *find_below(const struct box *box, const char *directory)
 {
@@ -116,16 +132,11 @@ static char *permitted_by(const char *destination, const struct rules *rules)
 /* The option of the user's that lets this attempt out, or NULL. The caller frees. */
 static char *opened_by(const struct prove_row *row, const struct box *box, const char *own, bool no_protect)
 {
-        static const char *const needs_userns[] = {"userns", "userns-clone", "userns-clone3"};
-        static const char *const needs_protect[] = {"git-hook",       "git-config", "git-hook-reopen",
-                                                    "client-servers", "envrc",      "rename-hooks",
-                                                    "rename-git"};
-        for (size_t i = 0; box->userns && i < sizeof(needs_userns) / sizeof(*needs_userns); i++)
-                if (str_equal(row->id, needs_userns[i]))
-                        return str_copy("--allow-userns");
-        for (size_t i = 0; no_protect && i < sizeof(needs_protect) / sizeof(*needs_protect); i++)
-                if (str_equal(row->id, needs_protect[i]))
-                        return str_copy("--no-protect");
+        if (box->userns && is_one_of(row, "userns userns-clone userns-clone3"))
+                return str_copy("--allow-userns");
+        if (no_protect && is_one_of(row, "git-hook git-config git-hook-reopen client-servers envrc "
+                                         "rename-hooks rename-git"))
+                return str_copy("--no-protect");
         if (destination_of(row))
                 return permitted_by(destination_of(row), &box->network.rules);
         if (box->userns == USERNS_FULL && row->path && str_starts(row->path, "/proc/"))
@@ -153,6 +164,8 @@ static enum limit_mechanism bounded_by(const struct prove_row *row, const struct
 {
         if (str_equal(row->id, "memory-storm"))
                 return limits->memory;
+        if (is_one_of(row, "buffered-memory unmapped-memory")) /* which the watchdog does not count */
+                return limits->memory == LIMIT_CGROUP ? LIMIT_CGROUP : LIMIT_NONE;
         if (str_equal(row->id, "processor-storm"))
                 return limits->processors;
         return str_equal(row->id, "fork-storm") ? limits->processes : LIMIT_MECHANISMS;
@@ -163,64 +176,46 @@ static const char *needed_by(const struct prove_row *row, const struct limits *l
 {
         if (str_equal(row->id, "processor-storm"))
                 return limits->cpus ? "a whole number of --cpus" : "--cpus N";
-        if (str_equal(row->id, "descriptors-sent") || str_equal(row->id, "epoll-watches"))
+        if (is_one_of(row, "descriptors-sent epoll-watches"))
                 return "a separate account"; /* the kernel counts by user */
         return str_equal(row->group, "budgets") ? "cgroups" : "Linux 7.1";
-}
-
-/* True for memory that the watchdog does not count. */
-static bool is_unseen(const struct prove_row *row)
-{
-        return str_equal(row->id, "buffered-memory") || str_equal(row->id, "unmapped-memory");
 }
 
 static void judge_storm(struct prove_row *row, const struct limits *limits)
 {
         enum limit_mechanism mechanism = bounded_by(row, limits);
-        if (is_unseen(row))
-                mechanism = limits->memory == LIMIT_CGROUP ? LIMIT_CGROUP : LIMIT_NONE;
-        const char *result = mechanism == LIMIT_CGROUP                               ? "held"
-                             : mechanism == LIMIT_NONE || mechanism == LIMIT_UNASKED ? "not-limited"
-                                                                                     : NULL;
-        if (!row->result || !str_equal(row->result, "got-out") || !result)
-                return;
-        free(row->result);
-        row->result = str_copy(result);
+        if (has_result(row, "got-out") && mechanism == LIMIT_CGROUP)
+                replace(&row->result, "held");
+        if (has_result(row, "got-out") && (mechanism == LIMIT_NONE || mechanism == LIMIT_UNASKED))
+                replace(&row->result, "not-limited");
 }
 
 /* At the path of the caller's home is the home of --persist, from which no program of the caller's starts. */
 static void judge_persisted(struct prove_row *row)
 {
-        if (!row->option || !str_starts(row->option, "--persist "))
-                return;
-        free(row->gain);
-        row->gain = str_copy("the home that its runs share");
+        if (row->option && str_starts(row->option, "--persist "))
+                replace(&row->gain, "the home that its runs share");
 }
 
 /* A destination that a rule permits counts as open, also when it did not answer this time. */
 static void judge_network(struct prove_row *row)
 {
-        if (!destination_of(row) || !row->option || !row->result || !str_equal(row->result, "held"))
-                return;
-        free(row->result);
-        row->result = str_copy("got-out");
+        if (destination_of(row) && row->option && has_result(row, "held"))
+                replace(&row->result, "got-out");
 }
 
 static enum prove_state judge_row(const struct prove_row *row)
 {
-        static const char *const got_out = "got-out";
-        if (!row->result)
-                return PROVE_FAILED;
-        if (row->spoiled || str_equal(row->result, got_out)) {
+        if (row->result && (row->spoiled || has_result(row, "got-out"))) {
                 /* --unsafe-grant voids a sandbox, so it does not excuse an escape. */
                 bool excused = row->option && !str_starts(row->option, "--unsafe-grant");
                 return excused ? PROVE_OPEN_BY_OPTION : PROVE_GOT_OUT;
         }
-        if (str_equal(row->result, "not-limited"))
+        if (has_result(row, "not-limited"))
                 return PROVE_NOT_LIMITED;
-        if (str_equal(row->result, "not-applicable"))
+        if (has_result(row, "not-applicable"))
                 return PROVE_NOT_SHOWN;
-        if (!str_equal(row->result, "held"))
+        if (!has_result(row, "held"))
                 return PROVE_FAILED;
         return str_equal(row->shown, "no") ? PROVE_NOT_SHOWN : PROVE_HELD;
 }

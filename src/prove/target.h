@@ -23,13 +23,24 @@ void target_read(int input);
 const char *target_text(const char *key);
 long target_number(const char *key);
 
-/* The path of a decoy, given below the directory of decoys. At most eight results are valid at a time. */
+/* The path of a decoy, given below the directory of decoys; an absolute path stays. At most eight results are
+ * valid at a time. */
 const char *target_path(const char *relative);
 
 /* True when `data` contains the marker. */
 bool target_has_marker(const void *data, size_t length);
 
-/* Reads the beginning of a file. GOT_OUT, with the path noted, when it contains the marker. */
+/* Opens a file, which is proof enough, so that nothing of the user's is read. GOT_OUT, with the path noted,
+ * unless it fails or the file is masked. */
+enum outcome target_open(const char *path, int flags);
+
+/* Writes to an existing file. False when it cannot. */
+bool target_write(const char *path, const char *text);
+
+/* GOT_OUT when what is at the offset of an open file contains the marker. */
+enum outcome target_read_at(int fd, off_t offset);
+
+/* The same at the beginning of a file, by its path, which is noted. */
 enum outcome target_read_marker(int directory, const char *path);
 
 /* Notes the path by which the attempt got out, so that `hutch prove` can tell whether an option opened it. */

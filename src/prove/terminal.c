@@ -8,7 +8,7 @@
 #include "prove/target.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
@@ -18,9 +18,9 @@
 #include <unistd.h>
 
 /* The kernel uses the lower 32 bits of a request. A filter that compares more bits lets these through. */
-#define ONE_ABOVE  (1UL << 32)
-#define SIGN_ABOVE (1UL << 63)
-#define ALL_ABOVE  (0xffffffffUL << 32)
+#define ONE_ABOVE  (1L << 32)
+#define SIGN_ABOVE LONG_MIN
+#define ALL_ABOVE  (-(1L << 32))
 
 static long raw_ioctl(unsigned long request, unsigned long argument)
 {
@@ -28,7 +28,7 @@ static long raw_ioctl(unsigned long request, unsigned long argument)
 }
 
 /* Types a letter and looks whether it can be read. */
-static enum outcome type(const struct attempt *attempt)
+static enum outcome type(void)
 {
         struct termios modes;
         if (tcgetattr(0, &modes) < 0)
@@ -41,17 +41,8 @@ static enum outcome type(const struct attempt *attempt)
         return out_if(poll(&ready, 1, 0) == 1 && ready.revents & POLLIN);
 }
 
-/* Only a virtual console can paste. The driver of this terminal answers that it does not know the request,
- * which shows that the request reached it. */
-static enum outcome paste(const struct attempt *attempt)
+static enum outcome keep_to_itself(void)
 {
-        char subcode = 6; /* asks for the state of the shift keys */
-        return out_if_reached(raw_ioctl((unsigned long)attempt->number, (uintptr_t)&subcode));
-}
-
-static enum outcome keep_to_itself(const struct attempt *attempt)
-{
-        (void)attempt;
         int exclusive = 0;
         (void)raw_ioctl(TIOCEXCL, 0);
         (void)ioctl(0, TIOCGEXCL, &exclusive);
@@ -60,7 +51,7 @@ static enum outcome keep_to_itself(const struct attempt *attempt)
         return out_if(exclusive != 0);
 }
 
-static enum outcome line_discipline(const struct attempt *attempt)
+static enum outcome line_discipline(void)
 {
         int wanted = (int)attempt->number, now = 0;
         (void)raw_ioctl(TIOCSETD, (uintptr_t)&wanted);
@@ -72,64 +63,49 @@ static enum outcome line_discipline(const struct attempt *attempt)
         return out_if(now == wanted);
 }
 
-static enum outcome stop_output(const struct attempt *attempt)
+static enum outcome stop_output(void)
 {
         long result = raw_ioctl(TCXONC, TCOOFF);
-        (void)attempt;
         (void)raw_ioctl(TCXONC, TCOON);
         return out_if(result == 0);
 }
 
 /* Makes the terminal the controlling one of another session. */
-static enum outcome steal_terminal(const struct attempt *attempt)
+static enum outcome steal_terminal(void)
 {
-        (void)attempt;
         if (setsid() < 0)
                 return HELD;
         return out_if(raw_ioctl(TIOCSCTTY, 1) == 0);
 }
 
 /* Sets the mode that the terminal already has, so that nothing changes. */
-static enum outcome open_to_all(const struct attempt *attempt)
+static enum outcome open_to_all(void)
 {
         struct stat status;
-        (void)attempt;
         return out_if(fstat(0, &status) == 0 && fchmod(0, status.st_mode & 0777) == 0);
 }
 
-static enum outcome console_messages(const struct attempt *attempt)
-{
-        (void)attempt;
-        return out_if_reached(raw_ioctl(TIOCCONS, 0));
-}
-
-static enum outcome console_keys(const struct attempt *attempt)
-{
-        return out_if_reached(raw_ioctl((unsigned long)attempt->number, 0));
-}
+/* Only a virtual console can paste. The driver of this terminal answers that it does not know the request,
+ * which shows that the request reached it. */
+static char paste[1] = {6}; /* asks for the state of the shift keys */
+#define PASTE(request) REACH(SYS_ioctl, 0, request, POINTER(paste))
 
 static const struct attempt rows[] = {
-    {"tiocsti", "commands typed into your shell", SHOW_AS_CALLER, type, NULL, TIOCSTI},
-    {"tiocsti-bit-32", "the same with a bit above", SHOW_AS_CALLER, type, NULL, (long)(TIOCSTI | ONE_ABOVE)},
-    {"tiocsti-bit-63", "the same with the highest bit", SHOW_AS_CALLER, type, NULL,
-     (long)(TIOCSTI | SIGN_ABOVE)},
-    {"tiocsti-all-bits", "the same with all bits above", SHOW_AS_CALLER, type, NULL,
-     (long)(TIOCSTI | ALL_ABOVE)},
-    {"tioclinux", "commands pasted into a console", SHOW_AS_CALLER, paste, NULL, TIOCLINUX},
-    {"tioclinux-bit-32", "the same with a bit above", SHOW_AS_CALLER, paste, NULL,
-     (long)(TIOCLINUX | ONE_ABOVE)},
-    {"tioclinux-bit-63", "the same with the highest bit", SHOW_AS_CALLER, paste, NULL,
-     (long)(TIOCLINUX | SIGN_ABOVE)},
-    {"tioclinux-all-bits", "the same with all bits above", SHOW_AS_CALLER, paste, NULL,
-     (long)(TIOCLINUX | ALL_ABOVE)},
-    {"console-keys", "the keys of a console", SHOW_AS_CALLER, console_keys, NULL, 0x4b44},
-    {"console-switch", "switching consoles", SHOW_AS_CALLER, console_keys, NULL, 0x5603},
-    {"tiocsetd", "another driver of the terminal", SHOW_AS_CALLER, line_discipline, NULL, 27},
-    {"tiocexcl", "locking you out of your terminal", SHOW_AS_CALLER, keep_to_itself, NULL, 0},
-    {"tcxonc", "stopping your terminal's output", SHOW_AS_CALLER, stop_output, NULL, 0},
-    {"terminal-mode", "your terminal open to every user", SHOW_AS_CALLER, open_to_all, NULL, 0},
-    {"tiocsctty", "your session's terminal", SHOW_AS_ROOT, steal_terminal, NULL, 0},
-    {"tioccons", "the machine's console messages", SHOW_AS_ROOT, console_messages, NULL, 0},
+    {"tiocsti", "commands typed into your shell", AS_CALLER, type, NULL, TIOCSTI},
+    {"tiocsti-bit-32", "the same with a bit above", AS_CALLER, type, NULL, TIOCSTI | ONE_ABOVE},
+    {"tiocsti-bit-63", "the same with the highest bit", AS_CALLER, type, NULL, TIOCSTI | SIGN_ABOVE},
+    {"tiocsti-all-bits", "the same with all bits above", AS_CALLER, type, NULL, TIOCSTI | ALL_ABOVE},
+    {"tioclinux", "commands pasted into a console", AS_CALLER, PASTE(TIOCLINUX)},
+    {"tioclinux-bit-32", "the same with a bit above", AS_CALLER, PASTE(TIOCLINUX | ONE_ABOVE)},
+    {"tioclinux-bit-63", "the same with the highest bit", AS_CALLER, PASTE(TIOCLINUX | SIGN_ABOVE)},
+    {"tioclinux-all-bits", "the same with all bits above", AS_CALLER, PASTE(TIOCLINUX | ALL_ABOVE)},
+    {"console-keys", "the keys of a console", AS_CALLER, REACH(SYS_ioctl, 0, 0x4b44)},
+    {"console-switch", "switching consoles", AS_CALLER, REACH(SYS_ioctl, 0, 0x5603)},
+    {"tiocsetd", "another driver of the terminal", AS_CALLER, line_discipline, NULL, 27},
+    {"tiocexcl", "locking you out of your terminal", AS_CALLER, keep_to_itself},
+    {"tcxonc", "stopping your terminal's output", AS_CALLER, stop_output},
+    {"terminal-mode", "your terminal open to every user", AS_CALLER, open_to_all},
+    {"tiocsctty", "your session's terminal", AS_ROOT, steal_terminal},
+    {"tioccons", "the machine's console messages", AS_ROOT, REACH(SYS_ioctl, 0, TIOCCONS)},
 };
-const struct attempt_group terminal_group = {
-    .name = "terminal", .attempts = rows, .count = sizeof(rows) / sizeof(rows[0]), .terminal = true};
+const struct attempt_group terminal_group = ATTEMPT_GROUP("terminal", rows);

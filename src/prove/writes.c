@@ -7,6 +7,7 @@
  */
 #include "prove/attempts.h"
 
+#include "lib/child.h"
 #include "lib/fd.h"
 #include "prove/target.h"
 
@@ -16,16 +17,9 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
-
-/* Makes a file without a name in a directory of the machine. */
-static enum outcome write_directory(const struct attempt *attempt)
-{
-        autoclose int fd = open(attempt->text, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-        target_note_path(attempt->text);
-        return out_if(fd >= 0);
-}
 
 /* False for the device that --hide puts over a file, which ignores what is written. */
 static bool is_file(int fd)
@@ -34,7 +28,7 @@ static bool is_file(int fd)
         return fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-static enum outcome create(const struct attempt *attempt)
+static enum outcome create(void)
 {
         const char *path = target_path(attempt->text);
         autoclose int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -57,11 +51,11 @@ static bool could_be_made(char *path)
 }
 
 /* Makes the file in the decoy of a home. In the user's home it only checks whether it could be made. */
-static enum outcome plant(const struct attempt *attempt)
+static enum outcome plant(void)
 {
         static const char decoys[] = "home";
         char path[PATH_MAX];
-        if (create(attempt) == GOT_OUT)
+        if (create() == GOT_OUT)
                 return GOT_OUT;
         (void)snprintf(path, sizeof(path), "%s%s", target_text("home"), attempt->text + strlen(decoys));
         if (!target_is_inside() || !could_be_made(path))
@@ -70,33 +64,41 @@ static enum outcome plant(const struct attempt *attempt)
         return GOT_OUT;
 }
 
-static enum outcome change_mode(const struct attempt *attempt)
-{
-        return out_if(chmod(target_path(attempt->text), (mode_t)attempt->number) == 0);
-}
+/* Ways to change a file without writing to it. */
+enum way { MODE, TIMES, ATTRIBUTE, DELETION, LENGTH, LEASE };
 
-static enum outcome change_times(const struct attempt *attempt)
+static enum outcome change(void)
 {
         static const struct timespec times[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
-        return out_if(utimensat(AT_FDCWD, target_path(attempt->text), times, 0) == 0);
+        const char *path = target_path(attempt->text);
+        switch ((enum way)attempt->number) {
+        case MODE:
+                return out_if(chmod(path, 0640) == 0);
+        case TIMES:
+                return out_if(utimensat(AT_FDCWD, path, times, 0) == 0);
+        case ATTRIBUTE:
+                return out_if(setxattr(path, "user.hutch", "x", 1, 0) == 0);
+        case DELETION:
+                return out_if(unlink(path) == 0);
+        case LENGTH:
+                return out_if(truncate(path, 0) == 0);
+        case LEASE: /* others wait for its holder when they open the file */
+                return out_if(fcntl(open(path, O_RDONLY | O_CLOEXEC), F_SETLEASE, F_WRLCK) == 0);
+        }
+        return HELD;
 }
 
-static enum outcome change_attribute(const struct attempt *attempt)
+/* Brings a secret into a grant by a second name, or by a move. */
+static enum outcome bring_in(void)
 {
-        return out_if(setxattr(target_path(attempt->text), "user.hutch", "x", 1, 0) == 0);
-}
-
-static enum outcome delete (const struct attempt *attempt) {
-        return out_if(unlink(target_path(attempt->text)) == 0);
-}
-
-static enum outcome truncate_file(const struct attempt *attempt)
-{
-        return out_if(truncate(target_path(attempt->text), 0) == 0);
+        const char *to = target_path(attempt->text);
+        int result =
+            attempt->number ? rename(target_path("home/loot-2"), to) : link(target_path("home/loot"), to);
+        return result == 0 ? target_read_marker(AT_FDCWD, to) : HELD;
 }
 
 /* Opens a file for reading, and then again through /proc for writing. */
-static enum outcome reopen(const struct attempt *attempt)
+static enum outcome reopen(void)
 {
         autoclose int first = open(target_path(attempt->text), O_RDONLY | O_CLOEXEC);
         char name[64];
@@ -105,22 +107,8 @@ static enum outcome reopen(const struct attempt *attempt)
         return out_if(is_file(fd));
 }
 
-/* A running program cannot be opened for writing, but who has the permission can do it when it has ended. So
- * this checks the permission. */
-static enum outcome own_program(const struct attempt *attempt)
-{
-        return out_if(access(attempt->text, W_OK) == 0);
-}
-
-/* Takes a lease, with which others wait for its holder when they open the file. */
-static enum outcome lease(const struct attempt *attempt)
-{
-        autoclose int fd = open(target_path(attempt->text), O_RDONLY | O_CLOEXEC);
-        return out_if(fd >= 0 && fcntl(fd, F_SETLEASE, F_WRLCK) == 0);
-}
-
 /* Moves the parent of the protected file `text` away and makes another one. */
-static enum outcome replace_parent(const struct attempt *attempt)
+static enum outcome replace_parent(void)
 {
         const char *parent = attempt->number ? "grant/.git/hooks" : "grant/.git";
         char aside[64];
@@ -130,26 +118,10 @@ static enum outcome replace_parent(const struct attempt *attempt)
         (void)mkdir(target_path(parent), 0700);
         if (!attempt->number)
                 (void)mkdir(target_path("grant/.git/hooks"), 0700);
-        return create(attempt);
+        return create();
 }
 
-static enum outcome hard_link(const struct attempt *attempt)
-{
-        (void)attempt;
-        return link(target_path("home/loot"), target_path("grant/loot-link")) == 0
-                   ? target_read_marker(AT_FDCWD, target_path("grant/loot-link"))
-                   : HELD;
-}
-
-static enum outcome move_in(const struct attempt *attempt)
-{
-        (void)attempt;
-        return rename(target_path("home/loot-2"), target_path("grant/loot-2")) == 0
-                   ? target_read_marker(AT_FDCWD, target_path("grant/loot-2"))
-                   : HELD;
-}
-
-static enum outcome make_setuid(const struct attempt *attempt)
+static enum outcome make_setuid(void)
 {
         const char *path = target_path("grant/tool");
         struct stat status = {0};
@@ -157,9 +129,8 @@ static enum outcome make_setuid(const struct attempt *attempt)
         return out_if(stat(path, &status) == 0 && status.st_mode & (S_ISUID | S_ISGID));
 }
 
-static enum outcome create_setuid(const struct attempt *attempt)
+static enum outcome create_setuid(void)
 {
-        (void)attempt;
         const char *path = target_path("grant/made");
         struct stat status = {0};
         autoclose int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 04755);
@@ -167,7 +138,7 @@ static enum outcome create_setuid(const struct attempt *attempt)
 }
 
 /* Runs a set-user-id decoy (`hutch-prove whoami`), which exits with 1 when it became another user. */
-static enum outcome run_setuid(const struct attempt *attempt)
+static enum outcome run_setuid(void)
 {
         const char *path = target_path(attempt->text);
         if (access(path, X_OK) < 0)
@@ -177,8 +148,7 @@ static enum outcome run_setuid(const struct attempt *attempt)
                 execl(path, path, "whoami", (char *)NULL);
                 _exit(2);
         }
-        int status = 0;
-        waitpid(child, &status, 0);
+        int status = child_wait(&child);
         return out_if(WIFEXITED(status) && WEXITSTATUS(status) == 1);
 }
 
@@ -191,15 +161,12 @@ static long effective_user(pid_t pid)
         if (fd < 0 || read(fd, data, sizeof(data) - 1) <= 0)
                 return -1;
         const char *line = strstr(data, "\nUid:");
-        char *effective = NULL;
-        if (!line)
-                return -1;
-        (void)strtol(line + strlen("\nUid:"), &effective, 10);
-        return strtol(effective, NULL, 10);
+        long user;
+        return line && sscanf(line, " Uid: %*d %ld", &user) == 1 ? user : -1;
 }
 
 /* Runs the machine's `su` and looks at its user while it asks for a password. */
-static enum outcome run_su(const struct attempt *attempt)
+static enum outcome run_su(void)
 {
         int ends[2];
         if (access(attempt->text, X_OK) < 0)
@@ -228,44 +195,48 @@ static enum outcome run_su(const struct attempt *attempt)
         return out_if(became);
 }
 
+/* In a directory: a file without a name. */
+#define NEW_FILE (O_TMPFILE | O_WRONLY)
+
+/* A running program cannot be opened for writing, but who has the permission can do it when it has ended. So
+ * `own-program` checks the permission. */
 static const struct attempt rows[] = {
-    {"write-root", "the machine's root directory", SHOW_AS_ROOT, write_directory, "/", 0},
-    {"write-usr", "the machine's programs", SHOW_AS_ROOT, write_directory, "/usr", 0},
-    {"write-bin", "a program for everybody", SHOW_AS_ROOT, write_directory, "/usr/local/bin", 0},
-    {"write-lib", "a library for everybody", SHOW_AS_ROOT, write_directory, "/usr/lib", 0},
-    {"write-etc", "the machine's configuration", SHOW_AS_ROOT, write_directory, "/etc", 0},
-    {"write-boot", "the next start of the machine", SHOW_AS_ROOT, write_directory, "/boot", 0},
-    {"write-cron", "a job of root", SHOW_AS_ROOT, write_directory, "/etc/cron.d", 0},
-    {"plant-ssh-login", "a login as you", SHOW_AS_CALLER, plant, "home/.ssh/authorized_keys", 0},
-    {"plant-shell-start", "your next shell", SHOW_AS_CALLER, plant, "home/.bashrc", 0},
-    {"plant-autostart", "your next desktop session", SHOW_AS_CALLER, plant,
-     "home/.config/autostart/x.desktop", 0},
-    {"plant-unit", "a service of yours", SHOW_AS_CALLER, plant, "home/.config/systemd/user/x.service", 0},
-    {"own-program", "the program that runs next time", SHOW_AS_CALLER, own_program, "/proc/self/exe", 0},
-    {"ro-write", "a file of a read-only grant", SHOW_AS_CALLER, create, "readonly/file", 0},
-    {"ro-create", "a new file in a read-only grant", SHOW_AS_CALLER, create, "readonly/new", 0},
-    {"ro-truncate", "emptying a read-only file", SHOW_AS_CALLER, truncate_file, "readonly/file", 0},
-    {"ro-reopen", "a read-only file through /proc", SHOW_AS_CALLER, reopen, "readonly/file", 0},
-    {"ro-mode", "the mode of a read-only file", SHOW_AS_CALLER, change_mode, "readonly/file", 0640},
-    {"ro-times", "the times of a read-only file", SHOW_AS_CALLER, change_times, "readonly/file", 0},
-    {"ro-attribute", "an attribute of a read-only file", SHOW_AS_CALLER, change_attribute, "readonly/file",
-     0},
-    {"ro-lease", "making the machine wait for a file", SHOW_AS_CALLER, lease, "readonly/leased", 0},
-    {"ro-delete", "deleting a read-only file", SHOW_AS_CALLER, delete, "readonly/gone", 0},
-    {"git-hook", "your next git command", SHOW_AS_CALLER, create, "grant/.git/hooks/post-checkout", 0},
-    {"git-config", "your next git command, by config", SHOW_AS_CALLER, create, "grant/.git/config", 0},
-    {"git-hook-reopen", "a hook through /proc", SHOW_AS_CALLER, reopen, "grant/.git/config", 0},
-    {"client-servers", "servers of your client", SHOW_AS_CALLER, create, "grant/.mcp.json", 0},
-    {"envrc", "your next cd into the directory", SHOW_AS_CALLER, create, "grant/.envrc", 0},
-    {"rename-hooks", "a hook in place of the directory", SHOW_AS_CALLER, replace_parent,
+    {"write-root", "the machine's root directory", AS_ROOT, OPEN("/", NEW_FILE)},
+    {"write-usr", "the machine's programs", AS_ROOT, OPEN("/usr", NEW_FILE)},
+    {"write-bin", "a program for everybody", AS_ROOT, OPEN("/usr/local/bin", NEW_FILE)},
+    {"write-lib", "a library for everybody", AS_ROOT, OPEN("/usr/lib", NEW_FILE)},
+    {"write-etc", "the machine's configuration", AS_ROOT, OPEN("/etc", NEW_FILE)},
+    {"write-boot", "the next start of the machine", AS_ROOT, OPEN("/boot", NEW_FILE)},
+    {"write-cron", "a job of root", AS_ROOT, OPEN("/etc/cron.d", NEW_FILE)},
+    {"plant-ssh-login", "a login as you", AS_CALLER, plant, "home/.ssh/authorized_keys"},
+    {"plant-shell-start", "your next shell", AS_CALLER, plant, "home/.bashrc"},
+    {"plant-autostart", "your next desktop session", AS_CALLER, plant, "home/.config/autostart/x.desktop"},
+    {"plant-unit", "a service of yours", AS_CALLER, plant, "home/.config/systemd/user/x.service"},
+    {"own-program", "the program that runs next time", AS_CALLER,
+     CALL(SYS_faccessat, AT_FDCWD, POINTER("/proc/self/exe"), W_OK)},
+    {"ro-write", "a file of a read-only grant", AS_CALLER, create, "readonly/file"},
+    {"ro-create", "a new file in a read-only grant", AS_CALLER, create, "readonly/new"},
+    {"ro-truncate", "emptying a read-only file", AS_CALLER, change, "readonly/file", LENGTH},
+    {"ro-reopen", "a read-only file through /proc", AS_CALLER, reopen, "readonly/file"},
+    {"ro-mode", "the mode of a read-only file", AS_CALLER, change, "readonly/file", MODE},
+    {"ro-times", "the times of a read-only file", AS_CALLER, change, "readonly/file", TIMES},
+    {"ro-attribute", "an attribute of a read-only file", AS_CALLER, change, "readonly/file", ATTRIBUTE},
+    {"ro-lease", "making the machine wait for a file", AS_CALLER, change, "readonly/leased", LEASE},
+    {"ro-delete", "deleting a read-only file", AS_CALLER, change, "readonly/gone", DELETION},
+    {"git-hook", "your next git command", AS_CALLER, create, "grant/.git/hooks/post-checkout"},
+    {"git-config", "your next git command, by config", AS_CALLER, create, "grant/.git/config"},
+    {"git-hook-reopen", "a hook through /proc", AS_CALLER, reopen, "grant/.git/config"},
+    {"client-servers", "servers of your client", AS_CALLER, create, "grant/.mcp.json"},
+    {"envrc", "your next cd into the directory", AS_CALLER, create, "grant/.envrc"},
+    {"rename-hooks", "a hook in place of the directory", AS_CALLER, replace_parent,
      "grant/.git/hooks/planted", 1},
-    {"rename-git", "a hook in place of .git", SHOW_AS_CALLER, replace_parent, "grant/.git/hooks/planted", 0},
-    {"hard-link", "a file by a second name in a grant", SHOW_AS_CALLER, hard_link, NULL, 0},
-    {"move-in", "a file moved into a grant", SHOW_AS_CALLER, move_in, NULL, 0},
-    {"make-setuid", "your rights for every user", SHOW_AS_CALLER, make_setuid, NULL, 04755},
-    {"make-setgid", "your group's rights for every user", SHOW_AS_CALLER, make_setuid, NULL, 02755},
-    {"create-setuid", "the same by a new file", SHOW_AS_CALLER, create_setuid, NULL, 0},
-    {"run-setuid-grant", "another user by a granted program", SHOW_AS_ROOT, run_setuid, "readonly/setuid", 0},
-    {"run-setuid-system", "root by the machine's su", SHOW_AS_CALLER, run_su, "/usr/bin/su", 0},
+    {"rename-git", "a hook in place of .git", AS_CALLER, replace_parent, "grant/.git/hooks/planted"},
+    {"hard-link", "a file by a second name in a grant", AS_CALLER, bring_in, "grant/loot-link"},
+    {"move-in", "a file moved into a grant", AS_CALLER, bring_in, "grant/loot-2", 1},
+    {"make-setuid", "your rights for every user", AS_CALLER, make_setuid, NULL, 04755},
+    {"make-setgid", "your group's rights for every user", AS_CALLER, make_setuid, NULL, 02755},
+    {"create-setuid", "the same by a new file", AS_CALLER, create_setuid},
+    {"run-setuid-grant", "another user by a granted program", AS_ROOT, run_setuid, "readonly/setuid"},
+    {"run-setuid-system", "root by the machine's su", AS_CALLER, run_su, "/usr/bin/su"},
 };
 const struct attempt_group writes_group = ATTEMPT_GROUP("writes", rows);
