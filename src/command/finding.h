@@ -7,11 +7,11 @@
 
 #include "command/directories.h"
 #include "command/toolchain.h"
-#include "command/trust.h"
 #include "grants/resolver.h"
 
 struct finding {
         const struct resolver *resolver;
+        struct str_list projects; /* real paths: how far a reference may lead without an installation */
         bool doubted; /* a note already names a reference that is not followed; one note is enough */
         struct toolchain *result;
 };
