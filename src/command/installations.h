@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Installed interpreters and tools, by the table policy/installations.json. They have nobody's private files,
- * so hutch may grant them whoever wrote the reference. What an installation looks like decides nothing: a
- * clone could have made it. It only looks.
+ * so hutch may grant them whoever wrote the reference. Their place decides, by real path, and what they look
+ * like does not: a clone could have made a directory with bin/python3, and a private directory may have one.
+ * Of a place only the entries in the table are granted, because people keep environments (conda's envs) and
+ * configuration with tokens (npm's etc/npmrc) beside them. It only looks.
  */
 #ifndef HUTCH_COMMAND_INSTALLATIONS_H
 #define HUTCH_COMMAND_INSTALLATIONS_H

@@ -67,7 +67,8 @@ static char *find_directory(const struct finding *finding, const char *place, bo
         return directory;
 }
 
-/* The package or workspace around a directory or a virtual environment, or NULL. The caller frees. */
+/* The package or workspace around a directory or a virtual environment, or NULL. It is searched above an
+ * environment, whose own bin beside lib would look like the end of the search. The caller frees. */
 static char *find_root(const struct finding *finding, const char *directory, const char *venv)
 {
         autofree char *above = venv ? path_parent(venv) : NULL;
@@ -191,6 +192,8 @@ static bool refuse(struct finding *finding, const char *from, const char *place,
         autofree char *venv = NULL;
         autofree char *directory = find_directory(finding, place, is_link, &venv);
         autofree char *root = find_root(finding, directory, NULL);
+        /* The advice is what the target would bring if the user typed it, because a program needs what is
+         * beside it; a second start then follows its links and its #! line in turn. */
         const char *whole = venv ? venv : root ? root : directory;
         str_list_take(&finding->result->notes,
                       str_format("%s leads to %s, which is neither in the project of a path of the command "
@@ -203,7 +206,7 @@ static bool refuse(struct finding *finding, const char *from, const char *place,
 /* ---- one place ---- */
 
 /* Grants what the place on the way to a needed file brings. *permitted becomes false when it brings nothing.
- */
+ * An installation comes before a project: ~/.nvm itself has a package.json, and all of it would come. */
 static bool add_place(struct finding *finding, const char *place, bool is_link, const char *from,
                       const char *why, bool *permitted)
 {
@@ -212,6 +215,8 @@ static bool add_place(struct finding *finding, const char *place, bool is_link, 
             directory_in_host_tree(place) || installation_add(resolver, place, why, &finding->result->grants);
         if (*permitted)
                 return true;
+        /* What the server of an earlier run wrote must not lead to a second project that the user names,
+         * of which the grant of this run may show a part only. */
         bool is_written = from && directory_content_may_be_written(resolver, from);
         for (size_t i = 0; i < finding->projects.count && !is_written; i++) {
                 const char *project = finding->projects.values[i];
@@ -387,6 +392,7 @@ bool needed_files_add(struct finding *finding, const char *path, struct need nee
 {
         const struct walked *walked = path_walk(resolver_walker(finding->resolver), path);
         bool is_shim = false;
+        /* What does not exist is reported by the program that looks for it, better than hutch could. */
         if (!walked->real)
                 return true;
         if (need.executable && !add_shim(finding, walked, need, &is_shim))

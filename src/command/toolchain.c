@@ -4,7 +4,6 @@
  */
 #include "command/toolchain.h"
 
-#include "command/finding.h"
 #include "command/needed_files.h"
 #include "command/runners.h"
 #include "command/search.h"

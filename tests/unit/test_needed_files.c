@@ -5,7 +5,6 @@
  */
 #include "command/needed_files.h"
 
-#include "command/finding.h"
 
 #include "tree_rig.h"
 
