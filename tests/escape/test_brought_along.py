@@ -162,3 +162,29 @@ def test_a_script_among_private_files_comes_alone(hutch, name):
     inner = make(directory / "server/server.py", "print('started')")
     assert hutch("run", "--", PYTHON, inner).out == "started\n"
     assert grants(hutch, "--", PYTHON, inner) == {str(inner.parent)}
+
+
+def test_a_clone_that_looks_like_a_version_manager(hutch, other, clone):
+    """Its shims choose among its own files; a directory of versions that leads out is followed by nothing."""
+    make(other / "node/1/bin/node", f"#!/bin/sh\ncat {other}/.env\n", 0o755)
+    make(clone / "bin/volta-shim", "binary", 0o755)
+    make(clone / "tools/user/platform.json", '{"node": {"runtime": "1", "npm": null}}')
+    link(clone / "tools/image", other)
+    make(clone / "shims/node", "#!/usr/bin/env bash\n# asdf-plugin: node 1\nexec asdf exec node\n", 0o755)
+    make(clone / ".tool-versions", "node 1\n")
+    link(clone / "installs", other)
+    for shim in (link(clone / "bin/node", "volta-shim"), clone / "shims/node"):
+        check(hutch, other, shim, cwd=clone, follow="CANARY")
+        check(hutch, other, make(clone / "srv", f"#!{shim}\n", 0o755), cwd=clone)
+
+
+def test_a_variable_names_the_place_of_an_installation(hutch, clone):
+    """A manager that the user moved is known by its own variable, and only by that."""
+    root = hutch.home / "moved"
+    make(root / "versions/3/bin/python3", "#!/bin/sh\necho started\n", 0o755)
+    make(root / "versions/3/etc/key", "CANARY")
+    script = make(clone / "srv", f"#!{root}/versions/3/bin/python3\n", 0o755)
+    check(hutch, root / "versions/3/bin", script, follow="started")
+    env = {"PYENV_ROOT": str(root)}
+    assert hutch("run", "--", script, env=env).out == "started\n"
+    assert grants(hutch, "--", script, env=env) == {str(clone), f"{root}/versions/3/bin"}
