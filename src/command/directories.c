@@ -4,7 +4,6 @@
  */
 #include "command/directories.h"
 
-#include "command/search.h"
 #include "grants/mounts.h"
 #include "grants/past_grants.h"
 #include "grants/sensitive_paths.h"
@@ -12,12 +11,9 @@
 #include "lib/str.h"
 
 #include <cjson/cJSON.h>
-#include <glob.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define NIX_STORE "/nix/store"
 
 enum { MOST_PACKAGE_BYTES = 1 << 20 };
 
@@ -48,6 +44,15 @@ bool directory_exists(const char *path)
         return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+bool directory_is_personal(const struct resolver *resolver, const char *directory)
+{
+        const char *home = resolver_real_home(resolver);
+        autofree char *above = path_parent(directory);
+        return home[0] && str_equal(above, home) &&
+               str_words_have("Documents Downloads Desktop", path_base(directory),
+                              strlen(path_base(directory)));
+}
+
 bool directory_is_own(const struct resolver *resolver, const char *directory)
 {
         /* In addition to the sensitive paths. */
@@ -62,7 +67,8 @@ bool directory_is_own(const struct resolver *resolver, const char *directory)
         /* In a directory such as /tmp, anybody may make a package.json. */
         if (walked->status.st_mode & S_IWOTH)
                 return false;
-        return !sensitive_path_reason(real, resolver_real_home(resolver), false);
+        return !directory_is_personal(resolver, real) &&
+               !sensitive_path_reason(real, resolver_real_home(resolver), false);
 }
 
 bool directory_is_writable_grant(const struct resolver *resolver, const char *directory)
@@ -76,7 +82,7 @@ bool directory_is_writable_grant(const struct resolver *resolver, const char *di
         return grant && mounts_find_writable(resolver, above) != grant;
 }
 
-bool directory_is_package(const char *directory)
+static bool is_package(const char *directory)
 {
         static const char *const markers[] = {"package.json", "pyproject.toml", "setup.py", ".venv",
                                               "deno.json"};
@@ -108,19 +114,6 @@ bool directory_is_venv(const char *directory)
         return directory_has(directory, "pyvenv.cfg");
 }
 
-static bool is_homebrew(const char *directory)
-{
-        return directory_path_has_name(directory, ".linuxbrew") && directory_has(directory, "Cellar") &&
-               directory_has(directory, "bin");
-}
-
-char *directory_find_whole_prefix(const struct resolver *resolver, const char *start)
-{
-        if (path_is_below(start, NIX_STORE))
-                return directory_is_own(resolver, NIX_STORE) ? str_copy(NIX_STORE) : NULL;
-        return directory_find_above(resolver, start, is_homebrew);
-}
-
 char *directory_find_above(const struct resolver *resolver, const char *start, bool (*matches)(const char *))
 {
         char *directory = str_copy(start);
@@ -150,7 +143,7 @@ static char *find_nearest_root(const struct resolver *resolver, const char *star
                 }
                 char *parent = path_parent(directory);
                 bool ends_here = directory_is_writable_grant(resolver, directory);
-                if (!nearest && (ends_here || directory_is_package(directory)))
+                if (!nearest && (ends_here || is_package(directory)))
                         nearest = str_copy(directory);
                 if (ends_here) {
                         free(parent);
@@ -171,27 +164,14 @@ static char *find_nearest_root(const struct resolver *resolver, const char *star
 
 char *directory_find_root(const struct resolver *resolver, const char *start)
 {
-        char *whole = directory_find_whole_prefix(resolver, start);
-        char *root = whole ? whole : find_nearest_root(resolver, start);
-        char *workspace = NULL;
-        if (root && !whole && directory_has(root, "package.json"))
-                workspace = directory_find_above(resolver, root, is_package_workspace);
+        char *root = find_nearest_root(resolver, start);
+        if (!root || !directory_has(root, "package.json"))
+                return root;
+        char *workspace = directory_find_above(resolver, root, is_package_workspace);
         if (!workspace)
                 return root;
         free(root);
         return workspace;
-}
-
-bool directory_is_runtime(const char *directory)
-{
-        if (directory_has(directory, "bin/node") && directory_has(directory, "include/node"))
-                return true;
-        autofree char *escaped = search_escape(directory);
-        autofree char *pattern = str_format("%s/lib/python3.*/os.py", escaped);
-        glob_t matches = {0};
-        bool found = glob(pattern, GLOB_NOSORT, NULL, &matches) == 0;
-        globfree(&matches);
-        return found;
 }
 
 bool directory_may_be_written(const struct resolver *resolver, const char *path)

@@ -27,11 +27,9 @@ bool directory_path_has_name(const char *path, const char *name);
 /* True when `directory` is a virtual environment of Python. */
 bool directory_is_venv(const char *directory);
 
-/* True when `directory` has a file that marks the root of a package or project. */
-bool directory_is_package(const char *directory);
-
-/* True when `directory` is plainly an installed Python or Node.js. */
-bool directory_is_runtime(const char *directory);
+/* True for ~/Documents, ~/Downloads and ~/Desktop (a real path), in which programs are among private files.
+ */
+bool directory_is_personal(const struct resolver *resolver, const char *directory);
 
 /* True when a directory may be granted because one program in it was named. False for directories that many
  * programs or users share, for those that everybody may write to, and for sensitive paths. */
@@ -42,15 +40,10 @@ bool directory_is_own(const struct resolver *resolver, const char *directory);
  * directory of the next one granted. */
 bool directory_is_writable_grant(const struct resolver *resolver, const char *directory);
 
-/* The directory that a program at or in `start` belongs to: a whole Homebrew or the Nix store; else the
- * outermost node_modules above it, whose packages need each other; else the nearest package root, or the
- * workspace around that; else the nearest installation (bin with lib beside it). NULL when there is none. The
- * caller frees. */
+/* The directory that a program at or in `start` belongs to: the outermost node_modules above it, whose
+ * packages need each other; else the nearest package root, or the workspace around that; else the directory
+ * of its bin, when it has a lib too. NULL when there is none. The caller frees. */
 char *directory_find_root(const struct resolver *resolver, const char *start);
-
-/* The Homebrew or Nix store that holds `start`, or NULL. Programs there load libraries of other packages. The
- * caller frees. */
-char *directory_find_whole_prefix(const struct resolver *resolver, const char *start);
 
 /* The nearest directory at or above `start` for which `matches` is true. The search ends at the top of a
  * writable grant and below the first directory that is not a program's own; then it returns NULL. The caller

@@ -209,8 +209,7 @@ static void read_module(const struct reading *reading, const char *module)
         if (!str_is_file_name(name) || !directory_is_own(reading->resolver, reading->resolver->work) ||
             (!directory_exists(directory) && access(file, F_OK) < 0))
                 return;
-        char *root = directory_find_root(reading->resolver, reading->resolver->work);
-        str_list_take(&reading->result->directories, root ? root : str_copy(reading->resolver->work));
+        str_list_add(&reading->result->directories, reading->resolver->work);
 }
 
 void runners_find_needs(const struct resolver *resolver, const struct command *command,

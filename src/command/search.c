@@ -97,30 +97,28 @@ char *search_escape(const char *text)
 
 char *search_list_copies(const char *name, const char *home)
 {
-        static const char *const below_home[] = {
-            ".nvm/versions/node/*/bin",
-            ".local/share/fnm/node-versions/*/installation/bin",
-            ".fnm/node-versions/*/installation/bin",
-            ".volta/tools/image/node/*/bin",
-            ".volta/bin",
-            ".local/share/mise/installs/*/*/bin",
-            ".asdf/installs/*/*/bin",
-            ".asdf/shims",
-            ".pyenv/versions/*/bin",
-            ".local/share/uv/python/*/bin",
-            ".local/share/uv/tools/*/bin",
-            ".local/share/pnpm",
-            ".npm-global/bin",
-            ".local/bin",
-            ".cargo/bin",
-            ".bun/bin",
-            ".deno/bin",
-            ".nix-profile/bin",
-            ".linuxbrew/bin",
-            "bin",
-        };
         /* Not /snap/bin: programs of snap cannot run in a sandbox. */
-        static const char *const elsewhere[] = {
+        static const char *const places[] = {
+            "~/.nvm/versions/node/*/bin",
+            "~/.local/share/fnm/node-versions/*/installation/bin",
+            "~/.fnm/node-versions/*/installation/bin",
+            "~/.volta/tools/image/node/*/bin",
+            "~/.volta/bin",
+            "~/.local/share/mise/installs/*/*/bin",
+            "~/.asdf/installs/*/*/bin",
+            "~/.asdf/shims",
+            "~/.pyenv/versions/*/bin",
+            "~/.local/share/uv/python/*/bin",
+            "~/.local/share/uv/tools/*/bin",
+            "~/.local/share/pnpm",
+            "~/.npm-global/bin",
+            "~/.local/bin",
+            "~/.cargo/bin",
+            "~/.bun/bin",
+            "~/.deno/bin",
+            "~/.nix-profile/bin",
+            "~/.linuxbrew/bin",
+            "~/bin",
             "/usr/local/bin",
             "/usr/bin",
             "/opt/*/bin",
@@ -129,17 +127,13 @@ char *search_list_copies(const char *name, const char *home)
             "/nix/var/nix/profiles/default/bin",
             "/run/current-system/sw/bin",
         };
-        enum {
-                BELOW_HOME = sizeof(below_home) / sizeof(*below_home),
-                ELSEWHERE = sizeof(elsewhere) / sizeof(*elsewhere)
-        };
         autofree char *escaped_name = search_escape(name);
         autofree char *escaped_home = search_escape(home ? home : "");
         glob_t copies = {0};
-        for (size_t i = 0; i < BELOW_HOME + ELSEWHERE; i++) {
+        for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+                bool in_home = places[i][0] == '~';
                 autofree char *pattern =
-                    i < BELOW_HOME ? str_format("%s/%s/%s", escaped_home, below_home[i], escaped_name)
-                                   : str_format("%s/%s", elsewhere[i - BELOW_HOME], escaped_name);
+                    str_format("%s%s/%s", in_home ? escaped_home : "", places[i] + in_home, escaped_name);
                 glob(pattern, i ? GLOB_APPEND : 0, NULL, &copies);
         }
         char *text = str_copy("");

@@ -4,7 +4,6 @@
  */
 #include "command/toolchain.h"
 
-#include "command/finding.h"
 #include "command/needed_files.h"
 #include "command/runners.h"
 #include "command/search.h"
@@ -30,64 +29,44 @@ static const struct copy_in *find_copied_command(const struct finding *finding, 
         return possible ? copy_in_find(finding->resolver->box, path) : NULL;
 }
 
-static bool find_executable(struct finding *finding, const char *name, bool *trusted)
+/* `word` relative to `base`, folded as text where that names the same file, else its real path. */
+static char *spell(const struct finding *finding, const char *base, const char *word)
+{
+        struct walker *walker = resolver_walker(finding->resolver);
+        autofree char *plain = needed_files_join(base, word);
+        char *folded = path_join(base, word);
+        const char *real = path_walk_real(walker, plain), *other = path_walk_real(walker, folded);
+        if (!real || (other && str_equal(real, other)))
+                return folded;
+        free(folded);
+        return str_copy(real);
+}
+
+/* The path as the user means it becomes *typed, which the caller frees. */
+static bool find_executable(struct finding *finding, const char *name, char **typed)
 {
         const struct resolver *resolver = finding->resolver;
         struct search_failure failure = {0};
-        if (strchr(name, '/'))
-                finding->result->executable = search_file(resolver->cwd, name, &failure);
-        else
-                finding->result->executable =
-                    search_path(resolver->search_path ? resolver->search_path : SEARCH_SYSTEM_PATH,
-                                resolver->cwd, name, &failure);
-        if (finding->result->executable) {
-                char *spelled = needed_files_spell(finding, "/", finding->result->executable, trusted);
-                free(finding->result->executable);
-                finding->result->executable = spelled;
-                return true;
-        }
-        return search_explain(&failure, name, resolver->search_path, resolver->home,
-                              finding->resolver->error);
+        *typed = strchr(name, '/')
+                     ? search_file(resolver->cwd, name, &failure)
+                     : search_path(resolver->search_path ? resolver->search_path : SEARCH_SYSTEM_PATH,
+                                   resolver->cwd, name, &failure);
+        if (!*typed)
+                return search_explain(&failure, name, resolver->search_path, resolver->home, resolver->error);
+        finding->result->executable = spell(finding, "/", *typed);
+        return true;
 }
 
-/* The file that the word names; Node.js completes a name without an ending. NULL when there is none. */
-static char *find_program_file(const struct finding *finding, const char *word, bool *trusted)
-{
-        char *path = needed_files_spell(finding, finding->resolver->work, word, trusted);
-        if (access(path, F_OK) == 0)
-                return path;
-        char *completed = str_format("%s.js", path);
-        free(path);
-        if (access(completed, F_OK) == 0)
-                return completed;
-        free(completed);
-        return NULL;
-}
-
-/* Grants the program that `word` names. When it does not exist, the command itself reports that best. */
+/* Grants the program that `word` names; Node.js completes a name without an ending. When it does not exist,
+ * the command itself reports that best. */
 static bool add_program(struct finding *finding, const char *word)
 {
-        struct need need = {.why = "program of the command", .trusted = true};
+        const struct need need = {.why = "program of the command"};
         if (is_copied_in(finding, finding->resolver->work, word))
                 return true;
-        autofree char *path = find_program_file(finding, word, &need.trusted);
-        if (!path || directory_in_host_tree(path))
-                return true;
-        if (!directory_exists(path))
-                return needed_files_add(finding, path, need);
-        if (need.trusted && !needed_files_judge_way(finding, path, &need))
-                return false;
-        const char *real = path_walk_real(resolver_walker(finding->resolver), path);
-        bool grants = need.trusted ? directory_is_own(finding->resolver, path)
-                                   : real && trust_shows_nothing_new(finding->resolver, real);
-        if (!grants) {
-                if (!finding->doubted)
-                        str_list_add(&finding->result->data, path);
-                return true;
-        }
-        autofree char *root = need.trusted ? directory_find_root(finding->resolver, path) : NULL;
-        grant_list_add(&finding->result->grants, root ? root : path, need.why);
-        return true;
+        autofree char *path = needed_files_join(finding->resolver->work, word);
+        autofree char *completed = str_format("%s.js", path);
+        return needed_files_add(finding, access(path, F_OK) == 0 ? path : completed, need);
 }
 
 /* Lists a word, or the value in `--option=/value`, that is a path which exists. */
@@ -104,25 +83,20 @@ static void note_data(struct finding *finding, const char *word)
                 return;
         if (is_copied_in(finding, finding->resolver->work, value))
                 return;
-        bool unused = true;
-        autofree char *path = needed_files_spell(finding, finding->resolver->work, value, &unused);
+        autofree char *path = spell(finding, finding->resolver->work, value);
         if (access(path, F_OK) == 0 && !str_list_has(&finding->result->data, path))
                 str_list_add(&finding->result->data, path);
 }
 
 static bool add_runner_needs(struct finding *finding, const struct runner_needs *needs)
 {
-        const struct need need = {.why = "program of the command", .executable = true, .trusted = true};
-        for (size_t i = 0; i < needs->directories.count; i++) {
-                struct need directory = {.why = "project of the command", .trusted = true};
-                if (!needed_files_judge_way(finding, needs->directories.values[i], &directory))
+        const struct need program = {.why = "program of the command", .executable = true};
+        const struct need project = {.why = "project of the command"};
+        for (size_t i = 0; i < needs->directories.count; i++)
+                if (!needed_files_add(finding, needs->directories.values[i], project))
                         return false;
-                if (directory.trusted && directory_is_own(finding->resolver, needs->directories.values[i]))
-                        grant_list_add(&finding->result->grants, needs->directories.values[i], directory.why);
-        }
         for (size_t i = 0; i < needs->programs.count; i++)
-                if (!directory_in_host_tree(needs->programs.values[i]) &&
-                    !needed_files_add(finding, needs->programs.values[i], need))
+                if (!needed_files_add(finding, needs->programs.values[i], program))
                         return false;
         for (size_t i = 0; i < needs->environment.count; i++)
                 str_list_add(&finding->result->environment, needs->environment.values[i]);
@@ -145,17 +119,20 @@ static bool add_installed(struct finding *finding)
 
 static bool find_all(struct finding *finding, const struct str_list *command)
 {
-        struct need need = {.why = "the command", .executable = true, .trusted = true};
+        struct need need = {.why = "the command", .executable = true};
         const struct copy_in *copied = find_copied_command(finding, command->values[0]);
+        autofree char *typed = copied ? str_copy(copied->source) : NULL;
         if (copied)
                 finding->result->executable = path_join(finding->resolver->cwd, command->values[0]);
-        else if (!find_executable(finding, command->values[0], &need.trusted))
+        else if (!find_executable(finding, command->values[0], &typed))
                 return false;
         needed_files_put_on_path(finding, finding->result->executable, LAST);
         bool grants = !finding->resolver->options->no_auto_grant;
         /* The copy of a copied command is there; only the interpreter of its #! line is missing. */
-        if (grants && (copied ? !needed_files_add_interpreter(finding, copied->source, copied->source, need)
-                              : !needed_files_add(finding, finding->result->executable, need)))
+        if (copied)
+                needed_files_add_project(finding, typed);
+        if (grants && (copied ? !needed_files_add_interpreter(finding, typed, typed, need)
+                              : !needed_files_add(finding, typed, need)))
                 return false;
         const struct command *read = &finding->result->command;
         size_t program = grants && read->tool == COMMAND_OTHER ? read->program : 0;
@@ -174,7 +151,9 @@ bool toolchain_find(const struct resolver *resolver)
 {
         struct finding finding = {.resolver = resolver, .result = resolver->toolchain};
         command_read(&resolver->box->argv, &resolver->toolchain->command);
-        return find_all(&finding, &resolver->box->argv);
+        bool found = find_all(&finding, &resolver->box->argv);
+        str_list_free(&finding.projects);
+        return found;
 }
 
 void toolchain_free(struct toolchain *toolchain)

@@ -6,14 +6,14 @@
  * /etc, what grants/sensitive_paths.h refuses). Arguments that are data are only listed.
  *
  * Theory of operation of this directory. The command's words (command.h) name one or two files (search.h,
- * runners.h). Each file leads to the next: a link to its target, a script to its interpreter, a shim to the
- * program that it starts (needed_files.h), a virtual environment to its base. Each file outside the host tree
- * brings the grant that it needs (file_grants.h, directories.h). Links among the directories of a path need
- * no step: a grant's source is a real path and its destination the spelled one. A link that is the file
- * itself is followed step by step, because programs look for their neighbours beside the target. Every step
- * reads what an earlier run of the command may have written: trust.h judges each one, and whoever may have
- * written a step does not choose what it grants. Everything here only looks; resolve/ adds the grants to the
- * box.
+ * runners.h), and these are the user's word. Each file leads to the next: a link to its target, a script to
+ * its interpreter, a shim to the program that it starts (shims.h), a virtual environment to its base. Each
+ * place on the way outside the host tree brings the grant that it needs (needed_files.h): its project
+ * (directories.h), its installation (installations.h) or nothing. Every link on the way is shown as a link,
+ * so that the path that the user spells leads to the same file inside, and a program finds its neighbours
+ * beside the target. Every step reads what an earlier run of the command or the author of a clone may have
+ * written; neither of them chooses what it grants. Everything here only looks; resolve/ adds the grants to
+ * the box.
  */
 #ifndef HUTCH_COMMAND_TOOLCHAIN_H
 #define HUTCH_COMMAND_TOOLCHAIN_H

@@ -206,13 +206,6 @@ bool grants_add_program(const struct resolver *resolver, const char *path, struc
                                  path, strerror(walked->problem));
         if (mounts_show(box, real))
                 return true;
-        const struct mount *left = mounts_find_escape(resolver, walked);
-        if (left)
-                return error_set(
-                    resolver->error, EXIT_SETUP,
-                    "refusing to grant %s, which the command needs: a link leads there out of the "
-                    "writable %s, and the server may have put it there; if it is yours, add --ro %s",
-                    real, left->source, real);
         const char *refusal = sensitive_path_any_home(real, false);
         if (refusal)
                 return error_set(

@@ -118,16 +118,6 @@ static bool touches_own_state(const char *path)
         return false;
 }
 
-bool sensitive_path_is_executed(const char *real_path, const char *home)
-{
-        const struct home *places = look_at_home(home);
-        for (size_t i = 0; i < sensitive_row_count; i++)
-                if (sensitive_rows[i].kind == SENSITIVE_NEVER_WRITABLE &&
-                    sensitive_rows[i].where == SENSITIVE_HOME && row_applies(i, real_path, places))
-                        return true;
-        return false;
-}
-
 /* /run/media/USER/LABEL: where desktops mount removable media. */
 static bool is_removable_medium(const char *path)
 {

@@ -36,8 +36,4 @@ const char *sensitive_path_reason(const char *real_path, const char *home, bool 
 /* The same for every home of the caller (lib/homes.h). */
 const char *sensitive_path_any_home(const char *real_path, bool writable);
 
-/* True when `real_path` is, contains or is below a place of the home `home` (real, not "") whose files the
- * user's own shell and tools run. Such a place is never granted writable. */
-bool sensitive_path_is_executed(const char *real_path, const char *home);
-
 #endif

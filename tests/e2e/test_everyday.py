@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 from harness import PYTHON, needs_installed
+from layouts import installed
 
 
 def make(path, text="", mode=0o644):
@@ -223,7 +224,7 @@ def test_an_installed_tool_of_uv(uv):
     for command in (["uvx", "-q", "mcp-thing"], ["uv", "tool", "run", "mcp-thing"]):
         done = uv("run", "--", *command, "one two")
         assert (done.status, done.out, done.err) == (0, "thing one two\n", ""), done
-        assert grants(uv, "--", *command) == {str(tool), f"{uv.home}/.local/bin"}
+        assert grants(uv, "--", *command) == {*installed(tool, "pyvenv.cfg"), f"{uv.home}/.local/bin"}
 
 
 @pytest.mark.parametrize("request_, says", [("mcp-thing@latest", "hutch fetch -- uvx mcp-thing@latest"), ("mcp-other", "hutch fetch -- uvx mcp-other"),

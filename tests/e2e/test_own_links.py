@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Links that tools make, and the person's own, still lead where they should: only one that leads out of its project from a
-place where a server may have written is in doubt."""
+"""Links that tools make, and the user's own, still lead where they should: within the project of a typed path, and to what is
+installed. Another one brings a note, whose advice works."""
 import os
+import re
 import shutil
 import subprocess
 
 import pytest
 from harness import PYTHON
-from layouts import CMD_SHIM, grants, make, package
+from layouts import CMD_SHIM, grants, installed, make, package
 
 
 def link(place, text):
@@ -21,7 +22,17 @@ def runs(hutch, command, says, **popen):
     assert (done.status, done.out, done.own_lines) == (0, says, []), done
 
 
-@pytest.mark.parametrize("place", ["work", "bin/work", ".local/share/work"])
+def needs_advice(hutch, command, says, advice, **popen):
+    """One note, and nothing is granted; with the grant that the note advises, the command runs."""
+    done = hutch("run", "--", *command, **popen)
+    assert done.out == "" and done.status != 0, done
+    note, = [line for line in done.own_lines if "is not granted" in line]
+    assert re.search(r"--ro (\S+) grants it", note)[1] == str(advice), note
+    done = hutch("run", "--ro", advice, "--", *command, **popen)
+    assert (done.status, done.out, done.own_lines) == (0, says, []), done
+
+
+@pytest.mark.parametrize("place", ["work"])
 def test_a_project_directory_that_the_person_linked(hutch, place):
     """~/work -> /data/work: no server ever writes in the home itself."""
     data = hutch.directory / "data/project"
@@ -31,6 +42,8 @@ def test_a_project_directory_that_the_person_linked(hutch, place):
     runs(hutch, [PYTHON, hutch.home / place / "project/server.py"], "hello\n", cwd="/")
     runs(hutch, [PYTHON, "server.py"], "hello\n", cwd=hutch.home / place / "project")
     runs(hutch, [PYTHON, f"{place}/project/server.py"], "hello\n", cwd=hutch.home)
+    # Below the home, a clone may have brought the link.
+    needs_advice(hutch, [PYTHON, link(hutch.home / "code/work", data.parent) / "project/server.py"], "hello\n", data, cwd="/")
 
 
 def test_a_home_that_is_a_link(hutch):
@@ -66,6 +79,9 @@ def test_a_prefix_of_packages_that_is_on_the_path(hutch, node):
     (source / "index.js").chmod(0o755)
     link(prefix / "lib/node_modules/tool", source)
     link(prefix / "bin/tool", "../lib/node_modules/tool/index.js")
+    needs_advice(hutch, ["tool"], "hello\n", source, cwd="/", env={"PATH": f"{prefix}/bin:{hutch.environment['PATH']}"})
+    (prefix / "lib/node_modules/tool").unlink()
+    source.rename(prefix / "lib/node_modules/tool")
     runs(hutch, ["tool"], "hello\n", cwd="/", env={"PATH": f"{prefix}/bin:{hutch.environment['PATH']}"})
 
 
@@ -92,7 +108,7 @@ def test_a_tool_that_the_installer_of_uv_linked(hutch):
         runs(hutch, command, "hello\n", env={"PATH": f"{hutch.home}/.local/bin:/usr/bin:/bin"})
 
 
-@pytest.mark.parametrize("base", [".local/share/uv/python/cpython-3.11.9-linux-x86_64-gnu", ".pyenv/versions/3.11.9", "miniconda3", "data/python", ".linuxbrew/Cellar/python/3.11"])
+@pytest.mark.parametrize("base", [".local/share/uv/python/cpython-3.11.9-linux-x86_64-gnu", ".pyenv/versions/3.11.9", "miniconda3", ".linuxbrew/Cellar/python/3.11"])
 def test_a_clones_environment_on_an_installed_python(hutch, base):
     """The link leads out of the project, to what is plainly an installation and nobody's own directory."""
     prefix, project = hutch.home / base, hutch.home / "code/clone"
@@ -108,7 +124,16 @@ def test_a_clones_environment_on_an_installed_python(hutch, base):
     for command in ([project / ".venv/bin/python", project / "server.py"], [make(project / ".venv/bin/tool", f"#!{project}/.venv/bin/python\n", 0o755)]):
         runs(hutch, command, "hello\n", cwd="/")
         whole = hutch.home / ".linuxbrew" if ".linuxbrew" in base else prefix
-        assert grants(hutch, "--", *command, cwd="/") == {str(project), str(whole)}
+        assert grants(hutch, "--", *command, cwd="/") == {str(project), *installed(whole)}
+
+
+def test_a_clones_environment_on_a_python_elsewhere(hutch):
+    prefix, project = hutch.home / "data/python", hutch.home / "code/clone"
+    make(prefix / "lib/python3.11/os.py")
+    make(prefix / "bin/python3.11", "#!/bin/sh\necho hello\n", 0o755)
+    link(project / ".venv/bin/python", prefix / "bin/python3.11")
+    make(project / ".venv/pyvenv.cfg", f"home = {prefix}/bin\n")
+    needs_advice(hutch, [project / ".venv/bin/python"], "hello\n", prefix, cwd="/")
 
 
 @pytest.mark.parametrize("tool", [["venv"], ["venv", "--copies"], ["virtualenv"]], ids=" ".join)
@@ -124,9 +149,11 @@ def test_environments_as_tools_make_them(hutch, tool):
 
 def test_a_program_on_the_path_that_a_clones_script_names(hutch):
     tool = make(hutch.home / "data/bin/tool", "#!/bin/sh\necho hello\n", 0o755)
+    env = {"PATH": f"{tool.parent}:/usr/bin:/bin"}
     for line in ("/usr/bin/env tool", str(tool)):
         script = make(hutch.home / "code/clone/script", f"#!{line}\n", 0o755)
-        runs(hutch, [script], "hello\n", env={"PATH": f"{tool.parent}:/usr/bin:/bin"})
+        needs_advice(hutch, [script], "hello\n", tool.parent, env=env)
+    runs(hutch, ["tool"], "hello\n", env=env)
 
 
 @pytest.mark.root

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 from harness import PYTHON, needs_installed, without_deny_all
-from layouts import CMD_SHIM, grants, make, make_venv, package
+from layouts import CMD_SHIM, grants, installed, make, make_venv, package
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_a_command_of_pnpm_is_a_script_that_starts_node(hutch, own_node):
     command = make(project / "node_modules/.bin/mcp-server", CMD_SHIM.format(modules=real.parent, target="../mcp-server/index.js"), 0o755)
     done = hutch("run", "--", command, "one two", cwd="/")
     assert (done.status, done.out) == (0, f"server {own_node}/bin/node one two\n"), done
-    assert grants(hutch, "--", command, cwd="/") == {str(project / "node_modules"), str(own_node)}
+    assert grants(hutch, "--", command, cwd="/") == {str(project / "node_modules"), *installed(own_node)}
 
 
 def test_a_global_command_of_pnpm(hutch, own_node):
@@ -112,8 +112,11 @@ def test_a_package_that_npm_link_made_the_command(hutch, own_node):
     (own_node / "bin/mcp-server").symlink_to("../lib/node_modules/mcp-server/index.js")
     make(hutch.home / "code/other/key", "CANARY")
     done = hutch("run", "--", "mcp-server", cwd="/")
+    advice = f"--ro {hutch.home}/code/mcp-server"
+    assert done.status == 127 and [line for line in done.own_lines if f"{own_node}/lib/node_modules/mcp-server leads to " in line and f"{advice} grants it" in line], done
+    done = hutch("run", *advice.split(), "--", "mcp-server", cwd="/")
     assert (done.status, done.out, done.own_lines) == (0, "hello\n", []), done
-    assert grants(hutch, "--", "mcp-server", cwd="/") == {str(own_node), str(hutch.home / "code/mcp-server")}
+    assert grants(hutch, *advice.split(), "--", "mcp-server", cwd="/") == {*installed(own_node), str(hutch.home / "code/mcp-server")}
 
 
 @pytest.mark.parametrize("name", ["greeting", "@me/greeting"])
@@ -208,7 +211,7 @@ def test_a_command_of_pipx(hutch):
     for words in [[command], ["mcp-thing"]]:
         done = hutch("run", "--", *words, "one two", cwd="/", env={"PATH": f"{command.parent}:/usr/bin:/bin"})
         assert (done.status, done.out, done.own_lines) == (0, "thing one two\n", []), done
-        assert grants(hutch, "--", *words, cwd="/", env={"PATH": f"{command.parent}:/usr/bin:/bin"}) == {str(venv)}
+        assert grants(hutch, "--", *words, cwd="/", env={"PATH": f"{command.parent}:/usr/bin:/bin"}) == installed(venv, "pyvenv.cfg")
 
 
 def conda(hutch):

@@ -3,6 +3,7 @@
 the next run sees. Each arrangement is first shown to work where the server could not have written it."""
 import pytest
 from harness import PYTHON
+from layouts import grants
 
 SHIM = ('#!/usr/bin/env bash\nset -e\nprogram="${{0##*/}}"\nexport PYENV_ROOT="{root}"\n'
         'exec "{root}/libexec/pyenv" exec "$program" "$@"\n')
@@ -77,16 +78,23 @@ def test_a_version_file_behind_a_link_into_a_writable_grant(hutch, pyenv):
 
 
 def test_a_shim_in_a_writable_grant_is_only_a_script(hutch, private):
-    """A pyenv that the server made: its versions link to what nobody granted."""
+    """A pyenv that the server made: its versions are what nobody granted, or link there."""
     root = hutch.directory / "pyenv"
     make(root / "shims/python3", SHIM.format(root=root), 0o755)
     (root / "versions").mkdir()
-    (root / "versions/1").symlink_to(private)
     make(root / "version", "1\n")
-    on_path = {"PATH": f"{root}/shims:/usr/bin:/bin"}
-    assert "CANARY" in hutch("run", "--", root / "shims/python3", env=on_path).out  # the person's own: followed
+    on_path = {"PATH": f"{root}/shims:/usr/bin:/bin", "PYENV_ROOT": str(root)}
+    private.rename(root / "versions/1")
+    make(root / "versions/1/bin/python3", f"#!/bin/sh\ncat {root}/versions/1/lib/x\n", 0o755)
+    make(root / "versions/1/lib/x", "CANARY")
+    assert "CANARY" in hutch("run", "--", root / "shims/python3", env=on_path).out  # the user's own: followed
     assert closed(hutch("run", "--", root / "shims/python3")).status != 0
-    assert closed(hutch("run", "--rw", hutch.directory, "--", root / "shims/python3", env=on_path)).status != 0
+    make(root / "versions/1/bin/python3", f"#!/bin/sh\ncat {private}/key\n", 0o755)
+    (root / "versions/1").rename(private)
+    (root / "versions/1").symlink_to(private)
+    for words in ([], ["--rw", hutch.directory]):
+        for env in (on_path, {}):
+            assert closed(hutch("run", *words, "--", root / "shims/python3", env=env)).status != 0
 
 
 def test_a_shim_that_the_server_rewrote(hutch):
@@ -96,10 +104,12 @@ def test_a_shim_that_the_server_rewrote(hutch):
     make(root / "installs/nodejs/20/bin/node", "#!/bin/sh\necho node 20\n", 0o755)
     make(hutch.home / ".tool-versions", "nodejs 20\nsecrets 1\n")
     make(root / "shims/node", "#!/usr/bin/env bash\n# asdf-plugin: secrets 1\nexec asdf exec node\n", 0o755)
-    assert "CANARY" in hutch("run", "--", root / "shims/node").out
+    env = {"ASDF_DATA_DIR": str(root)}
+    assert "CANARY" in hutch("run", "--", root / "shims/node", env=env).out
+    assert closed(hutch("run", "--", root / "shims/node")).status != 0  # nobody says that this is an asdf
     for grant in (root / "shims", root / "shims/node"):
-        assert closed(hutch("run", "--rw", grant, "--", root / "shims/node")).status != 0
-        done = hutch("run", "--rw", grant, "--dry-run", "--", root / "shims/node")
+        assert closed(hutch("run", "--rw", grant, "--", root / "shims/node", env=env)).status != 0
+        done = hutch("run", "--rw", grant, "--dry-run", "--", root / "shims/node", env=env)
         assert done.status == 0 and "installs/secrets" not in done.out, done
 
 
@@ -107,9 +117,13 @@ def test_versions_in_a_writable_grant(hutch, pyenv, private):
     """The shims are the person's, and the versions lie where the server may write."""
     shim, env = pyenv / "shims/python3", {"PYENV_VERSION": "evil"}
     (pyenv / "versions/evil").symlink_to(private)
-    assert "CANARY" in hutch("run", "--", shim, env=env).out
+    assert closed(hutch("run", "--", shim, env=env)).status != 0  # a link is no version
     (pyenv / "versions").rename(hutch.directory / "versions")
     (pyenv / "versions").symlink_to(hutch.directory / "versions")
+    assert hutch("run", "--", shim).out == "python 3.11.9\n"
+    for grant in (hutch.directory, hutch.directory / "versions", hutch.directory / "versions/3.11.9"):
+        # Nothing but the grant itself is visible, and no version in it counts.
+        assert grants(hutch, "--rw", grant, "--", shim) == {str(grant)}
     assert closed(hutch("run", "--", shim, env=env)).status != 0
     assert closed(hutch("run", "--rw", hutch.directory / "versions", "--", shim, env=env)).status != 0
 
@@ -117,14 +131,17 @@ def test_versions_in_a_writable_grant(hutch, pyenv, private):
 def test_a_script_of_the_server_names_a_shim(hutch, pyenv, private):
     """It gets an installed interpreter at most, as it would with the interpreter's own path."""
     make(pyenv / "versions/3.11.9/bin/tool", "#!/bin/sh\n", 0o755)
+    make(pyenv / "versions/3.11.9/bin/python3", "#!/bin/sh\necho python\n", 0o755)
+    script = make(hutch.directory / "script", f"#!{pyenv}/shims/python3\n", 0o755)
+    on_path = {"PATH": f"{pyenv}/shims:/usr/bin:/bin"}
+    for words in ([], ["--rw", hutch.directory]):
+        assert hutch("run", *words, "--", script, env=on_path).out == "python\n"
     (pyenv / "versions/evil").symlink_to(private)
     make(pyenv / "version", "evil\n")
     make(pyenv / "shims/tool", SHIM.format(root=pyenv), 0o755)
-    script = make(hutch.directory / "script", f"#!{pyenv}/shims/tool\n", 0o755)
-    on_path = {"PATH": f"{pyenv}/shims:/usr/bin:/bin"}
-    assert "CANARY" in hutch("run", "--", script, env=on_path).out
-    assert closed(hutch("run", "--", script)).status != 0
-    assert closed(hutch("run", "--rw", hutch.directory, "--", script, env=on_path)).status != 0
+    make(script, f"#!{pyenv}/shims/tool\n", 0o755)
+    for words in ([], ["--rw", hutch.directory]):
+        assert closed(hutch("run", *words, "--", script, env=on_path)).status != 0
 
 
 @pytest.mark.parametrize("line", ["../../../private 1", "nodejs ../../../../private", ". bin", "nodejs path:/etc", "nodejs ref:../x"])
@@ -239,8 +256,9 @@ def test_a_removed_project_file_does_not_bring_the_directory_above(hutch):
     commands = [hutch.home / ".local/bin/uv", "run", "x"], [hutch.home / ".local/bin/npx", "tool"], [PYTHON, "-m", "pkg"]
     for command in commands:
         assert "CANARY" in hutch("run", "--", *command, cwd=inner).out
-    for command in commands:
-        assert closed(hutch("run", "--rw", inner, "--", *command, cwd=inner)).status != 0
+    for words in (["--rw", inner], []):  # and in every later run
+        for command in commands:
+            assert closed(hutch("run", *words, "--", *command, cwd=inner)).status != 0
 
 
 def test_node_modules_that_another_account_planted(hutch, private):

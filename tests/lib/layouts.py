@@ -34,6 +34,13 @@ def grants(hutch, *words, **popen):
     return {mount["source"] for mount in json.loads(done.out)["mounts"] if mount["kind"] == "bind" and mount["why"] != "base"}
 
 
+def installed(prefix, *more):
+    """What hutch shows of an installation (policy/installations.json); of another directory all."""
+    shown = {str(prefix / name) for name in ("bin", "include", "lib", "share", "Cellar", "opt", *more)
+             if (prefix / name).exists() and not (prefix / name).is_symlink()}
+    return shown or {str(prefix)}
+
+
 # What pnpm writes (its package cmd-shim) where npm makes a link.
 CMD_SHIM = """#!/bin/sh
 basedir=$(dirname "$(echo "$0" | sed -e 's,\\\\,/,g')")

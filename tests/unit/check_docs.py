@@ -188,6 +188,22 @@ def check_sensitive_paths(built, source):
         check((done.returncode == 0) == (not change), f"policy/sensitive-paths.py: {change or good} is judged {done.returncode}")
 
 
+def check_installations(source):
+    """The manual names every manager, and the build refuses a row that shows private data or that hutch would never match."""
+    page = (source / "man/hutch.1").read_text()
+    listed = re.search(r"^an installation of ([^.]*)\.$", page, re.M)[1]
+    names = {row["name"] for row in json.loads((source / "policy/installations.json").read_text())["rows"]}
+    check(set(re.split(r",\s+|\s+or\s+", listed)) == names, f"man/hutch.1: lists the installations {listed!r}, and the table has {names}")
+    good = {"name": "x", "at": ["~/.x/*", "$X_HOME/y", "/x/y"], "shows": "bin lib/x"}
+    for change in ({}, {"shows": "bin etc"}, {"shows": "share/var"}, {"shows": "envs"}, {"shows": "."}, {"shows": ""}, {"shows": "../x"},
+                   {"at": ["x"]}, {"at": ["~/"]}, {"at": ["~/../x"]}, {"at": ["/"]}, {"at": ["~/x*"]}, {"at": ["/x//y"]}, {"at": ["~/x", "~/x"]}, {"note": "x"}):
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            json.dump({"rows": [{**good, **change}]}, file)
+            file.flush()
+            done = subprocess.run([sys.executable, source / "policy/installations.py", file.name, os.devnull], capture_output=True, text=True, check=False)
+        check((done.returncode == 0) == (not change), f"policy/installations.py: {change or good} is judged {done.returncode}")
+
+
 def check_lint(built, source):
     """False when there is no mandoc."""
     if not shutil.which("mandoc"):
@@ -285,6 +301,7 @@ def main():
     check_completions(source, options | {("", name, "") for name in PROVE_ONLY}, plain)
     check_readme(source, options)
     built = Path(hutch).parent / "man"
+    check_installations(source)
     check_sensitive_paths(built, source)
     if not check_lint(built, source):
         print("mandoc is not installed: the man pages' form was not checked")

@@ -57,34 +57,6 @@ static void test_kinds(void **state)
         assert_false(on(directory_is_venv, "T/d"));
         tree_make_file("T/v/pyvenv.cfg", "", 0644);
         assert_true(on(directory_is_venv, "T/v"));
-
-        static const char *const markers[] = {"package.json", "pyproject.toml", "setup.py", ".venv",
-                                              "deno.json"};
-        for (size_t i = 0; i < COUNT(markers); i++) {
-                autofree char *name = str_format("T/p%zu/%s", i, markers[i]);
-                autofree char *package = str_format("T/p%zu", i);
-                tree_make_file(name, "", 0644);
-                assert_true(on(directory_is_package, package));
-        }
-        assert_false(on(directory_is_package, "T/d"));
-}
-
-static void test_runtimes(void **state)
-{
-        (void)state;
-        tree_make_file("T/n/bin/node", "", 0755);
-        assert_false(on(directory_is_runtime, "T/n"));
-        tree_make_file("T/n/include/node/node.h", "", 0644);
-        assert_true(on(directory_is_runtime, "T/n"));
-        tree_make_file("T/h/include/node/node.h", "", 0644);
-        assert_false(on(directory_is_runtime, "T/h"));
-        tree_make_file("T/y/lib/python3.12/os.py", "", 0644);
-        assert_true(on(directory_is_runtime, "T/y"));
-        tree_make_file("T/z/lib/python2/os.py", "", 0644);
-        assert_false(on(directory_is_runtime, "T/z"));
-        /* A directory's name is not a pattern. */
-        tree_make_directory("T/[y]");
-        assert_false(on(directory_is_runtime, "T/[y]"));
 }
 
 static void test_own_directories(void **state)
@@ -99,6 +71,19 @@ static void test_own_directories(void **state)
         assert_false(is_own("T/app/file") || is_own("T/none"));
         assert_false(is_own("T/home") || is_own("T/home-link") || is_own("T") || is_own("T/home/.ssh"));
         assert_false(is_own("/home") || is_own("/opt") || is_own("/srv") || is_own("/mnt") || is_own("/tmp"));
+        /* In these of the home, programs are among private files; below them they may have a directory. */
+        static const char *const personal[] = {"T/home/Documents", "T/home/Downloads", "T/home/Desktop"};
+        for (size_t i = 0; i < COUNT(personal); i++) {
+                autofree char *app = str_format("%s/app", personal[i]);
+                autofree char *path = tree_path(personal[i]);
+                tree_make_directory(app);
+                assert_true(directory_is_personal(tree_resolver(NULL), path));
+                assert_false(is_own(personal[i]));
+                assert_true(is_own(app));
+        }
+        tree_make_directory("T/app/Documents");
+        tree_make_directory("T/home/Documentation");
+        assert_true(is_own("T/app/Documents") && is_own("T/home/Documentation"));
         tree_set_mode("T/app", 0757);
         assert_false(is_own("T/app"));
         tree_set_mode("T/app", 0775);
@@ -153,6 +138,15 @@ static void test_roots(void **state)
         tree_make_file("T/p/package.json", "{}", 0644);
         tree_make_file("T/p/src/deep/x.js", "", 0644);
         assert_root(tree_resolver(&box), "T/p/src/deep", "T/p");
+        static const char *const markers[] = {"package.json", "pyproject.toml", "setup.py", ".venv",
+                                              "deno.json"};
+        for (size_t i = 0; i < COUNT(markers); i++) {
+                autofree char *name = str_format("T/m%zu/%s", i, markers[i]);
+                autofree char *start = str_format("T/m%zu/src", i), *root = str_format("T/m%zu", i);
+                tree_make_file(name, "", 0644);
+                tree_make_directory(start);
+                assert_root(tree_resolver(&box), start, root);
+        }
         /* The nearest root counts, and of several node_modules the outermost. */
         tree_make_file("T/p/src/setup.py", "", 0644);
         assert_root(tree_resolver(&box), "T/p/src/deep", "T/p/src");
@@ -205,24 +199,6 @@ static void test_workspaces(void **state)
         assert_root(tree_resolver(NULL), "T/w/packages/py", "T/w/packages/py");
 }
 
-static void test_whole_prefixes(void **state)
-{
-        (void)state;
-        autofree char *start = tree_path("T/b/.linuxbrew/Cellar/tool/1/bin");
-        tree_make_file("T/b/.linuxbrew/Cellar/tool/1/bin/tool", "", 0755);
-        tree_make_file("T/b/.linuxbrew/Cellar/tool/1/lib/x", "", 0644);
-        assert_found(directory_find_whole_prefix(tree_resolver(NULL), start), NULL);
-        tree_make_file("T/b/.linuxbrew/bin/x", "", 0755);
-        assert_found(directory_find_whole_prefix(tree_resolver(NULL), start), "T/b/.linuxbrew");
-        assert_root(tree_resolver(NULL), "T/b/.linuxbrew/Cellar/tool/1/bin", "T/b/.linuxbrew");
-        tree_make_file("T/c/linuxbrew/Cellar/x", "", 0644);
-        tree_make_file("T/c/linuxbrew/bin/x", "", 0755);
-        assert_root(tree_resolver(NULL), "T/c/linuxbrew/Cellar", NULL);
-        if (directory_exists("/nix/store"))
-                skip();
-        assert_found(directory_find_whole_prefix(tree_resolver(NULL), "/nix/store/x/bin"), NULL);
-}
-
 static void test_what_may_be_written(void **state)
 {
         (void)state;
@@ -254,14 +230,8 @@ static void test_what_may_be_written(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_host_tree),
-            TREE_TEST(test_kinds),
-            TREE_TEST(test_runtimes),
-            TREE_TEST(test_own_directories),
-            TREE_TEST(test_search_upward),
-            TREE_TEST(test_roots),
-            TREE_TEST(test_workspaces),
-            TREE_TEST(test_whole_prefixes),
+            cmocka_unit_test(test_host_tree),    TREE_TEST(test_kinds), TREE_TEST(test_own_directories),
+            TREE_TEST(test_search_upward),       TREE_TEST(test_roots), TREE_TEST(test_workspaces),
             TREE_TEST(test_what_may_be_written),
         };
         return cmocka_run_group_tests_name("directories", tests, NULL, NULL);

@@ -215,7 +215,6 @@ static void test_what_the_command_needs(void **state)
         make_file("rw/own", "");
         make_file("home/.ssh/tool", "");
         make_link("current", "tools/node");
-        make_link("rw/node", "../tools/node");
         make_link("rw/link", "own");
         assert_true(add_program("current"));
         assert_true(mount_at("current")->kind == MOUNT_LINK);
@@ -227,8 +226,6 @@ static void test_what_the_command_needs(void **state)
         assert_true(add_program("rw/link"));
         assert_true(mount_at("rw")->writable);
         assert_false(has_mount("rw/own"));
-        assert_false(add_program("rw/node"));
-        expect_error(EXIT_SETUP, "a link leads there out of the writable");
         assert_false(add_program("home/.ssh/tool"));
         expect_error(EXIT_SETUP, "it holds keys; move the program elsewhere");
         assert_false(add_program("none"));
