@@ -15,24 +15,24 @@
 
 enum { MAX_FILE_BYTES = 4 << 20 };
 
+#define NAME "writable"
+
 static const struct own_base state = {"XDG_STATE_HOME", ".local/state"};
 
-static int open_file(int flags)
-{
-        autoclose int own = own_directory_of(&state, (flags & O_CREAT) != 0);
-        if (own < 0)
-                return fd_take(&own);
-        int file = openat(own, "writable", flags | O_NOFOLLOW | O_CLOEXEC, 0600);
-        return file < 0 ? -errno : file;
-}
-
-static void read_paths(struct str_list *paths)
+static ssize_t read_paths(int file, struct str_list *paths)
 {
         autofree char *text = NULL;
-        autoclose int file = open_file(O_RDONLY);
         ssize_t length = file < 0 ? file : fd_read_all(file, MAX_FILE_BYTES, &text);
         for (ssize_t at = 0; at < length; at += (ssize_t)strlen(text + at) + 1)
                 str_list_add(paths, text + at);
+        return length;
+}
+
+static void read_past(struct str_list *paths)
+{
+        autoclose int own = own_directory_of(&state, false);
+        autoclose int file = own < 0 ? own : openat(own, NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+        ssize_t length = own >= 0 && file < 0 ? -errno : read_paths(file, paths);
         if (length < 0 && length != -ENOENT)
                 message("note: hutch cannot read which paths earlier runs could write to: %s",
                         own_directory_explain((int)length));
@@ -43,7 +43,7 @@ const char *past_grants_find(const struct resolver *resolver, const char *real)
         struct held_sources *held = resolver->held;
         const struct str_list *paths = &held->past;
         if (!held->past_is_read)
-                read_paths(&held->past);
+                read_past(&held->past);
         held->past_is_read = true;
         const char *deepest = NULL;
         for (size_t i = 0; i < paths->count; i++)
@@ -59,28 +59,33 @@ static bool is_kept(const struct mount *mount)
         return mount->kind == MOUNT_BIND && mount->writable && mount->origin == ORIGIN_OPTION;
 }
 
-void past_grants_keep(const struct box *box)
+static bool any_is_kept(const struct box *box)
+{
+        size_t i = 0;
+        while (i < box->mount_count && !is_kept(&box->mounts[i]))
+                i++;
+        return i < box->mount_count;
+}
+
+void past_grants_keep(int runs, const struct box *box)
 {
         autobuf added = {0};
         struct str_list known = {0};
-        bool is_read = false;
-        for (size_t i = 0; i < box->mount_count; i++) {
+        if (!any_is_kept(box))
+                return;
+        autoclose int file =
+            openat(runs, "../" NAME, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+        int error = file < 0 ? -errno : (int)read_paths(file, &known);
+        for (size_t i = 0; error >= 0 && i < box->mount_count; i++) {
                 const char *source = box->mounts[i].source;
-                if (!is_kept(&box->mounts[i]))
-                        continue;
-                if (!is_read)
-                        read_paths(&known);
-                is_read = true;
-                if (str_list_has(&known, source))
+                if (!is_kept(&box->mounts[i]) || str_list_has(&known, source))
                         continue;
                 str_list_add(&known, source);
                 buf_put(&added, source, strlen(source) + 1);
         }
         str_list_free(&known);
-        if (!added.length)
-                return;
-        autoclose int file = open_file(O_WRONLY | O_APPEND | O_CREAT);
-        int error = file < 0 ? file : fd_write_all(file, added.bytes, added.length);
+        if (error >= 0 && added.length)
+                error = fd_write_all(file, added.bytes, added.length);
         if (error < 0)
                 message_verbose("hutch cannot keep that this run may write to its grants: %s",
                                 own_directory_explain(error));

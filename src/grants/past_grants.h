@@ -15,7 +15,8 @@
  * NULL. */
 const char *past_grants_find(const struct resolver *resolver, const char *real);
 
-/* Adds the writable grants of a box that runs, which must not be able to write to hutch's state. */
-void past_grants_keep(const struct box *box);
+/* Adds the writable grants of a box that runs, which must not be able to write to hutch's state. `runs`: the
+ * directory of run_store.h. */
+void past_grants_keep(int runs, const struct box *box);
 
 #endif

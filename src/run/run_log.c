@@ -7,6 +7,7 @@
 #include "run/run_log.h"
 
 #include "command/server_name.h"
+#include "grants/past_grants.h"
 #include "lib/clock.h"
 #include "lib/fd.h"
 #include "lib/log_line.h"
@@ -144,6 +145,8 @@ static int make_file(struct run_log *log, const struct box *box)
         bool exposed = runs >= 0 && run_store_is_exposed(runs, box);
         autoclose int file = runs < 0 ? runs : exposed ? -EXDEV : run_store_add_run(runs, name, log->id);
         int written = write_start(log, file, name, box);
+        if (runs >= 0 && !exposed && log->is_started)
+                past_grants_keep(runs, box);
         if (file < 0)
                 return file;
         if (written < 0) /* the next run removes an empty file */

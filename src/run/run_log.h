@@ -22,6 +22,7 @@ struct run_log {
         int file;                /* of --log; -1: not wanted, or failed */
         uint32_t id;             /* of the sandbox, in both files */
         bool begun;              /* run_log_begin() was called */
+        bool is_started;         /* the sandbox is being entered: its writable grants are kept */
         long long begun_ms;      /* monotonic */
         enum ending ending;      /* the supervisor sets this and signal_number */
         int signal_number;

@@ -5,8 +5,6 @@
 #include "run/supervise.h"
 
 #include "enforce/enforcement.h"
-#include "grants/mounts.h"
-#include "grants/past_grants.h"
 #include "grants/watched_names.h"
 #include "lib/clock.h"
 #include "lib/fd.h"
@@ -24,7 +22,6 @@
 #include "run/nat_helper.h"
 #include "run/poller.h"
 #include "run/run_log.h"
-#include "run/run_store.h"
 #include "run/signals.h"
 #include "run/status_lines.h"
 #include "run/terminal.h"
@@ -492,15 +489,6 @@ static void finish(struct supervisor *supervisor)
         poller_end(&supervisor->poller);
 }
 
-/* Not for a program that starts hutch with --status-fd, which grants what is its own: an entry of the store,
- * a decoy. */
-static void keep_writable_paths(const struct run_log *log, const struct box *box)
-{
-        autoclose int runs = !log->for_log_alone && mounts_any_writable(box) ? run_store_open(false) : -1;
-        if (runs >= 0 && !run_store_is_exposed(runs, box))
-                past_grants_keep(box);
-}
-
 int supervise(const struct box *box, struct held_sources *held, struct run_log *log, struct error *error)
 {
         struct supervisor supervisor = {
@@ -520,8 +508,8 @@ int supervise(const struct box *box, struct held_sources *held, struct run_log *
                 supervisor.terminal = terminal_find();
         if (signals_open(&supervisor.signals, error) && start(&supervisor, held, error)) {
                 /* While the sandbox builds itself, so that it costs no time. */
+                log->is_started = true;
                 run_log_begin(log, box);
-                keep_writable_paths(log, box);
                 if (run_loop(&supervisor, held, error)) {
                         (void)enforcement_read_cgroup(&supervisor.enforcement);
                         status = exit_status(&supervisor);
