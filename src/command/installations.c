@@ -24,7 +24,7 @@ static char *match_place(const struct resolver *resolver, const struct installat
         const char *base = row->variable ? getenv(row->variable) : row->path[0] == '/' ? "/" : resolver->home;
         if (!base || base[0] != '/')
                 return NULL;
-        /* A manager's directory may be a link of the user. Below it, a link is no installation. */
+        /* A manager's directory may be a link of the user. Below it, a link does not count. */
         autofree char *plain = str_copy_n(row->path, strcspn(row->path, "*"));
         autofree char *joined = path_join(base, plain);
         const char *start = path_walk_real(resolver_walker(resolver), joined);

@@ -124,7 +124,7 @@ static bool add_grant(const struct finding *finding, const char *path, const cha
         return true;
 }
 
-/* The directory is no program's own, so the file is granted alone; and why the user may have to know. */
+/* Grants the file alone, because its directory is not a program's own, and tells the user why if need be. */
 static bool grant_alone(struct finding *finding, const char *directory, const char *path, const char *why)
 {
         const struct resolver *resolver = finding->resolver;
@@ -137,7 +137,7 @@ static bool grant_alone(struct finding *finding, const char *directory, const ch
                                  error_shown(path), why, refusal);
         if (!add_grant(finding, path, why))
                 return false;
-        /* /tmp and similar directories, which have the sticky bit, are no projects and need no note. */
+        /* /tmp and similar directories, which have the sticky bit, are not projects and need no note. */
         const struct walked *walked = path_walk(resolver_walker(resolver), directory);
         bool is_shared = (walked->status.st_mode & S_IWOTH) && !(walked->status.st_mode & S_ISVTX);
         const char *reason = is_shared ? "everybody may write in its directory"

@@ -239,13 +239,10 @@ bool str_is_variable_name(const char *text, size_t length)
         return true;
 }
 
-void str_list_add_each(struct str_list *list, ...)
+void str_list_add_array(struct str_list *list, const char *const *values)
 {
-        va_list values;
-        va_start(values, list);
-        for (const char *value; (value = va_arg(values, const char *));)
-                str_list_add(list, value);
-        va_end(values);
+        for (; *values; values++)
+                str_list_add(list, *values);
 }
 
 void str_list_add_all(struct str_list *to, const struct str_list *from)

@@ -56,7 +56,8 @@ void str_list_take(struct str_list *list, char *value); /* the list owns `value`
 void str_list_add(struct str_list *list, const char *value);
 /* Adds strings up to a NULL, as the words of a command line are built. The first of them may be NULL too, and
  * then nothing is added. */
-void str_list_add_each(struct str_list *list, ...) __attribute__((sentinel));
+#define str_list_add_each(list, ...) str_list_add_array(list, (const char *const[]){__VA_ARGS__})
+void str_list_add_array(struct str_list *list, const char *const *values);
 void str_list_add_all(struct str_list *to, const struct str_list *from);
 void str_list_free(struct str_list *list);
 char *str_join(const struct str_list *list, const char *between); /* the caller frees */

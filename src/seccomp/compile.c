@@ -483,7 +483,7 @@ bool seccomp_compile_for(uint32_t architecture, const struct seccomp_source *pro
         bool valid = root && (!changes || changes_root);
         bool done = valid ? compile(&compiler, root, changes_root, program)
                           : error_set(error, EXIT_SETUP, "seccomp profile %s is not valid JSON",
-                                      root ? changes->name : profile->name);
+                                      root && changes ? changes->name : profile->name);
         if (compiler.filter)
                 seccomp_release(compiler.filter);
         cJSON_Delete(changes_root);

@@ -5,7 +5,6 @@
  */
 #include "command/needed_files.h"
 
-
 #include "tree_rig.h"
 
 #include <sys/stat.h>
