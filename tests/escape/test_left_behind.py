@@ -10,7 +10,7 @@ from harness import PYTHON
 from layouts import CMD_SHIM, make
 from test_shims import SHIM
 
-DOUBT = "a server that could write there in an earlier run may have made it so"
+DOUBT = "nor in a known installation, and is not granted"
 
 
 @pytest.fixture
@@ -88,11 +88,10 @@ def test_a_link_to_a_directory(hutch, clone, private):
     for command in (["sh", clone / "server/run"], [clone / "server/sub/run"], [PYTHON, clone / "server"], ["sh", f"{clone}/deep/../run"],
                     ["sh", "server/run"], ["sh", "clone/server/run"]):
         cwd = clone if command[1:] == ["server/run"] else clone.parent
-        notes = "/../" not in str(command[-1])
-        done = check(hutch, command, private, cwd, notes=notes)
+        done = check(hutch, command, private, cwd)
         assert f"--ro {private}" in done.err
         assert "CANARY" in hutch("run", "--ro", private, "--ro", clone, "--", *command, cwd=cwd).out
-        if os.path.isabs(command[-1]) and notes:
+        if os.path.isabs(command[-1]) and "/../" not in str(command[-1]):
             assert "CANARY" in hutch("run", "--ro", private, "--", *command, cwd=cwd).out  # as the note says
     check(hutch, [PYTHON, "-c", f"print(open('{private}/key').read())"], private, clone / "server", notes=0)
 
@@ -196,7 +195,7 @@ def test_keys_behind_a_link_stop_the_run(hutch, clone):
 
 
 def test_a_real_runtime_brings_nothing_that_lies_below_it(hutch, clone):
-    prefix = hutch.home / "runtime"
+    prefix = hutch.home / ".pyenv/versions/3.11.0"
     make(prefix / "lib/python3.11/os.py")
     make(prefix / "bin/python3", "#!/bin/sh\necho runtime\n", 0o755)
     mine = make(prefix / "tool/run", f"#!/bin/sh\ncat {prefix}/tool/key\n", 0o755).parent
