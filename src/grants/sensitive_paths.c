@@ -129,7 +129,7 @@ const char *sensitive_path_reason(const char *real_path, const char *home, bool 
         if (real_path[1] == 0)
                 return "it is the whole file system";
         if (home[0] && path_is_below(home, real_path))
-                return "it holds a home directory with everything in it";
+                return "it is or contains a home directory";
         if (str_equal(real_path, "/tmp"))
                 return "it holds the sockets and temporary files of every program of the machine";
         const struct home *places = home[0] ? look_at_home(home) : NULL;

@@ -88,10 +88,9 @@ static void report_name(const struct watched_directory *watched, size_t index)
         name->reported = true;
         autofree char *part = str_copy_n(name->name, now.length);
         autofree char *path = path_join(watched->path, part);
-        message(
-            "%s was %s during the run; programs outside of the sandbox run or obey such a file: look at it "
-            "before you use it",
-            error_shown(path), name->before.length ? "changed" : "created");
+        message("%s was %s during the run; programs outside the sandbox run or obey such a file: look at it "
+                "before you use it",
+                error_shown(path), name->before.length ? "changed" : "created");
 }
 
 void watched_names_report(struct held_sources *held)

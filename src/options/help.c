@@ -81,10 +81,12 @@ bool help_write(const struct subcommand_row *row, FILE *out)
         autofree char *usage = help_usage(row);
         fprintf(out, "usage: %s\n\n", usage);
         if (!row) {
-                fputs("hutch runs a program in a sandbox without root: no file, network, variable or process "
-                      "of yours is\n"
-                      "inside until an option names it.\n\nSubcommands:\n",
-                      out);
+                fputs(
+                    "hutch runs a program in a sandbox without root. The program sees no file of yours but "
+                    "itself, no\n"
+                    "network and no variable of yours until an option names it, and never your processes.\n\n"
+                    "Subcommands:\n",
+                    out);
                 for (row = subcommand_table; row->name; row++)
                         fprintf(out, "  %-9s %s\n", row->name, row->help);
                 fputs("\n`hutch help SUBCOMMAND` shows a subcommand's options.\n", out);

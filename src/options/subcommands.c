@@ -33,9 +33,10 @@ const struct subcommand_row subcommand_table[] = {
      "0 when hutch mcp runs here, 1 when not; 2 a mistake in the options.\n",
      false},
     {"ps", "[--json]", false, false, "list the sandboxes that are running",
-     "The caller's own; --json writes a JSON array.\n", false},
+     "Shows only the caller's own; --json writes a JSON array.\n", false},
     {"logs", "[NAME] [--json]", false, false, "show how the last runs of a server went, and what was refused",
-     "Without NAME the last run of each server, which names them; --json writes a JSON array of the runs.\n",
+     "Without NAME, shows the last run of each server with its name; --json writes a JSON array of the "
+     "runs.\n",
      false},
     {"version", "", false, false, "show the version", NULL, false},
     {"help", "[SUBCOMMAND]", false, false, "show this help, or a subcommand's", NULL, false},
