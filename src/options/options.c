@@ -103,7 +103,7 @@ static bool take(struct parse *parse, const struct option_row *row, const char *
         if (before && !row->repeatable && !str_equal(before, *given))
                 return error_set(parse->error, EXIT_USAGE, "--%s is given twice with different values",
                                  row->name);
-        /* A program that started hutch with words of its own learns here which of them was wrong, and need
+        /* A program that chose the words learns here which of them was wrong, and need
          * not look for the name in a sentence that is meant for people. What options.c itself refuses, such
          * as a missing value, is a mistake in the words that no user of that program can have made. */
         if (!row->read(parse->options, row, *given, parse->error)) {

@@ -231,7 +231,7 @@
         UNLESS_SKIP(__NR_fsetxattr, 1),                                                             \
         REFUSE(EOPNOTSUPP)
 
-/* In a namespace of its own a nested sandbox has System V memory that the watchdog does not see. */
+/* A nested sandbox with another IPC namespace has System V memory that the watchdog does not see. */
 #define REFUSE_NESTED_MEMORY UNLESS_SKIP(__NR_shmget, 1), REFUSE(ENOSYS)
 
 /* The watchdog is pid 1. The server has its user id, so that the kernel would let the server give it a lower
