@@ -229,13 +229,13 @@ bool options_parse(struct options *options, const char *subcommand, int argc, ch
         bool ends_with_client = str_equal(subcommand, "mcp");
         *options =
             (struct options){.stop_grace_seconds = ends_with_client ? STOP_GRACE_DEFAULT : LIMIT_NO_GRACE};
+        if (!starts_sandbox(subcommand))
+                return parse_options_alone(&parse);
         options->directory = getcwd(NULL, 0);
         if (options->directory && options->directory[0] != '/') { /* "(unreachable)", getcwd(3) */
                 free(options->directory);
                 options->directory = NULL;
         }
-        if (!starts_sandbox(subcommand))
-                return parse_options_alone(&parse);
         for (;;) {
                 if (parse.next == parse.count)
                         return error_set(error, EXIT_USAGE, "no command: -- and the command are missing");
