@@ -38,6 +38,7 @@ static void hide_socket(struct box *box, const char *real)
 struct hiding {
         const struct resolver *resolver;
         struct mountinfo info;
+        struct walker walker; /* every program of the machine can bind thousands of names */
 };
 
 /* Only names that can lead into a grant are looked up, and none in a share that may never answer: the user
@@ -49,7 +50,7 @@ static void hide_by_name(void *context, const char *name, const uint32_t *device
             mountinfo_is_silent(&hiding->info, name))
                 return;
         struct str_list paths = {0};
-        const char *real = path_walk_real(resolver_walker(hiding->resolver), name);
+        const char *real = path_walk_real(&hiding->walker, name);
         if (real)
                 mountinfo_find(&hiding->info, real, &paths);
         for (size_t i = 0; i < paths.count; i++)
@@ -94,12 +95,13 @@ bool sockets_can_appear(const struct box *box)
 bool sockets_hide(const struct resolver *resolver)
 {
         struct box *box = resolver->box;
-        struct hiding hiding = {.resolver = resolver};
+        struct hiding hiding = {.resolver = resolver, .walker = {.keeps_no_descriptor = true}};
         if (!sockets_can_appear(box))
                 return true;
         bool done = mountinfo_read(&hiding.info, box, resolver->error);
         int listed = done ? socket_list(hide_by_name, &hiding) : 0;
         mountinfo_free(&hiding.info);
+        walker_release(&hiding.walker);
         if (listed < 0)
                 return error_set(
                     resolver->error, EXIT_SETUP,

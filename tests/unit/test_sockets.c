@@ -226,6 +226,27 @@ static void test_sockets_of_another_network_namespace(void **state)
         assert_true(is_hidden("w/named"));
 }
 
+static int count_descriptors(void)
+{
+        int count = 0;
+        for (int fd = 0; fd < 1024; fd++)
+                count += fcntl(fd, F_GETFD) >= 0;
+        return count;
+}
+
+/* Every program of the machine can bind thousands of names, and hutch would have no descriptors left. */
+static void test_names_keep_no_descriptor(void **state)
+{
+        (void)state;
+        make_directory("w/sub");
+        autoclose int one = bind_socket("w/sub/one", SOCK_STREAM);
+        grant("w", NULL, false, "--ro");
+        int before = count_descriptors();
+        assert_true(sockets_hide(&rig.resolver));
+        assert_true(is_hidden("w/sub/one"));
+        assert_int_equal(count_descriptors(), before);
+}
+
 static void test_where_sockets_can_appear(void **state)
 {
         (void)state;
@@ -249,6 +270,7 @@ int main(void)
             rig_test(test_another_object_at_the_name),
             rig_test(test_a_socket_that_is_granted_itself_is_meant),
             rig_test(test_sockets_of_another_network_namespace),
+            rig_test(test_names_keep_no_descriptor),
             rig_test(test_where_sockets_can_appear),
         };
         return cmocka_run_group_tests(tests, rig_begin, rig_end);

@@ -6,6 +6,8 @@
 #include "command/unseen.h"
 #include "lib/messages.h"
 
+#include <fcntl.h>
+
 #include "tree_rig.h"
 
 /* The messages that are printed about these paths. */
@@ -144,6 +146,29 @@ static void test_links_of_packages(void **state)
         box_free(&box);
 }
 
+static int count_descriptors(void)
+{
+        int count = 0;
+        for (int fd = 0; fd < 1024; fd++)
+                count += fcntl(fd, F_GETFD) >= 0;
+        return count;
+}
+
+/* A project can have more links than hutch may have descriptors. */
+static void test_links_keep_no_descriptor(void **state)
+{
+        (void)state;
+        struct box box = {0};
+        tree_make_directory("T/other");
+        tree_make_link("T/p/node_modules/linked", "../../other");
+        tree_add_grant(&box, "T/p", false, "program of the command");
+        (void)tree_resolver(&box); /* forgets earlier walks */
+        int before = count_descriptors();
+        assert_noted(&box, "T/p/node_modules/linked", "leads to", "T/other");
+        assert_int_equal(count_descriptors(), before);
+        box_free(&box);
+}
+
 /* The user knows what they granted, and the server may have written there. */
 static void test_grants_of_the_user_are_not_read(void **state)
 {
@@ -205,6 +230,7 @@ int main(void)
             TREE_TEST(test_arguments),
             cmocka_unit_test(test_notes_are_bounded),
             TREE_TEST(test_links_of_packages),
+            TREE_TEST(test_links_keep_no_descriptor),
             TREE_TEST(test_grants_of_the_user_are_not_read),
             TREE_TEST(test_paths_of_an_environment),
             TREE_TEST(test_notes_of_packages_are_bounded),
