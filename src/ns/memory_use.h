@@ -3,8 +3,8 @@
  * How much memory a sandbox holds, measured by its pid 1 where no cgroup limits it: by its processes as its
  * own /proc shows them, its file systems in memory and its System V memory. The sandbox shapes all that is
  * read. So this module reads only numbers from lines that the kernel wrote, and believes no name in them.
- * Memory that none of these shows is not counted: buffers of pipes and sockets, shared memory that no process
- * has mapped, and the kernel's own records.
+ * Memory that none of these shows is not counted: buffers of pipes and sockets, shared memory that is in no
+ * process's page tables, and the kernel's own records.
  */
 #ifndef HUTCH_NS_MEMORY_USE_H
 #define HUTCH_NS_MEMORY_USE_H
