@@ -36,14 +36,14 @@ bool grants_check_links(const struct resolver *resolver)
                 const char *link = resolver->held->links.values[i],
                            *reached = resolver->held->reached.values[i];
                 const struct mount *left = mounts_find_left(resolver, link, reached);
-                const char *past = left ? NULL : past_grants_find(resolver, link);
+                const char *past = left ? NULL : past_grants_find_left(resolver, link, reached);
                 if (left)
                         return error_set(
                             resolver->error, EXIT_SETUP,
                             "refusing to grant %s: the link %s leads there out of the writable %s, and the "
                             "server may have put it there; if it is yours, name %s itself",
                             reached, link, left->source, reached);
-                if (past && !path_is_below(reached, past))
+                if (past)
                         return error_set(
                             resolver->error, EXIT_SETUP,
                             "refusing to grant %s: the link %s leads there out of %s, which an earlier run "

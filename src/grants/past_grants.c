@@ -53,6 +53,20 @@ const char *past_grants_find(const struct resolver *resolver, const char *real)
         return deepest;
 }
 
+const char *past_grants_find_left(const struct resolver *resolver, const char *link, const char *reached)
+{
+        const char *past = past_grants_find(resolver, link);
+        return past && !path_is_below(reached, past) ? past : NULL;
+}
+
+const char *past_grants_find_escape(const struct resolver *resolver, const struct walked *walked)
+{
+        const char *past = NULL;
+        for (size_t i = 0; walked->real && i < walked->links.count && !past; i++)
+                past = past_grants_find_left(resolver, walked->links.values[i], walked->real);
+        return past;
+}
+
 /* Only what the user granted: nothing but sandboxes uses a home of --persist. */
 static bool is_kept(const struct mount *mount)
 {

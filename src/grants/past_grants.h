@@ -15,6 +15,12 @@
  * NULL. */
 const char *past_grants_find(const struct resolver *resolver, const char *real);
 
+/* The same for a link that leads to the real path `reached` outside of that writable path; else NULL. */
+const char *past_grants_find_left(const struct resolver *resolver, const char *link, const char *reached);
+
+/* The same for the first such link of a walk. */
+const char *past_grants_find_escape(const struct resolver *resolver, const struct walked *walked);
+
 /* Adds the writable grants of a box that runs, which must not be able to write to hutch's state. `runs`: the
  * directory of run_store.h. */
 void past_grants_keep(int runs, const struct box *box);

@@ -5,6 +5,7 @@
 #include "resolve/env_file.h"
 
 #include "grants/mounts.h"
+#include "grants/past_grants.h"
 #include "lib/fd.h"
 #include "lib/messages.h"
 #include "lib/path_walk.h"
@@ -67,6 +68,13 @@ bool env_file_read(const struct resolver *resolver, const char *path, struct str
                                  "refusing to read --env-file %s: a link leads there out of the writable %s, "
                                  "and the server may have put it there; if it is yours, name %s itself",
                                  error_shown(path), left->source, error_shown(walked->real));
+        const char *past = past_grants_find_escape(resolver, walked);
+        if (past)
+                return error_set(resolver->error, EXIT_SETUP,
+                                 "refusing to read --env-file %s: a link leads there out of %s, which an "
+                                 "earlier run could write to, and its server may have put it there; if it is "
+                                 "yours, name %s itself",
+                                 error_shown(path), past, error_shown(walked->real));
         ssize_t length = walked->real ? read_text(path, walked->real, &text) : -walked->problem;
         if (length < 0 || !text)
                 return error_set(resolver->error, EXIT_SETUP, "cannot read --env-file %s: %s",

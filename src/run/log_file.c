@@ -7,6 +7,7 @@
 #include "run/log_file.h"
 
 #include "grants/mounts.h"
+#include "grants/past_grants.h"
 #include "lib/fd.h"
 #include "lib/path_walk.h"
 
@@ -35,6 +36,11 @@ static int open_file(const struct resolver *resolver, const char *option, const 
         if (mounts_find_escape(resolver, walked) || mounts_find_writable(resolver, whole))
                 return fail(error, option, path,
                             "the sandbox could write to it; name a file outside every writable grant");
+        if (past_grants_find_escape(resolver, walked))
+                return fail(
+                    error, option, path,
+                    "a link leads there out of a directory that an earlier run could write to, and its "
+                    "server may have put it there; name the file by its real path");
         int parent = walked->descriptor;
         autoclose int file = openat(
             parent, name, access | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);

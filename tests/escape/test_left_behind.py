@@ -202,3 +202,24 @@ def test_a_real_runtime_brings_nothing_that_lies_below_it(hutch, clone):
     make(mine / "key", "CANARY-mine")
     check(hutch, ["sh", link(clone / "index", mine / "run")], mine, "/")
     assert hutch("run", "--", link(clone / "python", prefix / "bin/python3")).out == "runtime\n"
+
+
+@pytest.mark.parametrize("options", [[], ["--ro", "work"]])
+def test_a_link_to_variables_of_another_project(hutch, options):
+    """Also in a run that grants the directory for reading only, or not at all."""
+    make(hutch.home / "other/.env", "SECRET=CANARY")
+    (hutch.home / "work").mkdir()
+    command = ["--env-file", "work/.env", "--", "env"]
+    make(hutch.home / "work/.env", "")
+    assert hutch("run", "--rw", "work", "--", "ln", "-sf", hutch.home / "other/.env", hutch.home / "work/.env", cwd=hutch.home).status == 0
+    done = hutch("run", *options, *command, cwd=hutch.home)
+    assert done.status == 125 and "CANARY" not in done.out and "an earlier run could write to" in done.err, done
+
+
+@pytest.mark.parametrize("option", ["--log", "--pin"])
+def test_a_link_to_the_directory_of_a_log(hutch, option):
+    (hutch.home / "other").mkdir()
+    (hutch.home / "work").mkdir()
+    assert hutch("run", "--rw", "work", "--", "ln", "-s", hutch.home / "other", hutch.home / "work/logs", cwd=hutch.home).status == 0
+    done = hutch("mcp", option, "work/logs/x", "--", "true", cwd=hutch.home)
+    assert done.status == 125 and not (hutch.home / "other/x").exists() and "an earlier run could write to" in done.err, done
