@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/ioprio.h>
 #include <linux/netlink.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
@@ -244,19 +245,22 @@
         UNLESS_SKIP(1, 1),                                                                          \
         REFUSE(EPERM),                                                                              \
         PERMIT
+#define JUDGE_PRIORITY(call, all_of_user)                                                           \
+        UNLESS_SKIP(call, 6),                                                                       \
+        LOAD(LOW_HALF(0)),                                                                          \
+        IF_SKIP(all_of_user, 2),                                                                    \
+        LOAD(LOW_HALF(1)),                                                                          \
+        UNLESS_SKIP(1, 1),                                                                          \
+        REFUSE(EPERM),                                                                              \
+        PERMIT
 #define JUDGE_SLOWING                                                                               \
         JUDGE_TARGET(__NR_prlimit64),                                                               \
         JUDGE_TARGET(__NR_sched_setscheduler),                                                      \
         JUDGE_TARGET(__NR_sched_setparam),                                                          \
         JUDGE_TARGET(__NR_sched_setattr),                                                           \
         JUDGE_TARGET(__NR_sched_setaffinity),                                                       \
-        UNLESS_SKIP(__NR_setpriority, 6),                                                           \
-        LOAD(LOW_HALF(0)),                                                                          \
-        IF_SKIP(PRIO_USER, 2),                                                                      \
-        LOAD(LOW_HALF(1)),                                                                          \
-        UNLESS_SKIP(1, 1),                                                                          \
-        REFUSE(EPERM),                                                                              \
-        PERMIT
+        JUDGE_PRIORITY(__NR_setpriority, PRIO_USER),                                                \
+        JUDGE_PRIORITY(__NR_ioprio_set, IOPRIO_WHO_USER)
 
 /* Where nothing but the set of processors enforces --cpus. */
 #define REFUSE_AFFINITY UNLESS_SKIP(__NR_sched_setaffinity, 1), REFUSE(EPERM)

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/ioprio.h>
 #include <linux/kcmp.h>
 #include <linux/netlink.h>
 #include <linux/sched.h>
@@ -418,6 +419,9 @@ static void test_watched(void **state)
             CALL(setpriority, EPERM, PRIO_PROCESS, 1, 19),
             CALL(setpriority, EPERM, PRIO_USER, 0, 19),
             CALL(setpriority, EPERM, UPPER_BITS | PRIO_USER, 0, 19),
+            CALL(ioprio_set, EINVAL, IOPRIO_WHO_PROCESS, 0, ~0),
+            CALL(ioprio_set, EPERM, IOPRIO_WHO_PROCESS, 1, 0),
+            CALL(ioprio_set, EPERM, IOPRIO_WHO_USER, 0, 0),
             CALL(memfd_create, ENOSYS, (long)"x", 0),
             CALL(semget, ENOSYS, 0, 1, 0600),
             CALL(msgget, ENOSYS, 0, 0600),
