@@ -130,8 +130,7 @@ bool shims_follow(const char *path, const struct resolver *resolver, struct shim
         autofree char *directory = path_parent(path);
         autofree char *root = path_parent(directory);
         const struct walked *walked = path_walk(resolver_walker(resolver), path);
-        size_t links = walked->links.count;
-        bool is_link = links && str_equal(walked->links.values[0], path);
+        bool is_link = walked->links.count && str_equal(walked->links.values[0], path);
         struct shim_choice choice = {
             .resolver = resolver,
             .manager = "snap",

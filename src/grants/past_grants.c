@@ -17,8 +17,6 @@ enum { MAX_FILE_BYTES = 4 << 20 };
 
 #define NAME "writable"
 
-static const struct own_base state = {"XDG_STATE_HOME", ".local/state"};
-
 static ssize_t read_paths(int file, struct str_list *paths)
 {
         autofree char *text = NULL;
@@ -30,7 +28,7 @@ static ssize_t read_paths(int file, struct str_list *paths)
 
 static void read_past(struct str_list *paths)
 {
-        autoclose int own = own_directory_of(&state, false);
+        autoclose int own = own_directory_of(&own_base_state, false);
         autoclose int file = own < 0 ? own : openat(own, NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
         ssize_t length = own >= 0 && file < 0 ? -errno : read_paths(file, paths);
         if (length < 0 && length != -ENOENT)

@@ -42,6 +42,8 @@ int own_directory_open(int parent, const char *name, bool create)
         return fd_take(&found);
 }
 
+const struct own_base own_base_state = {"XDG_STATE_HOME", ".local/state"};
+
 /* The path of the XDG directory. By the specification, a missing one is made and a relative one ignored.
  * *from becomes the directory that must exist already. */
 static char *base_path(const struct own_base *base, const char **from)

@@ -13,6 +13,7 @@
 struct own_base {
         const char *variable, *below_home;
 };
+extern const struct own_base own_base_state; /* $XDG_STATE_HOME */
 
 /* Opens the directory `hutch` of an XDG directory, and with `create` makes what is missing, but never a home.
  * -ENOENT: it is missing; -EPERM: it is not the caller's alone. */

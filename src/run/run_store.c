@@ -32,8 +32,7 @@ enum {
 
 int run_store_open(bool create)
 {
-        static const struct own_base state = {"XDG_STATE_HOME", ".local/state"};
-        autoclose int own = own_directory_of(&state, create);
+        autoclose int own = own_directory_of(&own_base_state, create);
         return own < 0 ? fd_take(&own) : own_directory_open(own, "runs", create);
 }
 
